@@ -1,0 +1,32 @@
+import type { PatchCommand } from "./command.ts";
+
+export type ChangeKind = "added" | "modified" | "deleted";
+
+/** One path that a command or a job really changed. Paths are relative to the workspace. */
+export interface Change {
+  readonly path: string;
+  readonly kind: ChangeKind;
+}
+
+export interface CommandResult {
+  readonly command: PatchCommand;
+  readonly success: boolean;
+  readonly output: string;
+  readonly error: string;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly changes: readonly Change[];
+}
+
+export interface PatchExecutionResult {
+  readonly jobId: string;
+  readonly success: boolean;
+  readonly executedCmds: number;
+  readonly failedCmds: number;
+  readonly results: readonly CommandResult[];
+  readonly summary: string;
+  readonly gitCommit?: string;
+  readonly changes: readonly Change[];
+  readonly undo: "available" | "unavailable" | "none";
+  readonly dryRun: boolean;
+}

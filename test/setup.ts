@@ -1,0 +1,10 @@
+/** Runs before every suite: no test sees the developer's keys, configuration or home. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+for (const name of Object.keys(process.env)) {
+  if (/(_API_KEY|_TOKEN|_SECRET)$/.test(name)) delete process.env[name];
+  if (name.startsWith("PICOCLAW_") && name !== "PICOCLAW_TEST_REQUIRE") delete process.env[name];
+}
+process.env.PICOCLAW_HOME = mkdtempSync(join(tmpdir(), "picoclaw-test-home-"));
