@@ -1,0 +1,40 @@
+/** Where in a file a key stands; both 1-based. */
+export interface FilePosition {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Why a configuration is refused. `key` is the dotted path; `value` is already masked. */
+export type ConfigProblem =
+  | {
+      readonly code: "unknown-key";
+      readonly key: string;
+      readonly nearest?: string;
+      readonly at?: FilePosition;
+    }
+  | {
+      readonly code: "invalid-value";
+      readonly key: string;
+      readonly value: string;
+      readonly expected: string;
+      readonly at?: FilePosition;
+      readonly variable?: string;
+    }
+  | { readonly code: "literal-secret"; readonly key: string; readonly at?: FilePosition }
+  | {
+      readonly code: "unset-reference";
+      readonly key: string;
+      readonly variable: string;
+      readonly at?: FilePosition;
+    }
+  | { readonly code: "invalid-yaml"; readonly detail: string; readonly at: FilePosition }
+  | { readonly code: "unreadable-file"; readonly detail: string; readonly at: FilePosition };
+
+/** What is worth saying although the configuration is used. */
+export type ConfigWarning =
+  | { readonly code: "unknown-variable"; readonly variable: string; readonly nearest?: string }
+  | { readonly code: "untrusted-keys"; readonly file: string; readonly keys: readonly string[] }
+  | { readonly code: "ignored-key"; readonly key: string; readonly at?: FilePosition }
+  | { readonly code: "docker-socket" }
+  | { readonly code: "cloud-allowed" };

@@ -1,0 +1,230 @@
+import { formatBytes } from "./bytes.ts";
+import type { ConfigProblem, ConfigWarning, FilePosition } from "./config-problem.ts";
+import { listPaths } from "./list-paths.ts";
+import type {
+  FileTrouble,
+  Messages,
+  NotCovered,
+  Remedy,
+  TransactionKind,
+  TransactionReason,
+} from "./messages.ts";
+
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+
+const KINDS: Readonly<Record<TransactionKind, string>> = {
+  direct: "direct (only the files that are edited)",
+  overlay: "overlay (run in a layer over the workspace)",
+  copy: "copy (run in a copy of the workspace)",
+  none: "none (run in the workspace itself)",
+};
+
+const REASONS: Readonly<Record<TransactionReason, string>> = {
+  "file-edits-only": "the patch only edits files",
+  configured: "set by worker.transaction",
+  "overlay-available": "bubblewrap is available",
+  "no-bubblewrap": "bubblewrap is not installed",
+  "no-user-namespaces": "user namespaces are not allowed",
+  "mount-below-workspace": "another mount lies inside the workspace",
+  "not-linux": "this is not Linux",
+  "overlay-failed": "the overlay could not be made",
+};
+
+const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
+  network: "what was done over the network",
+  daemons: "programs left running",
+  "other-folders": "folders outside the workspace",
+};
+
+const TROUBLES: Readonly<Record<FileTrouble, string>> = {
+  "no-space": "No space left on the disk",
+  "read-only": "Read-only file system",
+  "permission-denied": "Permission denied",
+  "not-text": "Not UTF-8 text",
+  "is-directory": "The target is a directory",
+  vanished: "The file vanished meanwhile",
+  exists: "Already exists",
+  "not-found": "Not found",
+  busy: "In use by another process",
+  "name-too-long": "The name is too long",
+};
+
+const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "install-git": "Install git (for example: apt install git).",
+  "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
+  "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
+  "allow-user-namespaces":
+    "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
+  "raise-copy-limit": "Raise worker.copy_limit.",
+  "transaction-none": "Set worker.transaction: none to run in place (shell effects can then not be undone).",
+  "raise-undo-quota": "Raise worker.undo_quota.",
+  "free-space": "Free some disk space.",
+  "create-workspace": "Create the folder, or name another one with --workspace.",
+  "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
+  "set-git-identity": "Set `git config user.name` and `git config user.email`.",
+  "start-docker": "Start Docker.",
+  "start-ollama": "Start Ollama (`ollama serve`).",
+};
+
+export const en: Messages = {
+  locale: "en",
+
+  parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
+  parseErrorDetail: (detail, line) =>
+    line === undefined ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
+  commandFailed: (detail) => `The command failed: ${detail}`,
+  timeout: (seconds) => `The command timed out (limit: ${seconds} seconds)`,
+  securityViolation: "Security error: writing outside the workspace is not allowed.",
+  patchFailed: (detail) => `The patch could not be executed: ${detail}`,
+  completed: "Done!",
+  failed: "Failed",
+  details: "Details:",
+  errorLabel: "Error:",
+  summary: ({ total, succeeded, failed }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
+  gitCommit: (hash) => `Git commit: ${hash}`,
+  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
+    `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
+  changesHeader: (count) => `Changed files: ${count}`,
+  executionCompleted: (summary) => `Done. Changes: ${summary}`,
+  executionFailed: (error) => `Failed. Error: ${error}`,
+  rolledBack: (error) => `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
+  cannotRollBack: (error) =>
+    `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
+  jobLine: (jobId) => `Job: ${jobId}`,
+  undoHint: (jobId) => `To take it back: picoclaw undo ${jobId}`,
+
+  chatCompleted: ({ succeeded, total, plan, summary }) =>
+    `Done (${succeeded}/${total} commands succeeded)\n\n[Plan]\n${plan}\n\n[Result]\n${summary}`,
+  chatPartly: ({ succeeded, total, error }) =>
+    `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  workerFailed: (error) => `The worker failed: ${error}`,
+
+  commitConflict: ({ jobId, paths: list }) =>
+    `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
+    `The result is kept as a preview. Look at it: picoclaw show ${jobId} --diff\n` +
+    `To apply it as it is: picoclaw apply --job ${jobId} (it stops again while the same files still differ)`,
+  preview: ({ jobId, changes }) =>
+    `Preview: ${changes} changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${jobId}`,
+  previewApplied: (jobId) => `Preview ${jobId} was applied.`,
+  dryRunHeader: (count) => `Dry run: ${count} commands (nothing was run)`,
+  dryRunLine: (index, command) => `[${index}] ${command}`,
+  transactionKind: (kind, reason) => `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
+  copyLimitExceeded: ({ bytes, limitBytes }) =>
+    `The workspace is too large to copy (${formatBytes(bytes)}, limit ${formatBytes(limitBytes)}). ` +
+    "Shell commands and git operations were not run. Any of these solves it:",
+  notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
+  shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
+  protectedRestored: (list) => `Protected files changed by a shell command were restored:${paths(list)}`,
+  protectedCreated: (list) => `New files match a protected pattern:${paths(list)}`,
+  protectedLogged: (list) => `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
+
+  undone: (jobId, count) =>
+    `${jobId} was taken back (${count} paths). To do it again: picoclaw redo ${jobId}`,
+  undonePartly: ({ jobId, refs }) =>
+    `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
+  undoConflict: ({ jobId, paths: list }) =>
+    `Nothing was taken back, because these were changed after ${jobId}:${paths(list)}\n` +
+    `To overwrite them: picoclaw undo ${jobId} --force`,
+  nothingToUndo: "There is no job to take back.",
+  nothingToRedo: "There is no job to do again.",
+  undoList: (jobId, list) => `Taking back ${jobId} restores:${paths(list)}`,
+  redone: (jobId, count) =>
+    `${jobId} was done again (${count} paths). To take it back: picoclaw undo ${jobId}`,
+  undoUnavailable: (jobId) => `There is no undo data for ${jobId}.`,
+  quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
+    `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
+    `These jobs can no longer be taken back:${paths(jobIds)}`,
+  noJobs: "There are no jobs yet.",
+  jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
+  jobStates: {
+    succeeded: "succeeded",
+    failed: "failed",
+    preview: "preview",
+    undone: "undone",
+    "rolled-back": "rolled back",
+    interrupted: "interrupted",
+    "dry-run": "dry run",
+    running: "running",
+  },
+  unknownJob: (jobId) => `No such job: ${jobId}`,
+  jobInterrupted: (jobId) =>
+    `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,
+  jobRepaired: (jobId, outcome) =>
+    outcome === "completed"
+      ? `The interrupted job ${jobId} was completed.`
+      : `The interrupted job ${jobId} was taken back; the workspace is as it was before.`,
+
+  gitMissing: "git was not found.",
+  notARepository: (path) => `Not a git repository: ${path}`,
+  autoCommitAborted: (error) => `The commit before the patch failed, so nothing was run: ${error}`,
+  autoCommitFailed: (error) => `The commit after the patch failed (the changes are applied): ${error}`,
+  identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",
+  signingSkipped: "Signing would have asked for input; committed unsigned.",
+
+  workspaceMissing: (path) => `The workspace does not exist: ${path}`,
+  workspaceNotADirectory: (path) => `The workspace is not a folder: ${path}`,
+  workspaceBusy: (path) => `Another job is being applied: ${path}`,
+  fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
+  remedy: (remedy) => REMEDIES[remedy],
+
+  configInvalid: "The configuration is not valid. Nothing was run.",
+  configValid: "The configuration is valid.",
+  configProblem: problemText,
+  configWarning: warningText,
+  workspaceTrusted: (path) => `The picoclaw.yaml in ${path} is trusted (until it changes).`,
+  nothingToTrust: "There is no picoclaw.yaml in this folder.",
+  usageError: (detail) => `Usage error: ${detail}`,
+  unknownCommand: (name, nearest) => `Unknown command: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name, nearest) => `Unknown option: ${name}${perhaps(nearest)}`,
+  missingValue: (flag) => `${flag} needs a value.`,
+  noInput: "There is no patch. Name a file, or pass it on standard input.",
+  warningLabel: "Warning:",
+  unexpectedError: (detail) => `Unexpected error: ${detail}`,
+};
+
+function perhaps(nearest: string | undefined): string {
+  return nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+}
+
+function place(at: FilePosition | undefined): string {
+  if (at === undefined) return "";
+  if (at.line === undefined) return `${at.file}: `;
+  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
+}
+
+function problemText(problem: ConfigProblem): string {
+  switch (problem.code) {
+    case "unknown-key":
+      return `${place(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
+    case "invalid-value": {
+      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      return `${place(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
+    }
+    case "literal-secret":
+      return `${place(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
+    case "unset-reference":
+      return `${place(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
+    case "invalid-yaml":
+      return `${place(problem.at)}not valid YAML: ${problem.detail}`;
+    case "unreadable-file":
+      return `${place(problem.at)}the configuration file cannot be read: ${problem.detail}`;
+  }
+}
+
+function warningText(warning: ConfigWarning): string {
+  switch (warning.code) {
+    case "unknown-variable":
+      return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
+    case "untrusted-keys":
+      return (
+        `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
+        REMEDIES["trust-workspace"]
+      );
+    case "ignored-key":
+      return `${place(warning.at)}${warning.key} has no effect and was ignored.`;
+    case "docker-socket":
+      return "mount_docker_socket is on: a container has the power of root on this machine.";
+    case "cloud-allowed":
+      return "security.local_only is off: chat text may be sent to cloud models.";
+  }
+}

@@ -1,0 +1,44 @@
+import type { CommandResult } from "../patch/result.ts";
+import type { Messages } from "./messages.ts";
+
+/** 000 §8.2: `✓ [1] type action target (12ms)`, and the error four spaces in on a line of its own. */
+export function formatExecutionResults(results: readonly CommandResult[], messages: Messages): string {
+  return results.map((result, index) => formatResult(result, index, messages)).join("\n");
+}
+
+function formatResult(result: CommandResult, index: number, messages: Messages): string {
+  const { type, action, target } = result.command;
+  const status = result.success ? "✓" : "✗";
+  const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;
+  return result.error === "" ? line : `${line}\n    ${messages.errorLabel} ${result.error}`;
+}
+
+/** A shell script stands as its first line that says something. */
+export function oneLine(target: string): string {
+  const trimmed = target.trim();
+  const end = trimmed.search(/\r?\n/);
+  return end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
+}
+
+/**
+ * The whole answer of `apply` (000 §8.1). `headline` says what the journal says: never "done" over a failure
+ * that rolled everything back.
+ */
+export function formatExecution(
+  execution: {
+    readonly headline: string;
+    readonly summary: string;
+    readonly results: readonly CommandResult[];
+    readonly gitCommit?: string | undefined;
+  },
+  messages: Messages,
+): string {
+  const parts = [execution.headline, execution.summary];
+  if (execution.results.length > 0) {
+    parts.push(`${messages.details}\n${formatExecutionResults(execution.results, messages)}`);
+  }
+  if (execution.gitCommit !== undefined && execution.gitCommit !== "") {
+    parts.push(messages.gitCommit(execution.gitCommit));
+  }
+  return parts.join("\n\n");
+}
