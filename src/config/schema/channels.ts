@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { ROUTES } from "./models.ts";
+import { count, flag, optionalUrl, secret, text } from "./primitives.ts";
+
+export const session = z
+  .strictObject({
+    timezone: z
+      .string()
+      .refine(isTimeZone)
+      .default("Asia/Tokyo")
+      .meta({ description: "Whose midnight ends a session.", shown: "time zone name" }),
+    cutover: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
+      .default("00:00")
+      .meta({ description: "When a session ends.", shown: "HH:MM" }),
+  })
+  .prefault({});
+
+export const line = z
+  .strictObject({
+    channel_secret: secret("env:LINE_CHANNEL_SECRET", "Checks the signature of a webhook."),
+    channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Sends replies."),
+    forced_route: z
+      .enum(ROUTES)
+      .nullable()
+      .default("CHAT")
+      .meta({ description: "The route of every message; null lets LINE route like any other channel." }),
+    strict: flag(false, "Force the route even over an explicit command."),
+    push_quota: count(200, "Push messages in a month."),
+    base_url: optionalUrl("Another address than LINE's own."),
+  })
+  .prefault({});
+
+export const slack = z
+  .strictObject({
+    bot_token: secret("env:SLACK_BOT_TOKEN", "The bot's token."),
+    app_token: secret("env:SLACK_APP_TOKEN", "The token for socket mode."),
+    signing_secret: secret("env:SLACK_SIGNING_SECRET", "Checks the signature of a request."),
+    base_url: optionalUrl("Another address than Slack's own."),
+  })
+  .prefault({});
+
+export const serve = z
+  .strictObject({
+    host: text("127.0.0.1", "Address the server listens on."),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(8787)
+      .meta({ description: "Port; 0 is any free one.", shown: "port" }),
+    public_url: optionalUrl("The address that others see."),
+  })
+  .prefault({});
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { chosenName, count, flag, size, text, texts } from "./primitives.ts";
+
+const memory = (value: string, description: string) =>
+  z
+    .string()
+    .regex(/^\d+(?:\.\d+)?(?:[kmgt]i?b?)?$/i)
+    .default(value)
+    .meta({ description, shown: 'Docker size ("4g")' });
+
+const docker = z
+  .strictObject({
+    host: text("unix:///var/run/docker.sock", "Where the Docker engine answers."),
+    base_image: text("coding-agent-executor:latest", "Image of an environment that names none."),
+    api_timeout: count(60, "Seconds a call to the engine may take.", { min: 1 }),
+    stop_grace: count(10, "Seconds between TERM and KILL.", {}),
+    pids_limit: count(512, "Processes in a container.", { min: 1 }),
+    mount_docker_socket: flag(
+      false,
+      "Mount the engine's socket. A container then has the power of root here.",
+    ),
+    resources: z
+      .strictObject({
+        cpu_limit: z.number().positive().default(2).meta({ description: "CPU cores." }),
+        memory_limit: memory("4g", "Memory."),
+        disk_limit: memory("10g", "Disk."),
+      })
+      .prefault({}),
+    network: z
+      .strictObject({
+        external_access: flag(true, "Reach the internet at all."),
+        whitelist_mode: flag(false, "Reach only `allowed_domains`."),
+        allowed_domains: texts([], "Domains reachable in whitelist mode."),
+        allowed_hosts: texts([], "Private addresses that are reachable, each an exact `host:port`."),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+const environments = z.record(
+  chosenName,
+  z.union([
+    z.string().min(1),
+    z.strictObject({ image: z.string().min(1), description: z.string().default("") }),
+  ]),
+);
+
+/** 001 §10.1, §6.3.8 and DECISIONS 16. */
+export const commandExecutor = z
+  .strictObject({
+    enabled: flag(false, "Offer environments to the models and take in tasks."),
+    mcp_server: z
+      .unknown()
+      .optional()
+      .meta({ description: "Accepted and ignored: no server runs inside an environment.", shown: "ignored" }),
+    environments: environments
+      .default({
+        python: "coding-agent-executor-python:latest",
+        miniforge: "coding-agent-executor-miniforge:latest",
+        node: "coding-agent-executor-node:latest",
+      })
+      .meta({
+        description: "Environment names and their images.",
+        shown: "map of name to image or {image, description}",
+      }),
+    default_environment: chosenName
+      .default("python")
+      .meta({ description: "The environment when none is named." }),
+    text_editor: z
+      .strictObject({ enabled: flag(true, "Offer the text editor tool in environments.") })
+      .prefault({}),
+    docker,
+    clone: z
+      .strictObject({
+        shallow: flag(true, "Clone without history."),
+        depth: count(1, "Commits of a shallow clone.", { min: 1 }),
+        auto_install_deps: flag(true, "Install the project's dependencies after cloning."),
+        timeout: count(300, "Seconds a clone may take.", { min: 1 }),
+        insecure_hosts: texts([], "Hosts whose TLS certificate is not checked."),
+      })
+      .prefault({}),
+    install: z
+      .strictObject({ timeout: count(600, "Seconds installing dependencies may take.", { min: 1 }) })
+      .prefault({}),
+    execution: z
+      .strictObject({
+        timeout_seconds: count(1800, "Seconds a command may take.", { min: 1 }),
+        max_output_size: size(1024 ** 2, "Output kept of one command."),
+      })
+      .prefault({}),
+    cleanup: z
+      .strictObject({
+        interval_hours: z.number().positive().default(24).meta({ description: "Hours between clean-ups." }),
+        stale_threshold_hours: z
+          .number()
+          .positive()
+          .default(24)
+          .meta({ description: "Age at which a left-over container is removed." }),
+      })
+      .prefault({}),
+    allowed_commands: z
+      .strictObject({
+        use_default: flag(true, "Start from the built-in list of 001 §6.3."),
+        additional: texts([], "Commands to allow as well."),
+        exclude: texts([], "Commands to take out of the built-in list."),
+        custom_list: texts([], "The whole list, when use_default is false."),
+      })
+      .prefault({}),
+    pool: z.strictObject({ size: count(0, "Containers kept warm for each image.") }).prefault({}),
+  })
+  .prefault({});

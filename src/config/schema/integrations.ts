@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { chosenName, count, optionalText, optionalUrl, secret, size, text, texts } from "./primitives.ts";
+
+export const forges = z
+  .strictObject({
+    github: z
+      .strictObject({
+        token: secret("env:GITHUB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
+        base_url: optionalUrl("API address of GitHub Enterprise."),
+        webhook_secret: secret("env:GITHUB_WEBHOOK_SECRET", "Checks the signature of a webhook."),
+      })
+      .prefault({}),
+    gitlab: z
+      .strictObject({
+        token: secret("env:GITLAB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
+        base_url: optionalUrl("API address; GITLAB_API_URL sets it as well."),
+        webhook_secret: secret("env:GITLAB_WEBHOOK_SECRET", "Compared with the token of a webhook."),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+const environment = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
+
+export const mcpServers = z
+  .record(
+    chosenName,
+    z.strictObject({
+      command: z.string().min(1).optional(),
+      args: z.array(z.string()).default([]),
+      env: environment.default({}),
+      url: z
+        .string()
+        .regex(/^https?:\/\/[^\s@]+$/)
+        .optional(),
+    }),
+  )
+  .default({})
+  .meta({
+    description: "MCP servers whose tools Shiro may call.",
+    shown: "map of name to {command, args, env} or {url}",
+    reference: true,
+  });
+
+export const tools = z
+  .strictObject({
+    apply_patch: z
+      .strictObject({
+        max_bytes: size(1024 ** 2, "Longest patch the tool takes."),
+        max_error_chars: count(4000, "Characters of git's error text that are returned.", { min: 100 }),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+export const tasks = z
+  .strictObject({
+    max_steps: count(60, "Steps of one task.", { min: 1 }),
+    label: text("picoclaw", "Issues with this label are taken in."),
+    rules: texts([], "What a coder is told about this project."),
+    test_command: optionalText("Tells whether a task is done, run in its environment."),
+  })
+  .prefault({});
+
+export const databaseUrl = z
+  .string()
+  .regex(/^(?:env:[A-Za-z_][A-Za-z0-9_]*|postgres(?:ql)?:\/\/\S+)$/)
+  .nullable()
+  .default(null)
+  .meta({
+    description: "Where the store and the queue live; null is SQLite in PICOCLAW_HOME.",
+    shown: "env:NAME, or postgres:// without a password",
+    reference: true,
+  });

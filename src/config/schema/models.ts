@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { chosenName, count, httpUrl, optionalText, secret } from "./primitives.ts";
+
+export const PROVIDER_TYPES = [
+  "anthropic",
+  "openai",
+  "google",
+  "openai-compatible",
+  "ollama",
+  "scripted",
+] as const;
+
+export const ollama = z
+  .strictObject({
+    base_url: httpUrl()
+      .default("http://127.0.0.1:11434")
+      .meta({ description: "Where Ollama answers.", shown: "http(s) URL without credentials" }),
+    keep_alive: z
+      .union([z.int(), z.string().min(1)])
+      .default(-1)
+      .meta({ description: "How long a model stays loaded; -1 is for ever.", shown: 'seconds, or "10m"' }),
+    max_context: count(8192, "Context window asked of a local model, in tokens.", { min: 512 }),
+    health_check_interval: count(60, "Seconds between health checks.", { min: 1 }),
+  })
+  .prefault({});
+
+interface ProviderDefaults {
+  readonly type: (typeof PROVIDER_TYPES)[number];
+  readonly model: string | null;
+  readonly api_key: string | null;
+  readonly base_url: string | null;
+}
+
+function provider(defaults: ProviderDefaults) {
+  return z
+    .strictObject({
+      type: z
+        .enum(PROVIDER_TYPES)
+        .default(defaults.type)
+        .meta({ description: "Which protocol the model speaks." }),
+      model: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(defaults.model)
+        .meta({ description: "The model's name at the provider." }),
+      base_url: httpUrl().nullable().default(defaults.base_url).meta({
+        description: "Another address than the provider's own.",
+        shown: "http(s) URL without credentials",
+      }),
+      api_key: secret(defaults.api_key, "The key, by reference."),
+      max_tokens: count(8192, "Longest answer asked for, in tokens.", { min: 1 }),
+      temperature: z
+        .number()
+        .min(0)
+        .max(2)
+        .default(0.7)
+        .meta({ description: "Sampling temperature.", shown: "number from 0 to 2" }),
+      local: z
+        .boolean()
+        .default(false)
+        .meta({
+          description: "The model runs on this machine or network; only then may it serve a chat route.",
+        }),
+      script: optionalText("Answers of a `scripted` model: a YAML file."),
+    })
+    .prefault({});
+}
+
+export const providers = z
+  .object({
+    claude: provider({
+      type: "anthropic",
+      model: "claude-sonnet-4-6",
+      api_key: "env:ANTHROPIC_API_KEY",
+      base_url: null,
+    }),
+    openai: provider({ type: "openai", model: "gpt-5.1", api_key: "env:OPENAI_API_KEY", base_url: null }),
+    deepseek: provider({
+      type: "openai-compatible",
+      model: "deepseek-chat",
+      api_key: "env:DEEPSEEK_API_KEY",
+      base_url: "https://api.deepseek.com/v1",
+    }),
+  })
+  .catchall(provider({ type: "openai-compatible", model: null, api_key: null, base_url: null }))
+  .prefault({});
+
+function role(who: string, defaultProvider: string, model: string | null = null) {
+  return z
+    .strictObject({
+      provider: chosenName.default(defaultProvider).meta({
+        description: `${who}: \`ollama\` or a name under \`providers\`.`,
+      }),
+      model: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(model)
+        .meta({ description: `${who}: another model than the provider's.` }),
+    })
+    .prefault({});
+}
+
+export const CODERS = ["coder1", "coder2", "coder3"] as const;
+
+export const roles = z
+  .strictObject({
+    chat: role("Mio", "ollama", "chat-v1:latest"),
+    worker: role("Shiro", "ollama", "worker-v1:latest"),
+    coder1: role("Aka", "deepseek"),
+    coder2: role("Ao", "openai"),
+    coder3: role("Gin", "claude"),
+    default_coder: z.enum(CODERS).default("coder3").meta({ description: "Who answers the route CODE." }),
+  })
+  .prefault({});
+
+export const ROUTES = [
+  "CHAT",
+  "PLAN",
+  "ANALYZE",
+  "OPS",
+  "RESEARCH",
+  "CODE",
+  "CODE1",
+  "CODE2",
+  "CODE3",
+] as const;
+
+const confidence = z.number().min(0).max(1);
+
+export const routing = z
+  .strictObject({
+    rules: z
+      .array(
+        z.strictObject({
+          pattern: z.string().min(1),
+          route: z.enum(ROUTES),
+          confidence: confidence.default(0.95),
+        }),
+      )
+      .default([{ pattern: "ファイルを作成", route: "CODE", confidence: 0.95 }])
+      .meta({
+        description: "Rules before the built-in dictionary.",
+        shown: "list of {pattern, route, confidence}",
+      }),
+    threshold: confidence
+      .default(0.7)
+      .meta({ description: "Confidence below which the fallback answers.", shown: "number from 0 to 1" }),
+  })
+  .prefault({});
+
+export const loop = z
+  .strictObject({
+    max_loops: count(5, "Model calls for one message.", { min: 1 }),
+    max_millis: count(120_000, "Milliseconds for one message.", { min: 1 }),
+  })
+  .prefault({});
+
+export const budget = z
+  .strictObject({
+    daily: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .meta({ description: "What cloud models may cost in a day, in US dollars; null is no limit." }),
+    on_exceed: z
+      .enum(["local", "refuse"])
+      .default("local")
+      .meta({ description: "When it is spent: use the local model and say so, or refuse." }),
+  })
+  .prefault({});
+
+export const security = z
+  .strictObject({
+    local_only: z.boolean().default(true).meta({
+      description: "Chat routes and the classifier never leave local models.",
+    }),
+  })
+  .prefault({});

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { line, serve, session, slack } from "./channels.ts";
+import { commandExecutor } from "./executor.ts";
+import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
+import { budget, loop, ollama, providers, roles, routing, security } from "./models.ts";
+import { log, worker } from "./worker.ts";
+
+/** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
+export const configSchema = z.strictObject({
+  locale: z.enum(["ja", "en"]).optional().meta({ description: "The language PicoClaw speaks." }),
+  ollama,
+  providers,
+  roles,
+  routing,
+  loop,
+  worker,
+  security,
+  command_executor: commandExecutor,
+  session,
+  line,
+  slack,
+  forges,
+  mcp_servers: mcpServers,
+  budget,
+  serve,
+  tools,
+  tasks,
+  log,
+  database_url: databaseUrl,
+});

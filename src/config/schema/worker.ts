@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { count, flag, optionalText, size, text, texts } from "./primitives.ts";
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+
+/** 003 §13.2 and 000 §3, then what the transaction and the confinement need. */
+export const worker = z
+  .strictObject({
+    auto_commit: flag(false, "Commit before and after every job."),
+    commit_message_prefix: text("[Worker Auto-Commit]", "Begins the message of an auto-commit."),
+    command_timeout: count(300, "Seconds a shell command may take.", { min: 1 }),
+    git_timeout: count(30, "Seconds a git operation may take.", { min: 1 }),
+    stop_on_error: flag(false, "Stop at the first command that fails."),
+    workspace: optionalText("The workspace, when neither --workspace nor the current folder is meant."),
+    protected_patterns: texts(
+      [".env*", "*credentials*", "*.key", "*.pem"],
+      "Files that no command may change, matched on the file name.",
+    ),
+    action_on_protected_file: z
+      .enum(["error", "skip", "log"])
+      .default("error")
+      .meta({ description: "What to do when a command would change one." }),
+    show_execution_summary: flag(true, "Say what is about to run."),
+    dry_run: flag(false, "List the commands and run none."),
+    confine: z
+      .enum(["auto", "on", "off"])
+      .default("auto")
+      .meta({ description: "Run commands confined: where possible, always or refuse, never." }),
+    transaction: z
+      .enum(["auto", "overlay", "copy", "none"])
+      .default("auto")
+      .meta({ description: "How changes are staged; with none, shell effects cannot be undone." }),
+    copy_limit: size(2 * GIB, "Largest workspace that a `copy` transaction copies."),
+    undo_quota: size(5 * GIB, "Undo data kept before the oldest is removed."),
+    env_pass: texts(
+      [],
+      "Environment variables that commands may see beyond the allow-list, secrets included.",
+    ),
+    run_hooks: flag(false, "Run the repository's git hooks on auto-commits."),
+    allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
+    output_limit: size(MIB, "Output kept of one command; head and tail stay."),
+  })
+  .prefault({});
+
+export const log = z
+  .strictObject({
+    level: z
+      .enum(["debug", "info", "warn", "error", "silent"])
+      .default("info")
+      .meta({ description: "Least important line that is written." }),
+    file: optionalText("The log file; null is `logs/picoclaw.log` in PICOCLAW_HOME."),
+  })
+  .prefault({});
