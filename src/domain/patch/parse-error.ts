@@ -1,6 +1,15 @@
+import type { PatchCommand } from "./command.ts";
+
 /** Why a text is not a patch. Nothing ran; exit code 2. */
 export interface ParseFailure {
-  readonly code: "not-a-patch" | "invalid-json" | "invalid-command" | "invalid-diff" | "invalid-v4a" | "invalid-block" | "too-large";
+  readonly code:
+    | "not-a-patch"
+    | "invalid-json"
+    | "invalid-command"
+    | "invalid-diff"
+    | "invalid-v4a"
+    | "invalid-block"
+    | "too-large";
   /** English, technical, in the seeds' wording where they have one: `command[2]: target is required`. */
   readonly message: string;
   /** 0-based command index, when one is to blame. */
@@ -12,7 +21,13 @@ export interface ParseFailure {
 }
 
 export type ParseResult =
-  | { readonly ok: true; readonly commands: readonly import("./command.ts").PatchCommand[]; readonly warnings: readonly string[]; readonly format: PatchFormat }
+  | {
+      readonly ok: true;
+      readonly commands: readonly PatchCommand[];
+      readonly warnings: readonly string[];
+      readonly format: PatchFormat;
+    }
   | { readonly ok: false; readonly failure: ParseFailure };
 
+/** `mixed` is a reply that holds more than one of the others. */
 export type PatchFormat = "empty" | "json" | "markdown" | "diff" | "v4a" | "search-replace" | "mixed";

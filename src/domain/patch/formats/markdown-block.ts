@@ -1,0 +1,131 @@
+import type { PatchCommand } from "../command.ts";
+import type { ParseFailure, PatchFormat } from "../parse-error.ts";
+import { gitBlock } from "./git-block.ts";
+import { meaningOf, parseJsonText, readCommands } from "./json.ts";
+import { readEmbedded } from "./markdown-embedded.ts";
+import type { BlockInfo } from "./markdown-info.ts";
+import { extensionOf, readInfo } from "./markdown-info.ts";
+import type { Piece } from "./markdown-walk.ts";
+import { consoleBlock, shellBlock } from "./shell-block.ts";
+
+export type Block = Extract<Piece, { kind: "block" }>;
+
+/** What one fenced block comes to. */
+export type BlockRead =
+  | {
+      readonly kind: "commands";
+      readonly format: PatchFormat;
+      readonly commands: readonly PatchCommand[];
+      readonly warnings: readonly string[];
+    }
+  /** A coder's whole answer as JSON: its patch is to be parsed in turn. */
+  | { readonly kind: "proposal"; readonly patch: string }
+  /** `known`: a block of ours with nothing in it, as opposed to one that means nothing to us. */
+  | { readonly kind: "skipped"; readonly why: string; readonly known: boolean; readonly markdown: boolean }
+  /** `line` of the failure is relative to the body. */
+  | { readonly kind: "failed"; readonly failure: ParseFailure; readonly at?: number };
+
+/** Files that show patches rather than being patched by one. */
+const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
+
+/** `firstIndex` counts the commands before this block, `lastPath` is the last file that a SEARCH/REPLACE named. */
+export function readBlock(block: Block, firstIndex: number): BlockRead {
+  const info = readInfo(block.info);
+  const embedded = readEmbeddedBlock(block, info);
+  if (embedded !== undefined) return embedded;
+  switch (info.kind) {
+    case "file":
+      return commandsOf("markdown", [fileEdit(info, block.body)]);
+    case "shell":
+      return oneOrNone(shellBlock(block.body, info.shell), "empty shell block");
+    case "console":
+      return oneOrNone(consoleBlock(block.body), "console block without a `$ ` line");
+    case "git": {
+      const commands = gitBlock(block.body);
+      return commands.length > 0 ? commandsOf("markdown", commands) : skipped("empty git block");
+    }
+    case "diff":
+      return block.body.trim() === "" ? skipped("empty diff block") : embeddedCommands("diff", block.body);
+    case "json":
+      return readJsonBlock(block.body, "json", firstIndex);
+    case "unknown":
+      return info.tag === "" ? readJsonBlock(block.body, "", firstIndex) : unknown(info.tag);
+    default:
+      return info satisfies never;
+  }
+}
+
+/** A patch of another format inside the fence, whatever the fence says it is. */
+function readEmbeddedBlock(block: Block, info: BlockInfo): BlockRead | undefined {
+  const { embedded, body } = block;
+  if (info.kind === "file") {
+    const isDiff = /^(diff|patch)$/i.test(info.language);
+    if (SHOWS_PATCHES.has(extensionOf(info.path).toLowerCase())) return undefined;
+    if (isDiff && embedded === undefined && /^@@ /m.test(body))
+      return embeddedCommands("diff", `--- a/${info.path}\n+++ b/${info.path}\n${body}`);
+    if (embedded === "diff" && !isDiff) return undefined;
+    if (embedded === "search-replace") return embeddedCommands(embedded, `${info.path}\n${body}`);
+    return embedded && embeddedCommands(embedded, body);
+  }
+  if (embedded === undefined) return undefined;
+  if (embedded === "search-replace") return embeddedCommands(embedded, `${block.above}\n${body}`);
+  if (embedded === "diff" && info.kind !== "diff" && info.kind !== "unknown") return undefined;
+  return embeddedCommands(embedded, body);
+}
+
+function embeddedCommands(format: "v4a" | "search-replace" | "diff", text: string): BlockRead {
+  const read = readEmbedded(format, text);
+  return read.ok ? commandsOf(format, read.commands) : { kind: "failed", failure: read.failure };
+}
+
+function fileEdit(info: { readonly path: string; readonly language: string }, content: string): PatchCommand {
+  return {
+    type: "file_edit",
+    action: "update",
+    target: info.path,
+    content,
+    metadata: { language: info.language },
+  };
+}
+
+/** Commands, or a whole proposal, as JSON. Other JSON is an example or a sample of data. */
+function readJsonBlock(body: string, tag: string, firstIndex: number): BlockRead {
+  const text = body.trim();
+  if (text === "" || (text.charAt(0) !== "[" && text.charAt(0) !== "{")) return unknown(tag);
+  const json = parseJsonText(text);
+  if (!json.ok) {
+    const meant = text.includes('"type"') && text.includes('"action"');
+    if (!meant) return unknown(tag);
+    return {
+      kind: "failed",
+      failure: { code: "invalid-json", message: json.reason },
+      at: json.at + body.length - body.trimStart().length,
+    };
+  }
+  const meaning = meaningOf(json.value);
+  if (meaning.kind === "other") return unknown(tag);
+  if (meaning.kind === "proposal") return meaning;
+  const read = readCommands(meaning.items, firstIndex);
+  return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
+}
+
+function commandsOf(format: PatchFormat, commands: readonly PatchCommand[]): BlockRead {
+  return { kind: "commands", format, commands, warnings: [] };
+}
+
+function oneOrNone(command: PatchCommand | undefined, why: string): BlockRead {
+  return command === undefined ? skipped(why) : commandsOf("markdown", [command]);
+}
+
+function skipped(why: string): BlockRead {
+  return { kind: "skipped", why, known: true, markdown: false };
+}
+
+function unknown(tag: string): BlockRead {
+  return {
+    kind: "skipped",
+    why: tag === "" ? "code block without a language or path" : `unknown code block: ${tag}`,
+    known: false,
+    markdown: /^(md|mdx|markdown)$/i.test(tag),
+  };
+}

@@ -1,0 +1,133 @@
+import type { PatchCommand } from "../command.ts";
+import type { ParseResult, PatchFormat } from "../parse-error.ts";
+import { jsonFailure, meaningOf, readCommands } from "./json.ts";
+import type { Block, BlockRead } from "./markdown-block.ts";
+import { readBlock } from "./markdown-block.ts";
+import { readEmbedded } from "./markdown-embedded.ts";
+import type { Piece } from "./markdown-walk.ts";
+import { walkReply } from "./markdown-walk.ts";
+
+const MOST_COMMANDS = 1_000_000;
+const MOST_WARNINGS = 100;
+
+/**
+ * Parses a reply: prose with code blocks, raw patches and JSON in it, in their order. The first mistake fails the
+ * whole, so that no reply is carried out in part. `unwrap` parses a patch found inside (a proposal's `patch`, or
+ * the inside of a lone Markdown block); without it such things are not looked into.
+ */
+export function parseReply(text: string, unwrap: ((patch: string) => ParseResult) | undefined): ParseResult {
+  const commands: PatchCommand[] = [];
+  const warnings = createWarnings();
+  const formats = new Set<PatchFormat>();
+  const lineOf = createLineCounter(text);
+  let blocks = 0;
+  let wrapper: string | undefined;
+  let broken: Extract<Piece, { kind: "broken-json" }> | undefined;
+
+  const take = (format: PatchFormat, taken: readonly PatchCommand[]): void => {
+    formats.add(format);
+    for (const command of taken) commands.push(command);
+  };
+
+  for (const piece of walkReply(text)) {
+    if (commands.length > MOST_COMMANDS)
+      return {
+        ok: false,
+        failure: { code: "too-large", message: `patch has more than ${MOST_COMMANDS} commands` },
+      };
+    if (piece.kind === "broken-json") {
+      if (piece.flush) return { ok: false, failure: jsonFailure(text, piece.at, piece.reason) };
+      broken ??= piece;
+      continue;
+    }
+    const opens = lineOf(piece.kind === "block" ? piece.opens : piece.start);
+    const line = lineOf(piece.start);
+    const read =
+      piece.kind === "block" ? readBlock(piece, commands.length) : readLoose(piece, commands.length);
+    if (piece.kind === "block") {
+      blocks++;
+      noteBlock(piece, opens, warnings.add);
+    }
+    switch (read.kind) {
+      case "commands":
+        take(read.format, read.commands);
+        for (const warning of read.warnings) warnings.add(warning);
+        break;
+      case "proposal": {
+        const inside = unwrap?.(read.patch);
+        if (inside === undefined) break;
+        if (!inside.ok) return inside;
+        take(inside.format, inside.commands);
+        for (const warning of inside.warnings) warnings.add(warning);
+        break;
+      }
+      case "skipped":
+        warnings.add(`line ${opens}: ${read.why}, skipped`);
+        if (read.known) formats.add("markdown");
+        if (read.markdown && piece.kind === "block") wrapper = piece.body;
+        break;
+      case "failed":
+        if (read.at !== undefined)
+          return { ok: false, failure: jsonFailure(text, piece.start + read.at, read.failure.message) };
+        return { ok: false, failure: { ...read.failure, line: line + (read.failure.line ?? 1) - 1 } };
+      default:
+        return read satisfies never;
+    }
+  }
+  if (formats.size > 0) return { ok: true, commands, warnings: warnings.all(), format: formatOf(formats) };
+  if (blocks === 1 && wrapper !== undefined && unwrap !== undefined) return unwrap(wrapper);
+  if (broken !== undefined) return { ok: false, failure: jsonFailure(text, broken.at, broken.reason) };
+  const message = blocks > 0 ? "no valid code blocks found in Markdown patch" : "unknown patch format";
+  return { ok: false, failure: { code: "not-a-patch", message } };
+}
+
+/** A patch that stands in the reply without a fence. */
+function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, firstIndex: number): BlockRead {
+  if (piece.kind === "raw") {
+    const text = piece.format === "search-replace" ? `${piece.above}\n${piece.text}` : piece.text;
+    const read = readEmbedded(piece.format, text);
+    return read.ok
+      ? { kind: "commands", format: piece.format, commands: read.commands, warnings: [] }
+      : { kind: "failed", failure: read.failure };
+  }
+  const meaning = meaningOf(piece.value);
+  if (meaning.kind === "proposal") return meaning;
+  const read = readCommands(meaning.kind === "commands" ? meaning.items : [], firstIndex);
+  return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
+}
+
+function noteBlock(block: Block, line: number, warn: (warning: string) => void): void {
+  if (!block.closed) warn(`line ${line}: code block is not closed, it runs to the end of the text`);
+  if (block.nested)
+    warn(`line ${line}: fences inside the Markdown file are as long as the one around it, read as nested`);
+}
+
+function formatOf(formats: ReadonlySet<PatchFormat>): PatchFormat {
+  const [only, ...others] = [...formats].filter((format) => format !== "empty");
+  return others.length > 0 ? "mixed" : (only ?? "empty");
+}
+
+function createWarnings() {
+  const kept: string[] = [];
+  let more = 0;
+  return {
+    add: (warning: string): void => {
+      if (kept.length < MOST_WARNINGS) kept.push(warning);
+      else more++;
+    },
+    all: (): readonly string[] => (more > 0 ? [...kept, `… and ${more} more warnings`] : kept),
+  };
+}
+
+/** 1-based line of an offset, for offsets that only grow: the text is counted through once. */
+function createLineCounter(text: string): (offset: number) => number {
+  let line = 1;
+  let newline = text.indexOf("\n");
+  return (offset) => {
+    while (newline !== -1 && newline < offset) {
+      line++;
+      newline = text.indexOf("\n", newline + 1);
+    }
+    return line;
+  };
+}
