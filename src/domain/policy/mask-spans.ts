@@ -1,0 +1,107 @@
+import { findNamedValues } from "./mask-named.ts";
+
+/** A secret in a text: `start`–`end` is replaced; `from` is where what makes it a secret begins (its name). */
+export interface SecretSpan {
+  readonly from: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+const PREFIX =
+  /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
+const TOKEN_START =
+  /(?<![A-Za-z0-9])(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_|eyJ)[A-Za-z0-9]/g;
+/** What a token must look like to be one: `sk-learn-based` and `hf_transfer` are not. Look-aheads are bounded. */
+const TOKEN_SHAPES: readonly RegExp[] = [
+  /sk-ant-[A-Za-z0-9_-]{4,}/y,
+  /sk-(?:proj|svcacct|or|admin)-[A-Za-z0-9_-]{8,}/y,
+  /sk-(?=[A-Za-z_-]{0,200}\d)(?=[A-Za-z0-9_-]{0,200}?[A-Za-z0-9_]{12})[A-Za-z0-9_-]{16,}/y,
+  /(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}/y,
+  /glpat-[A-Za-z0-9_.-]{16,}/y,
+  /(?:xox[abeoprs]|xapp)-(?=[A-Za-z-]{0,200}\d)[A-Za-z0-9-]{10,}/y,
+  /(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])/y,
+  /AIza[0-9A-Za-z_-]{30,}/y,
+  /(?:npm_|hf_)(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{30,}/y,
+  /[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/y,
+  /eyJ[A-Za-z0-9_-]{8,1024}\.[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{4,}/y,
+];
+
+const SCHEME = /(?:Bearer)[ \t]{1,4}(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}/gi;
+const HEADER =
+  /authorization\\?["'`]?[ \t]{0,4}[:=][ \t]{0,4}\\?["'`]?(?:(?:Bearer|Basic|Token|ApiKey|Digest)[ \t]{1,4}([A-Za-z0-9._~+/=-]{4,})|(?=[A-Za-z._~+/=-]*\d)([A-Za-z0-9._~+/=-]{8,}))/gi;
+const URL_PASSWORD = /:\/\/([^\s/?#:@"'`<>]{0,256}):([^\s/?#"'`<>]{1,2048})@/y;
+const URL_TOKEN = /:\/\/(?=[A-Za-z_-]*\d)([A-Za-z0-9_-]{20,2048})@/y;
+const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+/** Lines of a key, also as a diff, a quote or a JSON string shows them. */
+const PEM_BODY =
+  /(?:[\s>|-]|\\[nr])*((?:(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*|[A-Za-z0-9+/=]{16,})(?:[\s>|-]|\\[nr])*)+(?:(?:[A-Za-z0-9+/=]{1,15}(?:[\s>|-]|\\[nr])*){1,2}(?=END |$))?)/y;
+
+/** What stands in a secret's place: a known prefix stays, so that a reader sees which kind it was. */
+export function maskedForm(secret: string): string {
+  return `${PREFIX.exec(secret)?.[0] ?? ""}****`;
+}
+
+/** All secrets that their shape or their name gives away, unordered, possibly overlapping. Linear in the text. */
+export function findSecrets(text: string): SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  findTokens(text, spans);
+  findNamedValues(text, spans);
+  findAuthorization(text, spans);
+  findUrlCredentials(text, spans);
+  findPrivateKeys(text, spans);
+  return spans;
+}
+
+function findTokens(text: string, spans: SecretSpan[]): void {
+  const pattern = new RegExp(TOKEN_START);
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const start = match.index;
+    const end = tokenEnd(text, start);
+    if (end > start) spans.push({ from: start, start, end });
+    pattern.lastIndex = Math.max(end, start + 1);
+  }
+}
+
+function tokenEnd(text: string, start: number): number {
+  for (const shape of TOKEN_SHAPES) {
+    shape.lastIndex = start;
+    if (shape.test(text)) return shape.lastIndex;
+  }
+  return start;
+}
+
+function findAuthorization(text: string, spans: SecretSpan[]): void {
+  for (const match of text.matchAll(HEADER)) {
+    const end = match.index + match[0].length;
+    spans.push({ from: match.index, start: end - (match[1] ?? match[2] ?? "").length, end });
+  }
+  for (const match of text.matchAll(SCHEME)) {
+    const end = match.index + match[0].length;
+    spans.push({ from: match.index, start: match.index + match[0].search(/\S+$/), end });
+  }
+}
+
+function findUrlCredentials(text: string, spans: SecretSpan[]): void {
+  for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", at + 3)) {
+    for (const pattern of [URL_PASSWORD, URL_TOKEN]) {
+      pattern.lastIndex = at;
+      const match = pattern.exec(text);
+      if (match === null) continue;
+      const end = at + match[0].length - 1;
+      const secret = match[2] ?? match[1] ?? "";
+      if (!/^[$<{%]/.test(secret)) spans.push({ from: at, start: end - secret.length, end });
+      break;
+    }
+  }
+}
+
+function findPrivateKeys(text: string, spans: SecretSpan[]): void {
+  if (!text.includes("PRIVATE KEY")) return;
+  for (const match of text.matchAll(PEM_BEGIN)) {
+    PEM_BODY.lastIndex = match.index + match[0].length;
+    const body = PEM_BODY.exec(text)?.[1]?.replace(/(?:[\s>|-]|\\[nr])+$/, "");
+    if (body === undefined || body === "") continue;
+    const start = text.indexOf(body, match.index + match[0].length);
+    spans.push({ from: match.index, start, end: start + body.length });
+  }
+}
