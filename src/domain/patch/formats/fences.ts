@@ -77,7 +77,8 @@ interface FenceLine {
 
 /** The lines of the body that start with at least as many of the opening fence's marks. */
 function* fenceLines(text: string, fence: Fence, maxIndent: number): Generator<FenceLine> {
-  const needle = fence.mark.repeat(fence.length);
+  // Not the whole fence: looking for a long run of one character among shorter runs is quadratic.
+  const needle = fence.mark.repeat(3);
   let from = fence.bodyStart;
   for (;;) {
     const hit = text.indexOf(needle, from);
@@ -89,7 +90,7 @@ function* fenceLines(text: string, fence: Fence, maxIndent: number): Generator<F
       let end = hit;
       while (end < lineEnd && text.charAt(end) === fence.mark) end++;
       const bare = isBlank(text, end, lineEnd);
-      if (bare || isInfo(text, end, lineEnd, fence.mark))
+      if (end - hit >= fence.length && (bare || isInfo(text, end, lineEnd, fence.mark)))
         yield { start, next: newline === -1 ? text.length : newline + 1, bare };
     }
     if (newline === -1) return;

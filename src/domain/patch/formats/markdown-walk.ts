@@ -45,9 +45,10 @@ export function* walkReply(text: string): Generator<Piece> {
   const lists = createListContext();
   const searchJson = createJsonSearch(text);
   const measure = createMeasure(text);
+  const nextNewline = createFinder(text, "\n");
   let above = "";
   for (let from = 0; from < text.length; ) {
-    const newline = text.indexOf("\n", from);
+    const newline = nextNewline(from);
     const lineEnd = newline === -1 ? text.length : newline;
     let at = from;
     while (at < lineEnd && isBlankCode(text.charCodeAt(at))) at++;
