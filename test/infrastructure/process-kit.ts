@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProcessRequest } from "../../src/application/ports/process.ts";
-import { hostProcesses } from "../../src/infrastructure/process/process-runner.ts";
+import { createProcessRunner } from "../../src/infrastructure/process/process-runner.ts";
 
 export const folder = mkdtempSync(join(tmpdir(), "picoclaw-process-"));
 const markers = new Set<string>();
@@ -42,7 +42,7 @@ export function isRunning(pid: number): boolean {
 
 /** For `afterEach`: no test leaves a process behind. */
 export async function endAllJobs(): Promise<void> {
-  for (const marker of markers) await hostProcesses.killJobProcesses(marker, { graceMs: 0 });
+  for (const marker of markers) await createProcessRunner().killJobProcesses(marker, { graceMs: 0 });
   markers.clear();
 }
 

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRequest } from "../../src/application/ports/process.ts";
-import { hostProcesses } from "../../src/infrastructure/process/process-runner.ts";
+import { createProcessRunner } from "../../src/infrastructure/process/process-runner.ts";
 import { endAllJobs, folder, request, until } from "./process-kit.ts";
 
-const { runProcess, killJobProcesses, listJobProcesses } = hostProcesses;
+const { runProcess, killJobProcesses, listJobProcesses } = createProcessRunner();
 
 afterEach(endAllJobs);
 

@@ -105,7 +105,7 @@ export function failure(lib: Libc): LibcFailure {
   return { ok: false, reason: "failed", errno, code: errnoName(errno) };
 }
 
-export function errnoName(errno: number): string {
+function errnoName(errno: number): string {
   for (const [name, value] of Object.entries(constants.errno)) if (value === errno) return name;
   return `errno ${errno}`;
 }
