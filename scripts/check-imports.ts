@@ -1,0 +1,146 @@
+/**
+ * Imports run one way: domain ← application ← {infrastructure, adapters, tools} ← main. Fails on a wrong
+ * direction (types count too), a cycle of modules, `bun:` or `Bun.` outside the runtime folder, a
+ * Node module in the domain, `process.env` outside its two places, and a way out of src/.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { dirname, join, posix } from "node:path";
+
+type Layer = "domain" | "config" | "application" | "infrastructure" | "adapters" | "tools" | "main";
+
+const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
+  domain: ["domain"],
+  config: ["config", "domain"],
+  application: ["application", "domain"],
+  infrastructure: ["infrastructure", "application", "domain"],
+  adapters: ["adapters", "application", "domain", "config"],
+  tools: ["tools", "application", "domain"],
+  main: ["main", "adapters", "tools", "infrastructure", "application", "config", "domain"],
+};
+const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { application: ["config"] };
+
+const RUNTIME_FOLDER = "infrastructure/runtime/";
+const ENVIRONMENT_READERS = new Set(["config/load.ts", "main.ts"]);
+
+interface Import {
+  readonly specifier: string;
+  readonly typeOnly: boolean;
+}
+
+/** Every offence as one line, `file: what`; none is none. Paths are relative to `sourceFolder`. */
+export function checkImports(sourceFolder: string): readonly string[] {
+  const files = readdirSync(sourceFolder, { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => /\.[cm]?tsx?$/.test(path))
+    .sort();
+  const offences: string[] = [];
+  const graph = new Map<string, readonly string[]>();
+  for (const file of files) {
+    const text = readFileSync(join(sourceFolder, file), "utf8");
+    const imports = importsOf(file, text);
+    offences.push(
+      ...imports.flatMap((each) => offencesOfImport(file, each)).map((what) => `${file}: ${what}`),
+    );
+    offences.push(...offencesOfCode(file, text).map((what) => `${file}: ${what}`));
+    const values = imports.filter((each) => !each.typeOnly && each.specifier.startsWith("."));
+    graph.set(
+      file,
+      values.map((each) => resolve(file, each.specifier)),
+    );
+  }
+  return [...offences, ...cyclesIn(graph)];
+}
+
+const transpiler = {
+  ts: new Bun.Transpiler({ loader: "ts" }),
+  tsx: new Bun.Transpiler({ loader: "tsx" }),
+};
+
+function transpilerFor(file: string) {
+  return file.endsWith("x") ? transpiler.tsx : transpiler.ts;
+}
+
+/** The transpiler drops types; a second pass over a text where they look like values finds those as well. */
+function importsOf(file: string, text: string): readonly Import[] {
+  const source = text.replace(/^#!.*/, "");
+  const typesAsValues = source
+    .replace(/\b(import|export)\s+type(?=\s*[{*]|\s+\w+\s+from\b)/g, "$1")
+    .replace(/\b(?:import|export)\s*\{[^}]*\}\s*from\b/g, (clause) => clause.replace(/\btype\s+(?=\w)/g, ""));
+  const scan = (code: string) =>
+    transpilerFor(file)
+      .scanImports(code)
+      .map((each) => each.path);
+  const values = new Set(scan(source));
+  const inTypes = [...source.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g)].map((match) => match[1] ?? "");
+  const all = new Set([...values, ...scan(typesAsValues), ...inTypes]);
+  return [...all].map((specifier) => ({ specifier, typeOnly: !values.has(specifier) }));
+}
+
+function offencesOfImport(file: string, { specifier, typeOnly }: Import): readonly string[] {
+  const layer = layerOf(file);
+  if (!specifier.startsWith(".")) {
+    const isBun = specifier === "bun" || specifier.startsWith("bun:");
+    if (isBun && !file.startsWith(RUNTIME_FOLDER))
+      return [`imports ${specifier} outside src/${RUNTIME_FOLDER}`];
+    if (layer === "domain" && isBuiltin(specifier))
+      return [`the domain does no I/O, but imports ${specifier}`];
+    return [];
+  }
+  const target = resolve(file, specifier);
+  if (target.startsWith("../")) return [`imports ${specifier}, which is outside src/`];
+  const targetLayer = layerOf(target);
+  const allowed = [...MAY_IMPORT[layer], ...(typeOnly ? (MAY_IMPORT_TYPES[layer] ?? []) : [])];
+  if (allowed.includes(targetLayer)) return [];
+  return [`${layer} may not import ${typeOnly ? "types of " : ""}${targetLayer} (${target})`];
+}
+
+/** On the transpiled code: a comment may speak of anything. */
+function offencesOfCode(file: string, text: string): readonly string[] {
+  const code = transpilerFor(file).transformSync(text.replace(/^#!.*/, ""));
+  const offences: string[] = [];
+  if (/\b(process|Bun|import\.meta)\??\.env\b/.test(code) && !ENVIRONMENT_READERS.has(file)) {
+    offences.push(`reads the environment; only ${[...ENVIRONMENT_READERS].join(" and ")} may`);
+  }
+  if (/(^|[^\w.$"'`])Bun\./m.test(code) && !file.startsWith(RUNTIME_FOLDER)) {
+    offences.push(`uses Bun outside src/${RUNTIME_FOLDER}`);
+  }
+  return offences;
+}
+
+function layerOf(file: string): Layer {
+  const [folder = "", rest] = file.split("/");
+  if (rest === undefined) return "main";
+  return folder in MAY_IMPORT ? (folder as Layer) : "main";
+}
+
+function resolve(file: string, specifier: string): string {
+  return posix.normalize(posix.join(dirname(file), specifier));
+}
+
+/** Depth first; each cycle once, as the path that closes it. */
+function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string) => {
+    if (finished.has(file)) return;
+    const start = path.indexOf(file);
+    if (start >= 0) {
+      cycles.push(`cycle: ${[...path.slice(start), file].join(" → ")}`);
+      return;
+    }
+    path.push(file);
+    for (const next of graph.get(file) ?? []) visit(next);
+    path.pop();
+    finished.add(file);
+  };
+  for (const file of graph.keys()) visit(file);
+  return cycles;
+}
+
+if (import.meta.main) {
+  const offences = checkImports(join(import.meta.dir, "../src"));
+  for (const offence of offences) console.error(offence);
+  process.exitCode = offences.length > 0 ? 1 : 0;
+}

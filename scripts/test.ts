@@ -1,0 +1,124 @@
+/**
+ * `npm test`: every check as a named step, all of them even after a failure, and the count at the end.
+ * `npm test -- PATH …` runs those test files only.
+ */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const bun = process.execPath;
+const paths = process.argv.slice(2);
+const tool = (name: string) => join(root, "node_modules/.bin", name);
+
+interface Step {
+  readonly name: string;
+  readonly argv: readonly string[];
+}
+
+interface Finished {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+const CHECKS: readonly Step[] = [
+  { name: "format and lint", argv: [tool("biome"), "check", "."] },
+  { name: "types", argv: [tool("tsc"), "--noEmit"] },
+  { name: "import directions", argv: ["scripts/check-imports.ts"] },
+  { name: "nothing unused", argv: [tool("knip"), "--no-progress"] },
+];
+const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
+const TEST_OPTIONS = ["--only-failures", "--timeout", "30000"];
+const COVERAGE = ["--coverage", "--coverage-reporter=lcov", "--coverage-dir=coverage"];
+
+/** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
+async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
+  const began = performance.now();
+  const child = Bun.spawn([bun, "--no-env-file", ...step.argv], {
+    cwd: root,
+    env: {
+      ...process.env,
+      TEST_NIGHTLY: process.env.PICOCLAW_TEST_NIGHTLY ?? "",
+      FORCE_COLOR: "0",
+      NO_COLOR: "1",
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const lines: string[] = [];
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const line of linesOf(stream)) {
+      lines.push(line);
+      if (live(line)) console.log(line);
+    }
+  };
+  await Promise.all([collect(child.stdout), collect(child.stderr)]);
+  const exitCode = await child.exited;
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  console.log(`${exitCode === 0 ? "ok  " : "FAIL"} ${step.name} (${seconds} s)`);
+  return { exitCode, output: lines.join("\n") };
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of stream) {
+    const pieces = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = pieces.pop() ?? "";
+    yield* pieces;
+  }
+  if (rest) yield rest;
+}
+
+async function failures(steps: readonly Step[]): Promise<number> {
+  let failed = 0;
+  for (const step of steps) {
+    const { exitCode, output } = await runStep(step, () => false);
+    if (exitCode === 0) continue;
+    failed++;
+    console.log(output);
+  }
+  return failed;
+}
+
+function count(output: string, what: "pass" | "fail"): number {
+  return Number(new RegExp(`^ *(\\d+) ${what}$`, "m").exec(output)?.[1] ?? 0);
+}
+
+function hasTests(): boolean {
+  const folder = join(root, "test");
+  return (
+    existsSync(folder) &&
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).some((p) => p.endsWith(".test.ts"))
+  );
+}
+
+async function runTests(argv: readonly string[]) {
+  const skipped = new Set<string>();
+  const { exitCode, output } = await runStep({ name: "tests", argv }, (line) => {
+    if (line.startsWith("skipped: ")) skipped.add(line);
+    else return !/^\S+\.test\.tsx?:$|^\s*$/.test(line);
+    return false;
+  });
+  for (const line of skipped) console.log(line);
+  const failed = count(output, "fail");
+  // A runner that died, or an error outside any test, has no failed test to show for it.
+  return { passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed };
+}
+
+async function main(): Promise<number> {
+  if (paths.length > 0) return end(await runTests(["test", ...TEST_OPTIONS, ...paths]), 0);
+  const failedChecks = await failures(CHECKS);
+  if (!hasTests()) return end({ passed: 0, failed: 0 }, failedChecks);
+  const tests = await runTests(["test", ...TEST_OPTIONS, ...COVERAGE]);
+  const failedFloors = await failures([FLOORS]);
+  return end(tests, failedChecks + failedFloors);
+}
+
+function end(tests: { readonly passed: number; readonly failed: number }, failedSteps: number): number {
+  const failed = tests.failed + failedSteps;
+  console.log(`${tests.passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+process.exitCode = await main();

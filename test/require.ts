@@ -1,0 +1,72 @@
+/**
+ * Real parts that a machine may lack. `describe.if(requirePart("zsh"))` runs the suite where zsh is,
+ * says `skipped: zsh — <remedy>` where it is not, and fails where PICOCLAW_TEST_REQUIRE names it.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+interface Part {
+  readonly works: () => boolean;
+  readonly remedy: string;
+}
+
+const PARTS: Readonly<Record<string, Part>> = {
+  bwrap: {
+    works: () =>
+      succeeds("bwrap", ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"]),
+    remedy: "install bubblewrap, and allow unprivileged user namespaces",
+  },
+  docker: {
+    works: () => succeeds("docker", ["version"]),
+    remedy: "install Docker, start it, and let this user reach its socket (DOCKER_HOST)",
+  },
+  postgres: {
+    works: () => inPath("initdb") || readFolder("/usr/lib/postgresql").length > 0,
+    remedy: "install the PostgreSQL server (Debian: postgresql)",
+  },
+  chromium: {
+    works: () => ["chromium", "chromium-browser", "google-chrome"].some(inPath),
+    remedy: "install chromium",
+  },
+  attr: { works: () => inPath("setfattr"), remedy: "install attr" },
+  acl: { works: () => inPath("setfacl"), remedy: "install acl" },
+  git: { works: () => inPath("git"), remedy: "install git" },
+  zsh: { works: () => inPath("zsh"), remedy: "install zsh" },
+};
+
+const answers = new Map<string, boolean>();
+
+/** Whether to run what needs this part. Any other name is a program looked up in PATH. */
+export function requirePart(name: string): boolean {
+  const known = answers.get(name);
+  if (known !== undefined) return known;
+  const part = PARTS[name] ?? { works: () => inPath(name), remedy: `install ${name}` };
+  const works = part.works();
+  const required = (process.env.PICOCLAW_TEST_REQUIRE ?? "").split(",").map((each) => each.trim());
+  if (!works && required.includes(name))
+    throw new Error(`required here but missing: ${name} — ${part.remedy}`);
+  answers.set(name, works);
+  if (!works) console.error(`skipped: ${name} — ${part.remedy}`);
+  return works;
+}
+
+/** Rounds of a randomised test: `count` by day, twenty times that with PICOCLAW_TEST_NIGHTLY=1. */
+export function runs(count: number): number {
+  const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
+  return nightly ? count * 20 : count;
+}
+
+function inPath(program: string): boolean {
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .some((folder) => folder && existsSync(join(folder, program)));
+}
+
+function succeeds(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args, { stdio: "ignore", timeout: 10_000 }).status === 0;
+}
+
+function readFolder(path: string): readonly string[] {
+  return existsSync(path) ? readdirSync(path) : [];
+}

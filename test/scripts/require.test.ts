@@ -1,0 +1,29 @@
+import { afterEach, expect, spyOn, test } from "bun:test";
+import { requirePart, runs } from "../require.ts";
+
+const before = { ...process.env };
+afterEach(() => {
+  process.env = { ...before };
+});
+
+test("a part that is there is used", () => {
+  expect(requirePart("sh")).toBe(true);
+});
+
+test("a missing part is skipped by name with its remedy, said once", () => {
+  const said = spyOn(console, "error").mockImplementation(() => undefined);
+  expect([requirePart("no-such-part"), requirePart("no-such-part")]).toEqual([false, false]);
+  expect(said.mock.calls).toEqual([["skipped: no-such-part — install no-such-part"]]);
+  said.mockRestore();
+});
+
+test("a missing part that is required is a failure", () => {
+  process.env.PICOCLAW_TEST_REQUIRE = "git, no-such-part-either";
+  expect(() => requirePart("no-such-part-either")).toThrow("required here but missing: no-such-part-either");
+});
+
+test("nightly raises the rounds of randomised tests", () => {
+  expect(runs(100)).toBe(process.env.TEST_NIGHTLY === "1" ? 2000 : 100);
+  process.env.TEST_NIGHTLY = "1";
+  expect(runs(100)).toBe(2000);
+});
