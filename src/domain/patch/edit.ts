@@ -2,7 +2,7 @@
  * Edits that are found by matching, in one intermediate form for three formats.
  *
  * All text in here is *bytes as a latin1 string* (one char per byte, see `match/bytes.ts`), so that every
- * byte of a file that an edit does not touch survives, whatever its encoding.
+ * byte of a file that an edit does not touch survives, whatever its encoding. Paths are ordinary strings.
  */
 export type Edit =
   | { readonly kind: "diff"; readonly files: readonly DiffFile[] }
@@ -24,19 +24,28 @@ export interface Hunk {
   readonly newStart?: number;
   /** V4A `@@ class X` anchors, outermost first, or the text after `@@ -1,2 +1,2 @@` in a diff. */
   readonly anchors?: readonly string[];
-  /** V4A `*** End of File`, or a diff hunk that git would pin to the end. */
+  /** V4A `*** End of File`. */
   readonly atEnd?: boolean;
 }
 
+/** A binary change without `forward` is git's "Binary files differ": it names a change but does not carry it. */
 export type DiffFile =
   | (DiffPaths & { readonly change: "text"; readonly hunks: readonly Hunk[] })
-  | (DiffPaths & { readonly change: "binary"; readonly forward: BinaryPatch; readonly reverse?: BinaryPatch });
+  | (DiffPaths & {
+      readonly change: "binary";
+      readonly forward?: BinaryPatch;
+      readonly reverse?: BinaryPatch;
+    });
 
 /** Paths are workspace-relative, unquoted, without `a/` and `b/`. `null` is /dev/null. */
 export interface DiffPaths {
   readonly oldPath: string | null;
   readonly newPath: string | null;
   readonly operation: "create" | "delete" | "modify" | "rename" | "copy";
+  /** A plain diff whose only hunk has no old lines: creates the file where it is missing. */
+  readonly mayCreate?: boolean;
+  /** The other reading of `oldPath` where `-p1` was a guess; used only when `oldPath` is missing and this exists. */
+  readonly alternatePath?: string;
   readonly oldMode?: number;
   readonly newMode?: number;
   readonly oldBlob?: string;
@@ -51,7 +60,10 @@ export interface BinaryPatch {
   readonly data: Uint8Array;
 }
 
-/** What a planner may look at: the files of the view, no symlink followed. */
+/**
+ * What a planner may look at: the files of the view, no symlink followed. It asks for the paths of `editPaths` and
+ * for their parent folders.
+ */
 export interface FileSource {
   look(path: string): Found;
 }
@@ -62,23 +74,39 @@ export type Found =
   | { readonly kind: "directory" }
   | { readonly kind: "other" };
 
-/** What is to be written, computed completely before the first write. */
+/**
+ * What is to be written, computed completely before the first write; deletions come first.
+ * A write replaces whatever stands at its path (a symlink is replaced, never followed) and makes missing parents.
+ */
 export type FileWrite =
+  /** `mode` is the exact permission bits; absent: an existing file keeps its own, a new one gets the default. */
   | { readonly kind: "write"; readonly path: string; readonly bytes: Uint8Array; readonly mode?: number }
   | { readonly kind: "symlink"; readonly path: string; readonly target: string }
-  | { readonly kind: "delete"; readonly path: string };
+  /** `pruneParents`: parent folders that become empty go too (git's rule for diffs). */
+  | { readonly kind: "delete"; readonly path: string; readonly pruneParents?: boolean };
+
+export type MatchStrategy = "exact" | "whitespace" | "look-alike" | "indent" | "drift";
+
+export interface MatchCandidate {
+  /** 1-based. */
+  readonly line: number;
+  /** What stands there, readable (not latin1), cut to a few lines. */
+  readonly text: string;
+  /** 0…1; 1 where the hunk matches there and only its place is ambiguous. */
+  readonly similarity: number;
+}
 
 export interface HunkReport {
   readonly path: string;
-  /** 1-based position of the hunk within its file's edit. */
+  /** 1-based position of the hunk within its file's edit; 0 when the file as a whole is meant. */
   readonly hunk: number;
   readonly status: "applied" | "already-applied" | "not-found" | "ambiguous" | "refused";
   /** Which rung of the ladder matched. */
-  readonly strategy?: "exact" | "whitespace" | "look-alike" | "indent" | "drift";
-  /** 1-based line where it was applied. */
+  readonly strategy?: MatchStrategy;
+  /** 1-based line of the file before the edit where it was applied. */
   readonly line?: number;
-  /** Where it might have been meant: 1-based line and the text that stands there. */
-  readonly candidates?: readonly { readonly line: number; readonly text: string; readonly similarity: number }[];
+  /** Where it might have been meant. */
+  readonly candidates?: readonly MatchCandidate[];
   readonly message?: string;
 }
 

@@ -1,0 +1,69 @@
+import type { BinaryPatch, DiffFile, HunkReport } from "../edit.ts";
+import { editFile } from "./edit-file.ts";
+import { applyGitDelta } from "./git-delta.ts";
+import type { WorkBudget } from "./work-budget.ts";
+
+/** What the planner is given, because the domain itself does no such work. */
+export interface PlanOptions {
+  /** Inflates zlib data to exactly `size` bytes; throws on corrupt data. */
+  readonly inflate: (data: Uint8Array, size: number) => Uint8Array;
+  /** Lower-case hex SHA-1; with it, binary patches are checked against the blobs they name. */
+  readonly sha1?: (bytes: Uint8Array) => string;
+}
+
+export type ContentResult =
+  | { readonly ok: true; readonly bytes: Uint8Array; readonly reports: readonly HunkReport[] }
+  | { readonly ok: false; readonly message: string; readonly reports: readonly HunkReport[] };
+
+/** The new content of one file of a diff. */
+export function diffContent(
+  file: DiffFile,
+  path: string,
+  old: Uint8Array,
+  options: PlanOptions,
+  budget: WorkBudget,
+): ContentResult {
+  if (file.change === "text") {
+    if (file.hunks.length === 0) return { ok: true, bytes: old, reports: [] };
+    const edited = editFile(path, old, file.hunks, "diff", budget);
+    return edited.ok
+      ? { ...edited, ok: true }
+      : { ok: false, message: `${path}: patch does not apply`, reports: edited.reports };
+  }
+  const refuse = (message: string): ContentResult => ({
+    ok: false,
+    message,
+    reports: [{ path, hunk: 0, status: "refused", message }],
+  });
+  if (file.forward === undefined)
+    return refuse(`${path}: the patch says that binary files differ but does not carry the change`);
+  if (!isFullBlob(file.oldBlob) || !isFullBlob(file.newBlob))
+    return refuse(`${path}: cannot apply a binary patch without full index line`);
+  if (file.oldPath !== null && !isBlob(old, file.oldBlob, options))
+    return refuse(`${path}: the binary patch is made for other content`);
+  if (/^0+$/.test(file.newBlob)) return { ok: true, bytes: new Uint8Array(), reports: [] };
+  const bytes = binaryResult(file.forward, old, options);
+  if (bytes === null) return refuse(`${path}: binary patch does not apply`);
+  if (!isBlob(bytes, file.newBlob, options)) return refuse(`${path}: binary patch creates incorrect result`);
+  return { ok: true, bytes, reports: [{ path, hunk: 1, status: "applied", strategy: "exact" }] };
+}
+
+function binaryResult(patch: BinaryPatch, old: Uint8Array, options: PlanOptions): Uint8Array | null {
+  let data: Uint8Array;
+  try {
+    data = options.inflate(patch.data, patch.size);
+  } catch {
+    return null;
+  }
+  if (data.length !== patch.size) return null;
+  return patch.method === "literal" ? data : applyGitDelta(old, data);
+}
+
+function isFullBlob(blob: string | undefined): blob is string {
+  return blob !== undefined && (blob.length === 40 || blob.length === 64);
+}
+
+function isBlob(bytes: Uint8Array, blob: string, { sha1 }: PlanOptions): boolean {
+  if (sha1 === undefined || blob.length !== 40) return true;
+  return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes])) === blob;
+}

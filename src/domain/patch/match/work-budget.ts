@@ -1,0 +1,17 @@
+/** A cap on the work one plan may do, so that a hostile patch ends in a refusal and not in hours. */
+export interface WorkBudget {
+  left: number;
+}
+
+/** Steps: about one line compared or a hundred characters scanned; some seconds in all. */
+export const PLAN_STEPS = 20_000_000;
+
+export function createBudget(steps = PLAN_STEPS): WorkBudget {
+  return { left: steps };
+}
+
+/** False once the budget is spent. */
+export function spend(budget: WorkBudget, steps: number): boolean {
+  budget.left -= steps;
+  return budget.left > 0;
+}
