@@ -114,6 +114,11 @@ export const en: Messages = {
     "Shell commands and git operations were not run. Any of these solves it:",
   notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
+  aborted: "stopped",
+  changedOutside: (list) =>
+    `Changed in the workspace itself while the job ran, so not part of it and not covered by undo:${paths(list)}`,
+  endedWithJob: (list) =>
+    `Still running at the end of the job, and ended with it:${paths(list)}\nTo keep a server running, start it yourself in a terminal.`,
   protectedRestored: (list) => `Protected files changed by a shell command were restored:${paths(list)}`,
   protectedCreated: (list) => `New files match a protected pattern:${paths(list)}`,
   protectedLogged: (list) => `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
@@ -131,6 +136,11 @@ export const en: Messages = {
   redone: (jobId, count) =>
     `${jobId} was done again (${count} paths). To take it back: picoclaw undo ${jobId}`,
   undoUnavailable: (jobId) => `There is no undo data for ${jobId}.`,
+  notAPreview: (jobId) => `${jobId} is not a preview: there is nothing to apply.`,
+  wrongState: (jobId, state) => `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
+  changedByJob: (path, jobId) =>
+    `${path} (changed since by ${jobId}; take that back first: picoclaw undo ${jobId})`,
+  foldersKept: (list) => `These folders were kept, because they hold files made after the job:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
     `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be taken back:${paths(jobIds)}`,

@@ -114,6 +114,11 @@ export const ja: Messages = {
     "シェルコマンドと Git 操作は実行していません。次のどれかで解決できます:",
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
+  aborted: "中断されました",
+  changedOutside: (list) =>
+    `ジョブの実行中に workspace 側で変更されたもの（ジョブに含まれず、取り消しの対象外）:${paths(list)}`,
+  endedWithJob: (list) =>
+    `ジョブの終了時に動いていたプロセスは一緒に終了したよ:${paths(list)}\nサーバーを動かし続けるには、端末で自分で起動してね。`,
   protectedRestored: (list) => `シェルコマンドが変更した保護ファイルを元に戻しました:${paths(list)}`,
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
@@ -131,6 +136,10 @@ export const ja: Messages = {
   redone: (jobId, count) =>
     `${jobId} をもう一度適用しました（${count} 件）。取り消すには: picoclaw undo ${jobId}`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
+  notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
+  wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
+  changedByJob: (path, jobId) => `${path}（後の ${jobId} が変更。先に取り消してね: picoclaw undo ${jobId}）`,
+  foldersKept: (list) => `ジョブの後に作られたファイルがあるので、次のフォルダは残したよ:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
     `次のジョブはもう取り消せません:${paths(jobIds)}`,

@@ -103,6 +103,9 @@ export interface Messages {
   copyLimitExceeded(size: { readonly bytes: number; readonly limitBytes: number }): string;
   notCovered(what: readonly NotCovered[]): string;
   readonly shellNotUndoable: string;
+  readonly aborted: string;
+  changedOutside(paths: readonly string[]): string;
+  endedWithJob(commands: readonly string[]): string;
   protectedRestored(paths: readonly string[]): string;
   protectedCreated(paths: readonly string[]): string;
   protectedLogged(paths: readonly string[]): string;
@@ -116,6 +119,10 @@ export interface Messages {
   undoList(jobId: string, paths: readonly string[]): string;
   redone(jobId: string, paths: number): string;
   undoUnavailable(jobId: string): string;
+  notAPreview(jobId: string): string;
+  wrongState(jobId: string, state: string): string;
+  changedByJob(path: string, jobId: string): string;
+  foldersKept(paths: readonly string[]): string;
   quotaEvicted(evicted: {
     readonly jobIds: readonly string[];
     readonly bytes: number;
