@@ -16,6 +16,8 @@ export interface CommandResult {
   /** Milliseconds. */
   readonly duration: number;
   readonly changes: readonly Change[];
+  /** What the user should know beside success or failure: a protected file was touched, who committed, … */
+  readonly notes: readonly string[];
 }
 
 export interface PatchExecutionResult {
@@ -27,6 +29,8 @@ export interface PatchExecutionResult {
   readonly summary: string;
   readonly gitCommit?: string;
   readonly changes: readonly Change[];
+  /** `none`: there is nothing to take back. */
   readonly undo: "available" | "unavailable" | "none";
   readonly dryRun: boolean;
+  readonly notes: readonly string[];
 }

@@ -1,0 +1,82 @@
+import { checkConfig, describeConfig } from "../../config/describe.ts";
+import { loadConfig } from "../../config/load.ts";
+import { resolveLocale } from "../../config/locale.ts";
+import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { type Flags, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `config show` prints the effective configuration, `config check` judges it. */
+export async function config(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "config", args, {}, 1);
+  const [verb = "show"] = flags.words;
+  const messages = messagesFor(resolveLocale({ env: program.env }));
+  if (verb === "check") return check(program, flags);
+  if (verb === "show") return show(program, flags);
+  program.err(`${messages.usageError(`config ${verb}`)}\npicoclaw config show|check\n`);
+  return EXIT.usage;
+}
+
+function loadInput(program: CliProgram, { values }: Flags) {
+  const { workspace, config } = values;
+  return {
+    env: program.env,
+    cwd: program.cwd,
+    ...(typeof workspace === "string" && { workspace }),
+    ...(typeof config === "string" && { configFile: config }),
+  };
+}
+
+async function check(program: CliProgram, flags: Flags): Promise<number> {
+  const checked = await checkConfig(loadInput(program, flags));
+  const messages = messagesFor(resolveLocale({ env: program.env }));
+  if (flags.values.json === true) {
+    program.out(`${JSON.stringify(checked)}\n`);
+    return checked.ok ? EXIT.done : EXIT.usage;
+  }
+  for (const file of checked.files) program.out(`${file}\n`);
+  for (const warning of checked.warnings)
+    program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
+  for (const { key, variable } of checked.unset)
+    program.err(
+      `${messages.warningLabel} ${messages.configProblem({ code: "unset-reference", key, variable })}\n`,
+    );
+  if (checked.ok) program.out(`${messages.configValid}\n`);
+  else
+    program.err(`${[messages.configInvalid, ...checked.errors.map(messages.configProblem)].join("\n  ")}\n`);
+  return checked.ok ? EXIT.done : EXIT.usage;
+}
+
+async function show(program: CliProgram, flags: Flags): Promise<number> {
+  const loaded = await loadConfig(loadInput(program, flags));
+  const messages = messagesFor(
+    resolveLocale({ env: program.env, ...(loaded.ok && { config: loaded.config }) }),
+  );
+  if (!loaded.ok) {
+    program.err(`${[messages.configInvalid, ...loaded.errors.map(messages.configProblem)].join("\n  ")}\n`);
+    return EXIT.usage;
+  }
+  for (const warning of loaded.warnings)
+    program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
+  const keys = describeConfig(loaded);
+  if (flags.values.json === true) {
+    program.out(
+      `${JSON.stringify({ workspace: loaded.workspace, home: loaded.home, files: loaded.files, keys })}\n`,
+    );
+    return EXIT.done;
+  }
+  for (const { key, value, source } of keys)
+    program.out(
+      `${key}: ${JSON.stringify(value)}${source.kind === "default" ? "" : `  # ${origin(source)}`}\n`,
+    );
+  return EXIT.done;
+}
+
+function origin(source: {
+  readonly kind: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly variable?: string;
+}): string {
+  if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
+  return source.variable ?? source.kind;
+}

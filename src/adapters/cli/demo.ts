@@ -1,0 +1,49 @@
+import { type CliProgram, EXIT } from "./program.ts";
+
+type Dispatch = (command: string, args: readonly string[], program: CliProgram) => Promise<number>;
+
+const PATCH = `[
+  {"type":"file_edit","action":"update","target":"hello.txt","content":"こんにちは, PicoClaw\\n"},
+  {"type":"shell_command","action":"run","target":"rm notes.txt && date > built.txt"},
+  {"type":"file_edit","action":"update","target":".env","content":"TOKEN=stolen\\n"}
+]`;
+
+/** A tour in a throw-away folder: dry run, preview, apply, undo, with the real program and its real output. */
+export async function demo(program: CliProgram, run: Dispatch): Promise<number> {
+  const { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = await import("node:fs");
+  const { tmpdir } = await import("node:os");
+  const { join } = await import("node:path");
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
+  writeFileSync(join(folder, "hello.txt"), "hello\n");
+  writeFileSync(join(folder, "notes.txt"), "do not lose me\n");
+  writeFileSync(join(folder, ".env"), "TOKEN=secret\n");
+  const inside: CliProgram = {
+    ...program,
+    cwd: folder,
+    inIsTerminal: false,
+    readInput: () => Buffer.from(PATCH),
+  };
+  const step = async (command: string, ...args: string[]) => {
+    program.out(`\n$ picoclaw ${[command, ...args].join(" ")}\n`);
+    await run(command, args, inside);
+  };
+  const files = () => {
+    for (const name of readdirSync(folder).sort())
+      program.out(`  ${name}: ${JSON.stringify(readFileSync(join(folder, name), "utf8"))}\n`);
+  };
+  try {
+    program.out(`${folder}\n`);
+    files();
+    program.out(`\npatch.json:\n${PATCH}\n`);
+    await step("apply", "--dry-run");
+    await step("apply", "--preview");
+    files();
+    await step("apply");
+    files();
+    await step("undo");
+    files();
+    return EXIT.done;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,41 @@
+import { type CliProgram, EXIT } from "./program.ts";
+
+export type CliCommand = (program: CliProgram, args: readonly string[]) => Promise<number>;
+
+/** One line per command; each is imported when it is called. */
+const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
+  apply: async () => (await import("./apply.ts")).apply,
+  undo: async () => (await import("./undo.ts")).undo,
+  redo: async () => (await import("./undo.ts")).redo,
+  jobs: async () => (await import("./jobs.ts")).jobs,
+  show: async () => (await import("./show.ts")).show,
+  config: async () => (await import("./config.ts")).config,
+  trust: async () => (await import("./trust.ts")).trust,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  demo: async () => {
+    const { demo } = await import("./demo.ts");
+    return (program) => demo(program, dispatch);
+  },
+};
+
+export async function dispatch(
+  name: string | undefined,
+  args: readonly string[],
+  program: CliProgram,
+): Promise<number> {
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    program.out((await import("./help.ts")).help(program.env));
+    return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load === undefined) {
+    program.err(`${(await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS))}\n`);
+    return EXIT.usage;
+  }
+  try {
+    return await (await load())(program, args);
+  } catch (error) {
+    const { reportCrash } = await import("./crash.ts");
+    return reportCrash(program, error);
+  }
+}

@@ -1,0 +1,14 @@
+import { openFromFlags, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `doctor [--repair]`: what works here, what does not, and what helps. */
+export async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "doctor", args, { repair: "boolean" }, 0);
+  const worker = await openFromFlags(program, flags);
+  const checks = await program.diagnose(worker, { repair: flags.values.repair === true });
+  if (flags.values.json === true) program.out(`${JSON.stringify({ checks })}\n`);
+  else
+    for (const { ok, text, remedy } of checks)
+      program.out(`${ok ? "✓" : "✗"} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}\n`);
+  return checks.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
+}

@@ -1,0 +1,131 @@
+import { resolveLocale } from "../../config/locale.ts";
+import { nearest } from "../../config/nearest.ts";
+import { messagesFor } from "../../domain/messages/catalogue.ts";
+import type { Locale } from "../../domain/messages/messages.ts";
+
+export { nearest };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface CommandText {
+  readonly usage: string;
+  readonly ja: string;
+  readonly en: string;
+  readonly flags: readonly (readonly [flag: string, ja: string, en: string])[];
+}
+
+const TEXTS: Readonly<Record<string, CommandText>> = {
+  apply: {
+    usage: "apply [FILE|-]",
+    ja: "patch を 1 つのジョブとして実行する",
+    en: "carry out a patch as one job",
+    flags: [
+      ["--dry-run", "実行せず、内容だけ表示する", "list the commands, run nothing"],
+      [
+        "--preview",
+        "実際に実行して変更を表示し、適用せずに保留する",
+        "really run it aside, show the changes, keep them staged",
+      ],
+      ["--job JOB", "そのプレビューをそのまま適用する", "apply exactly that preview"],
+      ["--stop-on-error", "最初の失敗で中断する", "stop at the first failure"],
+      ["--atomic", "1 つでも失敗したら全部を元に戻す", "any failure takes everything back"],
+      ["--auto-commit", "実行前後に git commit する", "commit before and after"],
+      ["--group NAME", "ジョブをまとめる名前", "put the job into a group that undo takes back at once"],
+      ["--allow-net", "プレビューでネットワークを許可する", "allow the network in a preview"],
+    ],
+  },
+  undo: {
+    usage: "undo [JOB|GROUP]",
+    ja: "最後の（または指定した）ジョブを取り消す",
+    en: "take back the last or the named job",
+    flags: [
+      ["--list", "取り消す対象のパスだけ表示する", "only show which paths it would restore"],
+      ["--force", "後の変更を上書きする", "overwrite what was changed since"],
+    ],
+  },
+  redo: {
+    usage: "redo [JOB|GROUP]",
+    ja: "取り消したジョブをやり直す",
+    en: "bring a taken-back job in again",
+    flags: [["--force", "後の変更を上書きする", "overwrite what was changed since"]],
+  },
+  jobs: {
+    usage: "jobs",
+    ja: "ジョブの履歴",
+    en: "the history of jobs",
+    flags: [["--limit N", "件数", "how many"]],
+  },
+  show: {
+    usage: "show [JOB]",
+    ja: "1 つのジョブの詳細",
+    en: "one job with its changes",
+    flags: [["--diff", "差分を表示する", "with the differences"]],
+  },
+  config: {
+    usage: "config show|check",
+    ja: "有効な設定の表示と検査",
+    en: "the effective configuration, secrets masked; check it",
+    flags: [],
+  },
+  trust: {
+    usage: "trust",
+    ja: "このフォルダの picoclaw.yaml を信頼する",
+    en: "trust this folder's picoclaw.yaml",
+    flags: [],
+  },
+  doctor: {
+    usage: "doctor",
+    ja: "環境を診断し、対処方法を示す",
+    en: "check this machine and say what helps",
+    flags: [["--repair", "中断した処理を修復する", "finish an interrupted commit"]],
+  },
+  demo: {
+    usage: "demo",
+    ja: "使い捨てのフォルダで一巡するデモ",
+    en: "a guided tour in a throw-away folder",
+    flags: [],
+  },
+};
+
+const COMMON: CommandText["flags"] = [
+  ["--workspace DIR", "対象フォルダ（既定: 現在のフォルダ）", "the folder to work on (default: this one)"],
+  ["--config FILE", "設定ファイル", "the configuration file"],
+  ["--json", "JSON で出力する", "print one JSON document"],
+  ["--help", "この説明", "this text"],
+];
+
+export function help(env: Environment): string {
+  const locale = resolveLocale({ env });
+  const lines = [
+    locale === "ja" ? "使い方: picoclaw コマンド [オプション]" : "Usage: picoclaw COMMAND [options]",
+    "",
+  ];
+  for (const text of Object.values(TEXTS)) lines.push(row(text.usage, text[locale]));
+  lines.push("", ...flagRows(COMMON, locale), row("--version", locale === "ja" ? "版" : "the version"));
+  lines.push(
+    "",
+    locale === "ja"
+      ? "終了コード: 0 完了 · 1 一部失敗 · 2 入力の誤り（何も実行していない） · 3 実行前に拒否"
+      : "Exit codes: 0 done · 1 ran, something failed · 2 bad input, nothing ran · 3 refused before running",
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+export function commandHelp(env: Environment, command: string): string {
+  const locale = resolveLocale({ env });
+  const text = TEXTS[command] as CommandText;
+  return `${[`picoclaw ${text.usage}`, `  ${text[locale]}`, "", ...flagRows([...text.flags, ...COMMON], locale)].join("\n")}\n`;
+}
+
+export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
+  const messages = messagesFor(resolveLocale({ env }));
+  return `${messages.unknownCommand(name, nearest(name, known))}\npicoclaw --help`;
+}
+
+function flagRows(flags: CommandText["flags"], locale: Locale): string[] {
+  return flags.map(([flag, ja, en]) => row(flag, locale === "ja" ? ja : en));
+}
+
+function row(left: string, right: string): string {
+  return `  ${left.padEnd(22)}${right}`;
+}

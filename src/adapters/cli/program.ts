@@ -1,0 +1,67 @@
+import type { JobArchive } from "../../application/ports/jobs.ts";
+import type { Repaired } from "../../application/ports/transaction.ts";
+import type { ExecuteRequest, Execution } from "../../application/work/execute-patch.ts";
+import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
+import type { Config } from "../../config/config.ts";
+import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";
+import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
+
+/** What the command line needs of the process and of the wiring. */
+export interface CliProgram {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  readonly inIsTerminal: boolean;
+  readonly readInput: () => Uint8Array;
+  readonly readFile: (path: string) => Uint8Array;
+  readonly openWorker: (options: OpenOptions) => Promise<Opened>;
+  readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
+}
+
+/** One finding of `doctor`. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly text: string;
+  readonly remedy?: string;
+}
+
+export interface OpenOptions {
+  readonly cwd: string;
+  readonly workspace?: string;
+  readonly configFile?: string;
+}
+
+export type Opened =
+  | { readonly ok: true; readonly worker: OpenWorker }
+  | {
+      readonly ok: false;
+      readonly exitCode: 2 | 3;
+      readonly messages: Messages;
+      readonly problems: readonly ConfigProblem[];
+      readonly message?: string;
+    };
+
+/** A Worker on one workspace, as the command line uses it. */
+export interface OpenWorker {
+  readonly workspace: string;
+  readonly config: Config;
+  readonly messages: Messages;
+  readonly warnings: readonly ConfigWarning[];
+  readonly archive: JobArchive;
+  /** How jobs with processes are staged here, and why. */
+  readonly staging: { readonly kind: "overlay" | "copy" | "none"; readonly reason: TransactionReason };
+  execute(request: ExecuteRequest): Promise<Execution>;
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  commitPreview(jobId: string): Promise<CommitPreview>;
+  repair(): Promise<Repaired | null>;
+}
+
+export type CommitPreview = Awaited<
+  ReturnType<import("../../application/ports/transaction.ts").Transactions["commit"]>
+>;
+
+export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;

@@ -1,0 +1,101 @@
+import type { FileDifference } from "../../application/ports/jobs.ts";
+import { openFromFlags, readFlags } from "./flags.ts";
+import { resultOf, toJobJson, undoOf } from "./jobs.ts";
+import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+
+/** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
+export async function show(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "show", args, { diff: "boolean" }, 1);
+  const worker = await openFromFlags(program, flags);
+  const { archive, messages } = worker;
+  const jobId = flags.words[0] ?? archive.list().at(-1)?.jobId;
+  const job = jobId === undefined ? null : archive.read(jobId);
+  if (job === null) {
+    program.err(`${jobId === undefined ? messages.noJobs : messages.unknownJob(jobId)}\n`);
+    return EXIT.usage;
+  }
+  const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
+  if (flags.values.json === true) {
+    program.out(
+      `${JSON.stringify({ ...toJobJson(job), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
+    );
+    return EXIT.done;
+  }
+  program.out(describe(worker, job));
+  if (diff !== null) program.out(`\n${program.outIsTerminal ? colour(diff) : diff}`);
+  return EXIT.done;
+}
+
+function describe(
+  { messages, archive }: OpenWorker,
+  job: NonNullable<ReturnType<OpenWorker["archive"]["read"]>>,
+): string {
+  const lines = [
+    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(job)]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(job)})`,
+    job.title,
+    messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
+    "",
+  ];
+  for (const { event } of archive.events(job.jobId)) {
+    if (event.type === "command_started")
+      lines.push(
+        `[${event.index + 1}] ${event.command.type} ${event.command.action} ${event.command.target.trim().split("\n")[0]}`,
+      );
+    if (event.type !== "command_finished") continue;
+    lines.push(
+      `    ${event.success ? "✓" : "✗"} ${event.duration}ms${event.error === "" ? "" : `  ${messages.errorLabel} ${event.error}`}`,
+    );
+    if (event.output.trim() !== "")
+      lines.push(
+        ...event.output
+          .trimEnd()
+          .split("\n")
+          .slice(0, 20)
+          .map((line) => `      ${line}`),
+      );
+    lines.push(...event.changes.slice(0, 20).map(({ path, kind }) => `      ${kind} ${path}`));
+  }
+  lines.push(
+    "",
+    messages.changesHeader(job.changes.length),
+    ...job.changes.map(({ path, kind }) => `  ${kind} ${path}`),
+    ...job.notes,
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** Unified diffs of text files; others are named. */
+async function diffText(differences: readonly FileDifference[]): Promise<string> {
+  const { createTwoFilesPatch } = await import("diff");
+  let text = "";
+  for (const { path, before, after } of differences) {
+    if (before === undefined || after === undefined) {
+      text += `# ${path}: changed again since; no longer known\n`;
+      continue;
+    }
+    const [old, now] = [decode(before), decode(after)];
+    if (old === null || now === null) {
+      text += `Binary files a/${path} and b/${path} differ\n`;
+      continue;
+    }
+    const names = [
+      before === null ? "/dev/null" : `a/${path}`,
+      after === null ? "/dev/null" : `b/${path}`,
+    ] as const;
+    text += createTwoFilesPatch(names[0], names[1], old, now).replace(/^=+\n/, "");
+  }
+  return text;
+}
+
+function decode(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return "";
+  if (bytes.subarray(0, 8000).includes(0)) return null;
+  return Buffer.from(bytes).toString("utf8");
+}
+
+function colour(diff: string): string {
+  return diff.replace(
+    /^(\+.*|-.*|@@.*)$/gm,
+    (line) => `\x1b[${line.startsWith("+") ? 32 : line.startsWith("-") ? 31 : 36}m${line}\x1b[0m`,
+  );
+}

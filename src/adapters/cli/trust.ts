@@ -1,0 +1,25 @@
+import { resolve } from "node:path";
+import { resolveHome } from "../../config/home.ts";
+import { resolveLocale } from "../../config/locale.ts";
+import { trustWorkspace } from "../../config/trust.ts";
+import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `trust`: the user has read this folder's `picoclaw.yaml` and lets it widen power, until it changes. */
+export async function trust(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "trust", args, {}, 0);
+  const messages = messagesFor(resolveLocale({ env: program.env }));
+  const workspace = resolve(
+    program.cwd,
+    typeof flags.values.workspace === "string" ? flags.values.workspace : ".",
+  );
+  const trusted = trustWorkspace({ home: resolveHome(program.env), workspace, now: new Date() });
+  if (!trusted.ok) {
+    program.err(`${messages.nothingToTrust}\n`);
+    return EXIT.refused;
+  }
+  if (flags.values.json === true) program.out(`${JSON.stringify({ success: true, workspace })}\n`);
+  else program.out(`${messages.workspaceTrusted(workspace)}\n`);
+  return EXIT.done;
+}

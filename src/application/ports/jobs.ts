@@ -1,0 +1,51 @@
+import type { Change } from "../../domain/patch/result.ts";
+import type { JobEvent, JournalLine } from "./journal.ts";
+import type { JobState } from "./transaction.ts";
+
+/** What is remembered of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
+export interface JobRecord {
+  readonly jobId: string;
+  readonly groupId: string;
+  readonly workspace: string;
+  readonly source: string;
+  /** First line of the plan or of the patch. */
+  readonly title: string;
+  readonly createdAt: string;
+  readonly finishedAt: string;
+  readonly kind: string;
+  readonly outcome: JobOutcome;
+  readonly success: boolean;
+  readonly totalCmds: number;
+  readonly executedCmds: number;
+  readonly failedCmds: number;
+  readonly gitCommit?: string;
+  readonly changes: readonly Change[];
+  readonly notes: readonly string[];
+}
+
+export type JobOutcome = "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
+
+export interface StoredJob extends JobRecord {
+  readonly state: JobState;
+  /** When the state last changed. */
+  readonly stateAt: string;
+  readonly bytes: number;
+}
+
+/** The text of a file before and after a job; null is absence, undefined is unknown by now. */
+export interface FileDifference {
+  readonly path: string;
+  readonly before: Uint8Array | null | undefined;
+  readonly after: Uint8Array | null | undefined;
+}
+
+/** Where jobs are remembered: files beside the undo data, so that no database is needed to take a job back. */
+export interface JobArchive {
+  append(jobId: string, event: JobEvent): void;
+  save(record: JobRecord): void;
+  read(jobId: string): StoredJob | null;
+  /** Oldest first. */
+  list(): StoredJob[];
+  events(jobId: string): JournalLine[];
+  differences(jobId: string): FileDifference[];
+}

@@ -1,0 +1,41 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { Change } from "../../domain/patch/result.ts";
+
+/** The append-only events of a job. Every string in them is masked before it is written. */
+export type JobEvent =
+  | {
+      readonly type: "job_started";
+      readonly workspace: string;
+      readonly kind: string;
+      readonly commands: number;
+    }
+  | { readonly type: "command_started"; readonly index: number; readonly command: PatchCommand }
+  | {
+      readonly type: "command_finished";
+      readonly index: number;
+      readonly success: boolean;
+      readonly output: string;
+      readonly error: string;
+      readonly duration: number;
+      readonly changes: readonly Change[];
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly type: "auto_commit";
+      readonly moment: "before" | "after";
+      readonly commit: string | null;
+      readonly error?: string;
+    }
+  | { readonly type: "staged"; readonly changes: number }
+  | { readonly type: "committed"; readonly changes: number }
+  | { readonly type: "conflict"; readonly paths: readonly string[] }
+  | { readonly type: "rolled_back"; readonly reason: string }
+  | { readonly type: "undone"; readonly changes: number }
+  | { readonly type: "redone"; readonly changes: number }
+  | { readonly type: "evicted"; readonly bytes: number }
+  | { readonly type: "note"; readonly text: string };
+
+export interface JournalLine {
+  readonly at: string;
+  readonly event: JobEvent;
+}

@@ -1,0 +1,125 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import type { JobEvent } from "./journal.ts";
+import type { View } from "./view.ts";
+
+/**
+ * The transaction: stages a job's changes until commit or rollback.
+ *
+ * `begin` opens a view; commands run in it; `seal` ends the view and leaves a staged change set on disk that
+ * `commit` swaps in, under a lock, path by path, or not at all. `undo` and `redo` are the same swap. After a
+ * crash, `repair` finishes what an intent file says was begun. Nothing here needs git or a database.
+ */
+export interface Transactions {
+  begin(request: BeginRequest): Promise<Begun>;
+  /** All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. */
+  commit(jobId: string): Promise<SwapOutcome>;
+  undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
+  redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
+  /** Keeps a sealed job as a preview. */
+  stage(jobId: string): Promise<void>;
+  /** Drops a staged job's change set. */
+  discard(jobId: string): Promise<void>;
+  /** Finishes an interrupted swap. Null when nothing was interrupted. */
+  repair(): Promise<Repaired | null>;
+  /** Evicts the oldest undo records past the quota; returns what went. */
+  enforceQuota(quotaBytes: number, keep: string): Promise<readonly Evicted[]>;
+}
+
+export type TransactionKind = "direct" | "copy" | "overlay" | "none";
+
+export interface BeginRequest {
+  readonly jobId: string;
+  readonly kind: TransactionKind;
+}
+
+export type Begun =
+  | { readonly ok: true; readonly transaction: Transaction }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Why no view could be opened; nothing ran. */
+export interface Refusal {
+  readonly code:
+    | "too-large"
+    | "workspace-missing"
+    | "not-a-directory"
+    | "no-space"
+    | "read-only"
+    | "permission"
+    | "failed";
+  readonly message: string;
+  readonly bytes?: number;
+  readonly limitBytes?: number;
+}
+
+export interface Transaction {
+  readonly kind: TransactionKind;
+  /** Files as the job sees them. */
+  readonly view: View;
+  /** The absolute folder where processes of the job run, or null when this kind runs none. */
+  readonly directory: string | null;
+  /** Further environment a process in the view needs. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What changed since the last call (or since begin). Cheap when only the view's own operations ran. */
+  takeChanges(since: { processRan: boolean }): Change[];
+  /** Puts paths back to what they were at begin. */
+  revert(paths: readonly string[]): void;
+  /** The bytes a path had at begin; null when it was not a file. */
+  original(path: string): Uint8Array | null;
+  /** Ends the view; the change set stays staged under the job's id. */
+  seal(): Promise<Sealed>;
+  /** Ends the view and forgets everything it held. */
+  discard(): Promise<void>;
+}
+
+export interface Sealed {
+  readonly changes: readonly Change[];
+  /** Paths of the workspace that changed while the job ran, though not through its view. */
+  readonly outside: readonly string[];
+  /** What the view could not show or cover, in plain words. */
+  readonly notes: readonly string[];
+}
+
+export type SwapOutcome =
+  | { readonly status: "done"; readonly changes: readonly Change[]; readonly left: readonly LeftAlone[] }
+  | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
+  | {
+      readonly status: "refused";
+      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy";
+      readonly state?: JobState;
+    };
+
+export interface Conflict {
+  readonly path: string;
+  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access";
+  /** The process that holds it open, or the later job that changed it. */
+  readonly by?: string;
+}
+
+/** A path that a swap did not touch on purpose: a ref or index that moved on, a folder that is not empty. */
+export interface LeftAlone {
+  readonly path: string;
+  readonly reason: "moved-on" | "not-empty" | "object";
+}
+
+export interface Repaired {
+  readonly jobId: string;
+  readonly direction: "commit" | "undo" | "redo";
+  readonly outcome: "finished" | "stuck";
+  readonly conflicts: readonly Conflict[];
+}
+
+export interface Evicted {
+  readonly jobId: string;
+  readonly bytes: number;
+}
+
+export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";
+
+/** Runs commands in a view and tells what happened, event by event. */
+export type CommandRunner = (
+  transaction: Transaction,
+  commands: readonly PatchCommand[],
+  emit: (event: JobEvent) => void,
+  signal: AbortSignal,
+) => Promise<readonly CommandResult[]>;

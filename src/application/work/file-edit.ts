@@ -1,0 +1,149 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { FileSource } from "../../domain/patch/edit.ts";
+import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
+import { type View, ViewFault } from "../ports/view.ts";
+import { type EditPolicy, type Permitted, permit } from "./policy.ts";
+import type { Resolved } from "./resolve-path.ts";
+
+/** What one command said and did. Failures are `ok: false`, with a text for the user. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly warnings: readonly string[];
+}
+
+export const SKIPPED = "skipped (protected file)";
+
+export interface FileEditParts {
+  readonly view: View;
+  readonly policy: EditPolicy;
+  readonly planOptions: PlanOptions;
+}
+
+/** Carries out one `file_edit`. Every path is resolved and checked when it is used. */
+export function runFileEdit(parts: FileEditParts, command: PatchCommand): Outcome {
+  if (command.edit !== undefined) return runMatchedEdit(parts, command);
+  const { view, policy } = parts;
+  const { action, target, content } = command;
+  switch (action) {
+    case "create":
+    case "update":
+      return withTarget(permit(policy, view, target, { followLast: true }), ({ path }) => {
+        const bytes = Buffer.from(content, "utf8");
+        failing(`failed to write file ${target}`, () => view.write(path, bytes));
+        return `File ${target} written successfully (${bytes.length} bytes)`;
+      });
+    case "delete":
+      return withTarget(permit(policy, view, target, { followLast: false }), ({ path, entry }) => {
+        failing(`failed to delete file ${target}`, () => {
+          if (entry.kind === "directory" && command.metadata?.format === "v4a")
+            throw new ViewFault("is-directory", path, `is a directory: ${target}`);
+          view.remove(path);
+        });
+        return `File ${target} deleted`;
+      });
+    case "append":
+      return withTarget(permit(policy, view, target, { followLast: true }), ({ path, entry }) => {
+        const added = Buffer.from(content, "utf8");
+        failing(`failed to append to file ${target}`, () => {
+          const before = entry.kind === "missing" ? new Uint8Array() : view.read(path);
+          view.write(path, Buffer.concat([before, added]));
+        });
+        return `Appended ${added.length} bytes to ${target}`;
+      });
+    case "mkdir":
+      return withTarget(permit(policy, view, target, { followLast: true }), ({ path }) => {
+        failing(`failed to create directory ${target}`, () => view.makeDirectory(path));
+        return `Directory ${target} created`;
+      });
+    case "rename":
+    case "copy":
+      return relocate(parts, command, action);
+    default:
+      return failed(`unknown file_edit action: ${action}`);
+  }
+}
+
+function relocate(
+  { view, policy }: FileEditParts,
+  { target, content }: PatchCommand,
+  action: "rename" | "copy",
+): Outcome {
+  if (content === "") return failed(`${action} requires Content field (destination path)`);
+  const source = permit(policy, view, target, { followLast: action === "copy" });
+  return withTarget(source, (from) => {
+    const destination = permit(policy, view, content, {
+      followLast: action === "copy",
+      denial: `cannot ${action} to protected file`,
+    });
+    if (!destination.allowed) return SKIPPED;
+    failing(`failed to ${action} ${target}`, () => {
+      if (from.entry.kind === "missing")
+        throw new ViewFault("missing", target, `no such file or directory: ${target}`);
+      if (action === "copy") view.copy(from.path, destination.target.path);
+      else view.rename(from.path, destination.target.path);
+    });
+    return action === "copy" ? `copied ${target} -> ${content}` : `renamed ${target} -> ${content}`;
+  });
+}
+
+/** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
+function runMatchedEdit({ view, policy, planOptions }: FileEditParts, command: PatchCommand): Outcome {
+  const edit = command.edit;
+  if (edit === undefined) return failed("no edit");
+  const places = new Map<string, Resolved>();
+  const warnings: string[] = [];
+  for (const path of editPaths(edit)) {
+    const place = permit(policy, view, path, { followLast: edit.kind !== "diff" });
+    if (!place.allowed) return succeeded(SKIPPED);
+    if (place.warning !== undefined) warnings.push(place.warning);
+    places.set(path, place.target);
+  }
+  const placeOf = (path: string) => (places.get(path) as Resolved).path;
+  const source: FileSource = {
+    look(path) {
+      const entry = view.look(placeOf(path));
+      return entry.kind === "file"
+        ? { kind: "file", bytes: view.read(placeOf(path)), mode: entry.mode }
+        : entry;
+    },
+  };
+  const plan = planEdit(edit, source, planOptions);
+  if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
+  for (const write of plan.writes) {
+    failing(`failed to write file ${write.path}`, () => {
+      if (write.kind === "write") view.write(placeOf(write.path), write.bytes, write.mode);
+      else if (write.kind === "symlink") view.makeSymlink(placeOf(write.path), write.target);
+      else view.remove(placeOf(write.path));
+    });
+  }
+  return { ...succeeded(formatEditReport(plan.reports)), warnings };
+}
+
+function withTarget(permitted: Permitted, use: (target: Resolved) => string): Outcome {
+  if (!permitted.allowed) return succeeded(SKIPPED);
+  return {
+    ...succeeded(use(permitted.target)),
+    warnings: permitted.warning === undefined ? [] : [permitted.warning],
+  };
+}
+
+/** Gives a fault the seeds' opening words and keeps its cause. */
+function failing(what: string, use: () => void): void {
+  try {
+    use();
+  } catch (error) {
+    if (error instanceof ViewFault)
+      throw new ViewFault(error.code, error.path, `${what}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+export function succeeded(output: string): Outcome {
+  return { ok: true, output, error: "", warnings: [] };
+}
+
+export function failed(error: string, output = ""): Outcome {
+  return { ok: false, output, error, warnings: [] };
+}

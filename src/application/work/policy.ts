@@ -1,0 +1,60 @@
+import type { Protection } from "../../domain/policy/protection.ts";
+import { type View, ViewFault } from "../ports/view.ts";
+import { type Bounds, type Resolved, resolveTarget } from "./resolve-path.ts";
+
+/** A target that passed the boundary and the rules, or must be skipped. */
+export type Permitted =
+  | { readonly allowed: true; readonly target: Resolved; readonly warning?: string }
+  | { readonly allowed: false; readonly skipped: string };
+
+export interface EditPolicy {
+  readonly protection: Protection;
+  readonly rootNames: readonly string[];
+}
+
+/** A refusal in the seeds' words; the command fails, the job goes on as it is told to. */
+export class PolicyFault extends Error {
+  constructor(
+    readonly code: "protected" | "git" | "picoclaw",
+    readonly path: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = "PolicyFault";
+  }
+}
+
+/** Checks one path of a file edit, as written and where it really leads. */
+export function permit(
+  policy: EditPolicy,
+  view: View,
+  target: string,
+  options: { followLast: boolean; denial?: string },
+): Permitted {
+  const bounds: Bounds = { view, rootNames: policy.rootNames };
+  const resolved = resolveTarget(bounds, target, options);
+  if (resolved.path === "") throw new ViewFault("is-directory", target, `is a directory: ${target}`);
+  for (const path of new Set([resolved.path, resolved.asWritten])) {
+    const forbidden = policy.protection.forbids(path);
+    if (forbidden === "git")
+      throw new PolicyFault("git", target, `git internals cannot be modified by file_edit: ${target}`);
+    if (forbidden === "picoclaw")
+      throw new PolicyFault("picoclaw", target, `PicoClaw's own files cannot be modified: ${target}`);
+    const pattern = policy.protection.protects(path);
+    if (pattern === null) continue;
+    const denial = options.denial ?? "protected file cannot be modified";
+    switch (policy.protection.action) {
+      case "error":
+        throw new PolicyFault("protected", target, `${denial}: ${target}`);
+      case "skip":
+        return { allowed: false, skipped: target };
+      case "log":
+        return {
+          allowed: true,
+          target: resolved,
+          warning: `modifying protected file: ${target} (${pattern})`,
+        };
+    }
+  }
+  return { allowed: true, target: resolved };
+}

@@ -1,0 +1,93 @@
+import type { Change } from "../../domain/patch/result.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import type { Conflict, JobState, LeftAlone } from "../ports/transaction.ts";
+import type { WorkerParts } from "./worker-parts.ts";
+
+export type TakeBackParts = Pick<WorkerParts, "transactions" | "archive">;
+
+export interface TakeBackRequest {
+  readonly direction: "undo" | "redo";
+  /** A job id, a group id, or nothing for the last one. */
+  readonly name?: string;
+  readonly force: boolean;
+}
+
+export interface TakenBack {
+  readonly job: StoredJob;
+  readonly changes: readonly Change[];
+  readonly left: readonly LeftAlone[];
+}
+
+export type TakeBack =
+  | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
+  | { readonly status: "nothing" }
+  | { readonly status: "unknown"; readonly name: string }
+  | {
+      readonly status: "refused";
+      readonly job: StoredJob;
+      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable";
+      readonly state: JobState;
+    }
+  | {
+      readonly status: "conflict";
+      readonly job: StoredJob;
+      readonly conflicts: readonly Conflict[];
+      readonly before: readonly TakenBack[];
+    };
+
+/** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
+export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): Promise<TakeBack> {
+  const chosen = choose(parts, request);
+  if (chosen === "nothing") return { status: "nothing" };
+  if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
+  const done: TakenBack[] = [];
+  for (const job of chosen) {
+    const outcome = await parts.transactions[request.direction](job.jobId, { force: request.force });
+    if (outcome.status === "refused") {
+      const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
+      return { status: "refused", job, reason, state: outcome.state ?? job.state };
+    }
+    if (outcome.status === "conflict") {
+      return { status: "conflict", job, conflicts: explain(parts, job, outcome.conflicts), before: done };
+    }
+    parts.archive.append(job.jobId, {
+      type: request.direction === "undo" ? "undone" : "redone",
+      changes: outcome.changes.length,
+    });
+    done.push({ job, changes: outcome.changes, left: outcome.left });
+  }
+  return { status: "done", jobs: done };
+}
+
+/** The jobs a request means, in the order in which they are to be swapped. */
+export function choose(
+  { archive }: Pick<TakeBackParts, "archive">,
+  { direction, name }: TakeBackRequest,
+): StoredJob[] | "nothing" | "unknown" {
+  const jobs = archive.list();
+  const wanted: JobState = direction === "undo" ? "committed" : "undone";
+  if (name === undefined) {
+    const ready = jobs.filter((job) => job.state === wanted && job.changes.length > 0 && job.kind !== "none");
+    const last =
+      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (x.stateAt < y.stateAt ? -1 : 1)).at(-1);
+    return last === undefined ? "nothing" : [last];
+  }
+  const exact = jobs.filter((job) => job.jobId === name);
+  if (exact.length > 0) return exact;
+  const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
+  if (group.length > 0) return direction === "undo" ? group.reverse() : group;
+  return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
+}
+
+/** Names the later job that changed a path, when one did: that one must be taken back first. */
+function explain({ archive }: TakeBackParts, job: StoredJob, conflicts: readonly Conflict[]): Conflict[] {
+  const later = archive
+    .list()
+    .filter((other) => other.createdAt > job.createdAt && other.state === "committed");
+  return conflicts.map((conflict) => {
+    const by =
+      conflict.by ??
+      later.findLast(({ changes }) => changes.some(({ path }) => path === conflict.path))?.jobId;
+    return by === undefined ? conflict : { ...conflict, by };
+  });
+}

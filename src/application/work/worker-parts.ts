@@ -1,0 +1,42 @@
+import type { Messages } from "../../domain/messages/messages.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { JobArchive } from "../ports/jobs.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { ProcessRunner } from "../ports/process.ts";
+import type { TransactionKind, Transactions } from "../ports/transaction.ts";
+import type { EditPolicy } from "./policy.ts";
+
+/** The slice of `worker:` that the Worker itself reads. Times are in seconds, sizes in bytes. */
+export interface WorkerConfig {
+  readonly commit_message_prefix: string;
+  readonly command_timeout: number;
+  readonly git_timeout: number;
+  readonly protected_patterns: readonly string[];
+  readonly show_execution_summary: boolean;
+  readonly undo_quota: number;
+  readonly output_limit: number;
+  readonly env_pass: readonly string[];
+  readonly run_hooks: boolean;
+}
+
+/** Everything the Worker needs, wired by hand. */
+export interface WorkerParts {
+  readonly workspace: string;
+  readonly config: WorkerConfig;
+  /** How jobs with processes are staged on this machine. */
+  readonly shellKind: Exclude<TransactionKind, "direct">;
+  readonly transactions: Transactions;
+  readonly archive: JobArchive;
+  readonly policy: EditPolicy;
+  readonly planOptions: Required<PlanOptions>;
+  /** Loaded when the first process is needed. */
+  readonly processes: () => Promise<ProcessRunner>;
+  readonly logger: Logger;
+  readonly messages: Messages;
+  readonly mask: (text: string) => string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+}

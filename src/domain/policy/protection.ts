@@ -1,0 +1,76 @@
+/** What a job may not touch, and what happens when it tries. */
+export type ProtectedAction = "error" | "skip" | "log";
+
+export interface Protection {
+  /** The pattern that protects a path, or null. */
+  protects(path: string): string | null;
+  /** Why a path may never be edited, whatever the configuration says; null when it may. */
+  forbids(path: string): "git" | "picoclaw" | null;
+  readonly action: ProtectedAction;
+}
+
+export interface ProtectionParts {
+  readonly patterns: readonly string[];
+  readonly action: ProtectedAction;
+  /** Compiles a glob (`*`, `?`, `[…]`, `**`). */
+  readonly compile: (pattern: string, options: { caseInsensitive: boolean }) => (text: string) => boolean;
+  readonly caseInsensitive: boolean;
+  /** PicoClaw's own folders, relative to the workspace. */
+  readonly ownPaths: readonly string[];
+}
+
+/** A pattern is tried on the base name, on the whole path, and on every folder of it. */
+export function createProtection({
+  patterns,
+  action,
+  compile,
+  caseInsensitive,
+  ownPaths,
+}: ProtectionParts): Protection {
+  const compiled = patterns.map((pattern) => ({ pattern, matches: compile(pattern, { caseInsensitive }) }));
+  return {
+    action,
+    protects(path) {
+      const candidates = [path, ...path.split("/")];
+      for (const { pattern, matches } of compiled) if (candidates.some(matches)) return pattern;
+      return null;
+    },
+    forbids(path) {
+      const parts = path.split("/");
+      if (parts.some(isGitName)) return "git";
+      const folded = caseInsensitive ? path.toLowerCase() : path;
+      if (folded === "picoclaw.yaml" || parts[0] === ".picoclaw") return "picoclaw";
+      return ownPaths.some((own) => path === own || path.startsWith(`${own}/`)) ? "picoclaw" : null;
+    },
+  };
+}
+
+/** `.git` in the spellings that some file system takes for it: case, NTFS short names, ignorable characters. */
+function isGitName(part: string): boolean {
+  const plain = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "").replace(/[. ]+$/, "");
+  return /^\.git$/i.test(plain) || /^git~\d$/i.test(plain);
+}
+
+/** Folders that tools fill; what they bring is theirs, even when a name matches a protected pattern. */
+const DEPENDENCY_FOLDERS = new Set([
+  "node_modules",
+  ".venv",
+  "venv",
+  "vendor",
+  "target",
+  "site-packages",
+  "dist-packages",
+  ".tox",
+  ".gradle",
+  ".m2",
+  ".cargo",
+  "bower_components",
+  "__pycache__",
+]);
+
+export function inDependencyFolder(path: string): boolean {
+  return path
+    .split("/")
+    .slice(0, -1)
+    .some((part) => DEPENDENCY_FOLDERS.has(part));
+}

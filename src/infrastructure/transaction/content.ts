@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import { closeSync, constants, openSync, readFileSync, readlinkSync } from "node:fs";
+import type { Identity } from "../workspace/identity.ts";
+import { indexKey } from "./git-area.ts";
+
+/** Larger files are told apart by inode and times alone. */
+const HASH_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** The hash of a file's bytes or a link's target; undefined where reading it would cost too much. */
+export function hashAt(absolute: string, identity: Identity, isIndex: boolean): string | undefined {
+  try {
+    if (identity.kind === "symlink") return digest(readlinkSync(absolute));
+    if (identity.kind !== "file" || identity.size > HASH_LIMIT_BYTES) return undefined;
+    const bytes = readNoFollow(absolute);
+    return (isIndex ? indexKey(bytes) : null) ?? digest(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export function digest(content: Uint8Array | string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** Reads a regular file; a symlink, FIFO or device in its place is an error, never a hang. */
+export function readNoFollow(absolute: string): Uint8Array {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

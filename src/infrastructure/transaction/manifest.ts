@@ -1,0 +1,29 @@
+import { type Identity, identityOf } from "../workspace/identity.ts";
+import { walk } from "../workspace/walk.ts";
+
+/** What a root held at begin. */
+export interface Manifest {
+  readonly entries: Map<string, Identity>;
+  /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
+  readonly hidden: Set<string>;
+  readonly bytes: number;
+}
+
+export function takeManifest(root: string, leaveOut: (path: string) => boolean): Manifest {
+  const entries = new Map<string, Identity>();
+  const hidden = new Set<string>();
+  let bytes = 0;
+  const enter = (path: string) => !leaveOut(path);
+  for (const { path, stats } of walk(root, { enter, unreadable: (path) => hidden.add(path) })) {
+    entries.set(path, identityOf(stats));
+    if (stats.isFile()) bytes += Number(stats.blocks) * 512;
+  }
+  return { entries, hidden, bytes };
+}
+
+export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {
+  if (hidden.size === 0) return false;
+  for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/"))))
+    if (hidden.has(at)) return true;
+  return false;
+}

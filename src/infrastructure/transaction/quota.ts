@@ -1,0 +1,54 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Evicted } from "../../application/ports/transaction.ts";
+import { walk } from "../workspace/walk.ts";
+import {
+  appendJournal,
+  type JobFolder,
+  jobFolder,
+  listJobIds,
+  readState,
+  removeSlots,
+  writeState,
+} from "./job-folder.ts";
+
+/** Disk that a job's slots occupy. */
+export function slotBytes(folder: JobFolder): number {
+  const slots = join(folder.path, "slots");
+  let bytes = 0;
+  for (const name of readdirSync(slots)) {
+    const stats = lstatSync(join(slots, name), { bigint: true });
+    bytes += Number(stats.blocks) * 512;
+    if (stats.isDirectory())
+      for (const below of walk(join(slots, name))) bytes += Number(below.stats.blocks) * 512;
+  }
+  return bytes;
+}
+
+/** Forgets the oldest undo records and previews until the rest fits; the newest job is always kept. */
+export function evictPastQuota(
+  storage: string,
+  quotaBytes: number,
+  keep: string,
+  now: () => Date,
+): Evicted[] {
+  const jobs = listJobIds(storage)
+    .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
+    .filter(({ state }) => state !== null && ["committed", "undone", "staged"].includes(state.state));
+  let total = jobs.reduce((sum, { state }) => sum + (state?.bytes ?? 0), 0);
+  const evicted: Evicted[] = [];
+  for (const { folder, state } of jobs) {
+    if (total <= quotaBytes) break;
+    const bytes = state?.bytes ?? 0;
+    if (folder.id === keep || bytes === 0) continue;
+    removeSlots(folder);
+    writeState(folder, { state: "evicted", at: now().toISOString(), bytes: 0 });
+    appendJournal(
+      folder,
+      `${JSON.stringify({ at: now().toISOString(), event: { type: "evicted", bytes } })}\n`,
+    );
+    total -= bytes;
+    evicted.push({ jobId: folder.id, bytes });
+  }
+  return evicted;
+}

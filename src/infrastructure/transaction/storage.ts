@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/**
+ * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
+ * First choice is PicoClaw's home; where that is another file system, a hidden folder beside the workspace
+ * (beside the repository when the workspace lies in one), and last `<workspace>/.picoclaw`.
+ */
+export interface Storage {
+  readonly workspace: string;
+  /** The folder with `jobs/`, the intent file and nothing else. */
+  readonly folder: string;
+  /** Path of the storage relative to the workspace when it lies inside it. */
+  readonly inside: string | null;
+}
+
+export function workspaceId(workspace: string): string {
+  const hash = createHash("sha256").update(workspace).digest("hex").slice(0, 10);
+  return `${
+    basename(workspace)
+      .replace(/[^\w.-]+/g, "_")
+      .slice(0, 40) || "root"
+  }-${hash}`;
+}
+
+export function locateStorage(workspace: string, home: string, outermost: string): Storage {
+  const id = workspaceId(workspace);
+  const inHome = join(home, "workspaces", id);
+  const pointer = join(inHome, "location");
+  const known = existsSync(pointer) ? readFileSync(pointer, "utf8").trim() : "";
+  if (known !== "" && existsSync(known)) return storage(workspace, known);
+  const homeExists = nearestExisting(home);
+  if (renameable(homeExists, workspace)) {
+    mkdirSync(join(inHome, "jobs"), { recursive: true, mode: 0o700 });
+    return storage(workspace, inHome);
+  }
+  const beside = join(dirname(outermost), `.${id}.picoclaw`);
+  const chosen =
+    writable(dirname(outermost)) && renameable(dirname(outermost), workspace)
+      ? beside
+      : join(workspace, ".picoclaw");
+  mkdirSync(join(chosen, "jobs"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(chosen, ".gitignore"), "*\n");
+  mkdirSync(inHome, { recursive: true, mode: 0o700 });
+  writeFileSync(pointer, `${chosen}\n`);
+  return storage(workspace, chosen);
+}
+
+function storage(workspace: string, folder: string): Storage {
+  const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
+  return { workspace, folder, inside };
+}
+
+/** Whether a rename between the two folders can work: one device, one mount. */
+export function renameable(a: string, b: string): boolean {
+  try {
+    if (statSync(a).dev !== statSync(b).dev) return false;
+  } catch {
+    return false;
+  }
+  if (process.platform !== "linux") return true;
+  const mounts = mountPoints();
+  return longestPrefix(mounts, a) === longestPrefix(mounts, b);
+}
+
+export function mountPoints(): string[] {
+  const points: string[] = [];
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const point = line.split(" ", 5)[4];
+    if (point !== undefined)
+      points.push(
+        point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+      );
+  }
+  return points;
+}
+
+function longestPrefix(points: readonly string[], path: string): string {
+  let best = "/";
+  for (const point of points) {
+    if (point.length > best.length && (path === point || path.startsWith(`${point}/`))) best = point;
+  }
+  return best;
+}
+
+function nearestExisting(path: string): string {
+  let at = path;
+  while (!existsSync(at)) at = dirname(at);
+  return at;
+}
+
+function writable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,50 @@
+import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
+
+/** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
+const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
+const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
+
+/**
+ * Runs `use` with a name for the folder that holds `path`, reached component by component from `root` without
+ * following a symlink. On Linux the name goes through an open descriptor (`/proc/self/fd/N`), so a component
+ * that is swapped for a symlink afterwards changes nothing. Elsewhere each component is checked before use.
+ */
+export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
+  const slash = path.lastIndexOf("/");
+  const name = path.slice(slash + 1);
+  if (slash < 0) return use(root, name);
+  return inFolder(root, path.slice(0, slash), (folder) => use(folder, name));
+}
+
+export function inFolder<T>(root: string, path: string, use: (folder: string) => T): T {
+  if (path === "") return use(root);
+  if (process.platform !== "linux") return use(checkedFolder(root, path));
+  let fd = -1;
+  try {
+    for (const part of path.split("/")) {
+      const from = fd < 0 ? root : `/proc/self/fd/${fd}`;
+      const next = openSync(`${from}/${part}`, DIRECTORY);
+      if (fd >= 0) closeSync(fd);
+      fd = next;
+    }
+    return use(`/proc/self/fd/${fd}`);
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}
+
+function checkedFolder(root: string, path: string): string {
+  let at = root;
+  for (const part of path.split("/")) {
+    at = `${at}/${part}`;
+    if (!lstatSync(at).isDirectory()) {
+      throw Object.assign(new Error(`ENOTDIR: not a directory, open '${at}'`), { code: "ENOTDIR" });
+    }
+  }
+  return at;
+}
+
+/** The target of a symlink as the bytes say it. */
+export function linkTarget(root: string, path: string): string {
+  return inParent(root, path, (folder, name) => readlinkSync(`${folder}/${name}`));
+}

@@ -1,0 +1,160 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import { inFolder, inParent } from "./anchor.ts";
+import { isAbsence } from "./identity.ts";
+import { lookAt } from "./look-at.ts";
+
+/** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
+export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
+  const guarded = <T>(path: string, use: () => T): T => {
+    try {
+      return use();
+    } catch (error) {
+      throw toViewFault(error, path);
+    }
+  };
+  const at = <T>(path: string, use: (absolute: string) => T): T =>
+    guarded(path, () => inParent(root, path, (folder, name) => use(`${folder}/${name}`)));
+  const makeParents = (path: string) => {
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) makeDirectory(path.slice(0, slash));
+  };
+  const makeDirectory = (path: string) => {
+    const parts = path.split("/");
+    for (let i = 1; i <= parts.length; i++) {
+      const prefix = parts.slice(0, i).join("/");
+      at(prefix, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found === undefined) {
+          mkdirSync(absolute);
+          touched(prefix);
+        } else if (!found.isDirectory()) {
+          throw new ViewFault(
+            i === parts.length ? "exists" : "not-directory",
+            path,
+            `not a directory: ${prefix}`,
+          );
+        }
+      });
+    }
+  };
+
+  return {
+    look(path) {
+      if (path === "") return { kind: "directory", mode: 0o755 };
+      try {
+        return inParent(root, path, (folder, name) => lookAt(`${folder}/${name}`));
+      } catch (error) {
+        if (isAbsence(error)) return { kind: "missing" };
+        throw toViewFault(error, path);
+      }
+    },
+    read: (path) => at(path, (absolute) => readRegular(absolute, path)),
+    write(path, bytes, mode) {
+      makeParents(path);
+      at(path, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+        const keep = mode ?? (found?.isFile() ? found.mode & 0o7777 : undefined);
+        if (found !== undefined && !found.isFile()) unlinkSync(absolute);
+        replaceFile(absolute, bytes, keep);
+        touched(path);
+      });
+    },
+    makeSymlink(path, target) {
+      makeParents(path);
+      at(path, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+        if (found !== undefined) unlinkSync(absolute);
+        symlinkSync(target, absolute);
+        touched(path);
+      });
+    },
+    makeDirectory,
+    remove(path) {
+      at(path, (absolute) => {
+        if (lstatSync(absolute).isDirectory()) rmdirSync(absolute);
+        else unlinkSync(absolute);
+        touched(path);
+      });
+    },
+    rename(from, to) {
+      makeParents(to);
+      at(from, (source) => {
+        const moved = lstatSync(source);
+        at(to, (destination) => {
+          const there = lstatSync(destination, { throwIfNoEntry: false });
+          if (there !== undefined && (there.isDirectory() || moved.isDirectory()))
+            throw new ViewFault("exists", to, `already exists: ${to}`);
+          renameSync(source, destination);
+        });
+      });
+      touched(from);
+      touched(to);
+    },
+    copy(from, to) {
+      makeParents(to);
+      at(from, (source) => {
+        const found = lstatSync(source);
+        if (found.isDirectory()) throw new ViewFault("is-directory", from, `is a directory: ${from}`);
+        at(to, (destination) => {
+          const there = lstatSync(destination, { throwIfNoEntry: false });
+          if (there?.isDirectory()) throw new ViewFault("is-directory", to, `is a directory: ${to}`);
+          if (there !== undefined) unlinkSync(destination);
+          if (found.isSymbolicLink()) symlinkSync(readlinkSync(source), destination);
+          else copyFileSync(source, destination, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+          if (!found.isSymbolicLink()) chmodSync(destination, found.mode & 0o7777);
+        });
+        touched(to);
+      });
+    },
+    list: (path) => guarded(path, () => inFolder(root, path, (folder) => readdirSync(folder).sort())),
+  };
+}
+
+/** Reads a regular file and nothing else: a FIFO would hang, a device never ends. */
+export function readRegular(absolute: string, path: string): Uint8Array {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (stats.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+    if (!stats.isFile()) throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Writes in place (keeping the inode and its attributes) through a descriptor that never follows a link. */
+function replaceFile(absolute: string, bytes: Uint8Array, mode: number | undefined): void {
+  const fd = openSync(
+    absolute,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    mode ?? 0o666,
+  );
+  try {
+    writeFileSync(fd, bytes);
+    if (mode !== undefined) fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,12 @@
+import packageJson from "../package.json" with { type: "json" };
+
+/** The way in. `--version` touches nothing else; every other command imports what it uses when it uses it. */
+const [command, ...rest] = process.argv.slice(2);
+
+if (command === "--version" || command === "-V" || command === "version") {
+  process.stdout.write(`${packageJson.version}\n`);
+} else {
+  const { dispatch } = await import("./adapters/cli/dispatch.ts");
+  const { createProgram } = await import("./wiring/program.ts");
+  process.exitCode = await dispatch(command, rest, createProgram(process.env, process.cwd()));
+}

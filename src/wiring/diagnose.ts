@@ -1,0 +1,60 @@
+import { execFileSync } from "node:child_process";
+import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+
+/** Looks at the parts a job needs on this machine. */
+export async function diagnose(
+  env: Readonly<Record<string, string | undefined>>,
+  worker: OpenWorker,
+  options: { repair: boolean },
+): Promise<Check[]> {
+  const { messages } = worker;
+  const checks: Check[] = [{ name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` }];
+  const git = versionOf("git", env);
+  checks.push({
+    name: "git",
+    ok: git !== null,
+    text: git ?? messages.gitMissing,
+    remedy: messages.remedy("install-git"),
+  });
+  for (const shell of ["bash", "sh"]) {
+    const found = versionOf(shell, env, ["-c", "echo ok"]) !== null;
+    checks.push({ name: shell, ok: found, text: shell });
+  }
+  checks.push({ name: "workspace", ok: true, text: worker.workspace });
+  checks.push({
+    name: "transaction",
+    ok: true,
+    text: messages.transactionKind(worker.staging.kind, worker.staging.reason),
+  });
+  const interrupted = options.repair ? await worker.repair() : null;
+  if (interrupted !== null) {
+    const finished = interrupted.outcome === "finished";
+    const paths = interrupted.conflicts.map(({ path }) => path).join(", ");
+    checks.push({
+      name: "repair",
+      ok: finished,
+      text: finished
+        ? messages.jobRepaired(interrupted.jobId, "completed")
+        : `${messages.jobInterrupted(interrupted.jobId)} ${paths}`,
+    });
+  }
+  return checks;
+}
+
+function versionOf(
+  program: string,
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[] = ["--version"],
+): string | null {
+  try {
+    return (
+      execFileSync(program, args, {
+        encoding: "utf8",
+        env: { PATH: env.PATH ?? "" },
+        stdio: ["ignore", "pipe", "ignore"],
+      }).split("\n")[0] ?? ""
+    );
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+import { createHash, randomBytes } from "node:crypto";
+import { realpathSync, statSync } from "node:fs";
+import { relative } from "node:path";
+import { inflateSync } from "node:zlib";
+import picomatch from "picomatch";
+import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
+import { silentLogger } from "../application/ports/logger.ts";
+import { executePatch } from "../application/work/execute-patch.ts";
+import { takeBack } from "../application/work/take-back.ts";
+import type { WorkerParts } from "../application/work/worker-parts.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { messagesFor } from "../domain/messages/catalogue.ts";
+import { createMasker, looksLikeSecretName } from "../domain/policy/mask.ts";
+import { createProtection } from "../domain/policy/protection.ts";
+import { copyXattrs } from "../infrastructure/runtime/libc.ts";
+import { findGit } from "../infrastructure/transaction/git-roots.ts";
+import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
+import { locateStorage } from "../infrastructure/transaction/storage.ts";
+import { createTransactions } from "../infrastructure/transaction/transactions.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens the Worker on a workspace: configuration, policy, transactions, journal, all wired by hand. */
+export async function openWorker(env: Environment, options: OpenOptions): Promise<Opened> {
+  const { cwd, workspace: folder, configFile } = options;
+  const loaded = await loadConfig({
+    env,
+    cwd,
+    ...(folder !== undefined && { workspace: folder }),
+    ...(configFile !== undefined && { configFile }),
+  });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, workspace: given } = loaded;
+  const messages = messagesFor(resolveLocale({ env, config }));
+  const trouble = workspaceTrouble(given);
+  if (trouble !== null) {
+    const message =
+      trouble === "missing" ? messages.workspaceMissing(given) : messages.workspaceNotADirectory(given);
+    return {
+      ok: false,
+      exitCode: 3,
+      messages,
+      problems: [],
+      message: `${message}\n${messages.remedy("create-workspace")}`,
+    };
+  }
+  const workspace = realpathSync(given);
+  const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
+  const masker = createMasker({ secrets: secretValues(env) });
+  const homeInside = relative(workspace, home);
+  const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
+    (path) => path !== null && path !== "",
+  ) as string[];
+  const protection = createProtection({
+    patterns: config.worker.protected_patterns,
+    action: config.worker.action_on_protected_file,
+    compile: (pattern, { caseInsensitive }) => {
+      const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
+      return (text) => matches(text);
+    },
+    caseInsensitive: isCaseInsensitive(workspace),
+    ownPaths,
+  });
+  const transactions = createTransactions({
+    storage,
+    copyLimitBytes: config.worker.copy_limit,
+    lockTimeoutMs: 30_000,
+    isOwn: (absolute) =>
+      absolute === storage.folder || absolute.startsWith(`${storage.folder}/`) || absolute === home,
+    copyAttributes: (from, fd) => void copyXattrs(from, fd),
+    now: () => new Date(),
+  });
+  const archive = createJobArchive(storage.folder, () => new Date());
+  const parts: WorkerParts = {
+    workspace,
+    config: config.worker,
+    shellKind: config.worker.transaction === "none" ? "none" : "copy",
+    transactions,
+    archive,
+    policy: { protection, rootNames: [...new Set([workspace, given])] },
+    planOptions: {
+      inflate: (data) => inflateSync(data),
+      sha1: (bytes) => createHash("sha1").update(bytes).digest("hex"),
+    },
+    processes: async () =>
+      (await import("../infrastructure/process/process-runner.ts")).createProcessRunner(),
+    logger: silentLogger,
+    messages,
+    mask: masker.mask,
+    hostEnv: env,
+    now: () => new Date(),
+    clock: () => performance.now(),
+    random: (bytes) => randomBytes(bytes),
+  };
+  return {
+    ok: true,
+    worker: {
+      workspace,
+      config,
+      messages,
+      warnings: loaded.warnings,
+      archive,
+      staging: {
+        kind: parts.shellKind,
+        reason: config.worker.transaction === "auto" ? "no-bubblewrap" : "configured",
+      },
+      execute: (request) => executePatch(parts, request),
+      takeBack: (request) => takeBack(parts, request),
+      commitPreview: (jobId) => transactions.commit(jobId),
+      repair: () => transactions.repair(),
+    },
+  };
+}
+
+function workspaceTrouble(path: string): "missing" | "not-a-directory" | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return "missing";
+  return stats.isDirectory() ? null : "not-a-directory";
+}
+
+/** Whether the file system takes `A` for `a`, judged by the workspace's own name. */
+function isCaseInsensitive(workspace: string): boolean {
+  const swapped = workspace.replace(/[a-zA-Z](?=[^a-zA-Z]*$)/, (c) =>
+    c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase(),
+  );
+  if (swapped === workspace) return false;
+  const there = statSync(swapped, { throwIfNoEntry: false });
+  return there !== undefined && there.ino === statSync(workspace).ino;
+}
+
+function secretValues(env: Environment): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && value.length >= 8 && looksLikeSecretName(name) ? [value] : [],
+  );
+}
