@@ -30,7 +30,7 @@ function parse(source: string, options: { readonly unwrap: boolean }): ParseResu
   // Not one JSON value: text after it, a Markdown link at the start, or broken. Only the last is an error here.
   const reply = parseReply(text, unwrap);
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
-  return /^\s*(\[\s*[{\]"[]|\{\s*")/.test(text.slice(0, 1000)) || first === "["
+  return first === "[" || /^\s*\{\s*"/.test(text.slice(0, 1000))
     ? failed(jsonFailure(text, json.at, json.reason))
     : reply;
 }

@@ -74,3 +74,9 @@ test("a tab that reaches past the margin leaves its remaining columns", () => {
   expect(dedent("\r\n\n  x", 2)).toBe("\r\n\nx");
   expect(dedent("  x", 0)).toBe("  x");
 });
+
+test("Markdown files without inner fences do not use up the look-ahead for the one that has them", () => {
+  const plain = "```md:a.md\nx\n```\n".repeat(20);
+  const last = blocks(`${plain}\`\`\`md:b.md\n\`\`\`js\ny\n\`\`\`\n\`\`\`\n`).at(-1);
+  expect(last).toEqual(["md:b.md", "```js\ny\n```\n"]);
+});

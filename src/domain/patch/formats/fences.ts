@@ -52,7 +52,11 @@ export function closeFence(text: string, fence: Fence, options: { readonly flush
  * For Markdown files put in a fence that is not longer than the fences inside: ```` ```bash ```` opens an inner
  * block and the next bare fence closes that one. Only holds when everything pairs up; otherwise undefined.
  */
-export function closeNestedFence(text: string, fence: Fence, limit: number): FenceEnd | undefined {
+export function closeNestedFence(
+  text: string,
+  fence: Fence,
+  limit: number,
+): (FenceEnd & { readonly nested: boolean }) | undefined {
   let depth = 1;
   let nested = false;
   for (const line of fenceLines(text, fence, fence.container + 3)) {
@@ -62,7 +66,7 @@ export function closeNestedFence(text: string, fence: Fence, limit: number): Fen
       nested = true;
     } else {
       depth -= 1;
-      if (depth === 0) return nested ? { bodyEnd: line.start, next: line.next, closed: true } : undefined;
+      if (depth === 0) return { bodyEnd: line.start, next: line.next, closed: true, nested };
     }
   }
   return undefined;

@@ -5,6 +5,7 @@ import { meaningOf, parseJsonText, readCommands } from "./json.ts";
 import { readEmbedded } from "./markdown-embedded.ts";
 import type { BlockInfo } from "./markdown-info.ts";
 import { extensionOf, readInfo } from "./markdown-info.ts";
+import type { EmbeddedFormat } from "./markdown-marks.ts";
 import type { Piece } from "./markdown-walk.ts";
 import { consoleBlock, shellBlock } from "./shell-block.ts";
 
@@ -28,7 +29,7 @@ export type BlockRead =
 /** Files that show patches rather than being patched by one. */
 const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
 
-/** `firstIndex` counts the commands before this block, `lastPath` is the last file that a SEARCH/REPLACE named. */
+/** `firstIndex` counts the commands before this block. */
 export function readBlock(block: Block, firstIndex: number): BlockRead {
   const info = readInfo(block.info);
   const embedded = readEmbeddedBlock(block, info);
@@ -62,20 +63,20 @@ function readEmbeddedBlock(block: Block, info: BlockInfo): BlockRead | undefined
     const isDiff = /^(diff|patch)$/i.test(info.language);
     if (SHOWS_PATCHES.has(extensionOf(info.path).toLowerCase())) return undefined;
     if (isDiff && embedded === undefined && /^@@ /m.test(body))
-      return embeddedCommands("diff", `--- a/${info.path}\n+++ b/${info.path}\n${body}`);
+      return embeddedCommands("diff", body, info.path);
     if (embedded === "diff" && !isDiff) return undefined;
-    if (embedded === "search-replace") return embeddedCommands(embedded, `${info.path}\n${body}`);
+    if (embedded === "search-replace") return embeddedCommands(embedded, body, info.path);
     return embedded && embeddedCommands(embedded, body);
   }
   if (embedded === undefined) return undefined;
-  if (embedded === "search-replace") return embeddedCommands(embedded, `${block.above}\n${body}`);
+  if (embedded === "search-replace") return embeddedCommands(embedded, body, block.above);
   if (embedded === "diff" && info.kind !== "diff" && info.kind !== "unknown") return undefined;
   return embeddedCommands(embedded, body);
 }
 
-function embeddedCommands(format: "v4a" | "search-replace" | "diff", text: string): BlockRead {
-  const read = readEmbedded(format, text);
-  return read.ok ? commandsOf(format, read.commands) : { kind: "failed", failure: read.failure };
+export function embeddedCommands(format: EmbeddedFormat, text: string, lead = ""): BlockRead {
+  const read = readEmbedded(format, text, lead);
+  return read.ok ? { kind: "commands", format, ...read } : { kind: "failed", failure: read.failure };
 }
 
 function fileEdit(info: { readonly path: string; readonly language: string }, content: string): PatchCommand {

@@ -20,10 +20,16 @@ export function markAt(text: string, at: number, lineEnd: number): EmbeddedForma
     case "d":
       return text.startsWith("diff --git ", at) ? "diff" : undefined;
     case "-":
-      return text.startsWith("--- ", at) && text.startsWith("+++ ", lineEnd + 1) ? "diff" : undefined;
+      return text.startsWith("--- ", at) && headsHunk(text, lineEnd + 1) ? "diff" : undefined;
     default:
       return undefined;
   }
+}
+
+function headsHunk(text: string, from: number): boolean {
+  if (!text.startsWith("+++ ", from)) return false;
+  const newline = text.indexOf("\n", from);
+  return newline !== -1 && text.startsWith("@@", newline + 1);
 }
 
 /** The format that a fenced body holds: its first line says so, for SEARCH/REPLACE also the line after a path. */

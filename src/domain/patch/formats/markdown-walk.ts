@@ -136,7 +136,7 @@ function createMeasure(text: string) {
         return { end: flush(fence), nested: false };
       if (isMarkdown(fence.info) && budget > 0) {
         const end = closeNestedFence(text, fence, budget);
-        if (end !== undefined) return { end, nested: true };
+        if (end !== undefined) return { end, nested: end.nested };
         budget -= text.length - fence.bodyStart;
       }
       return { end: closeFence(text, fence, { flush: false }), nested: false };

@@ -2,8 +2,8 @@ import type { PatchCommand } from "../command.ts";
 import type { ParseResult, PatchFormat } from "../parse-error.ts";
 import { jsonFailure, meaningOf, readCommands } from "./json.ts";
 import type { Block, BlockRead } from "./markdown-block.ts";
-import { readBlock } from "./markdown-block.ts";
-import { readEmbedded } from "./markdown-embedded.ts";
+import { embeddedCommands, readBlock } from "./markdown-block.ts";
+import { shiftFailure, shiftWarning } from "./markdown-embedded.ts";
 import type { Piece } from "./markdown-walk.ts";
 import { walkReply } from "./markdown-walk.ts";
 
@@ -38,6 +38,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
     if (piece.kind === "broken-json") {
       if (piece.flush) return { ok: false, failure: jsonFailure(text, piece.at, piece.reason) };
       broken ??= piece;
+      warnings.add(`line ${lineOf(piece.start)}: JSON that is not valid, skipped: ${piece.reason}`);
       continue;
     }
     const opens = lineOf(piece.kind === "block" ? piece.opens : piece.start);
@@ -51,7 +52,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
     switch (read.kind) {
       case "commands":
         take(read.format, read.commands);
-        for (const warning of read.warnings) warnings.add(warning);
+        for (const warning of read.warnings) warnings.add(shiftWarning(warning, line - 1));
         break;
       case "proposal": {
         const inside = unwrap?.(read.patch);
@@ -69,7 +70,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
       case "failed":
         if (read.at !== undefined)
           return { ok: false, failure: jsonFailure(text, piece.start + read.at, read.failure.message) };
-        return { ok: false, failure: { ...read.failure, line: line + (read.failure.line ?? 1) - 1 } };
+        return { ok: false, failure: shiftFailure(read.failure, line - 1) };
       default:
         return read satisfies never;
     }
@@ -83,13 +84,8 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
 
 /** A patch that stands in the reply without a fence. */
 function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, firstIndex: number): BlockRead {
-  if (piece.kind === "raw") {
-    const text = piece.format === "search-replace" ? `${piece.above}\n${piece.text}` : piece.text;
-    const read = readEmbedded(piece.format, text);
-    return read.ok
-      ? { kind: "commands", format: piece.format, commands: read.commands, warnings: [] }
-      : { kind: "failed", failure: read.failure };
-  }
+  if (piece.kind === "raw")
+    return embeddedCommands(piece.format, piece.text, piece.format === "search-replace" ? piece.above : "");
   const meaning = meaningOf(piece.value);
   if (meaning.kind === "proposal") return meaning;
   const read = readCommands(meaning.kind === "commands" ? meaning.items : [], firstIndex);
