@@ -58,15 +58,24 @@ export function planDiff(files: readonly DiffFile[], source: FileSource, options
 }
 
 function planFile(work: Work, file: DiffFile): void {
+  const problem = checkFile(work, file);
+  if (problem === null) return;
+  work.errors.push(problem);
+  work.reports.push({
+    path: file.oldPath ?? file.newPath ?? "",
+    hunk: 0,
+    status: "refused",
+    message: problem,
+  });
+}
+
+/** Plans one part; the reason where it is refused as a whole. Hunks that fail report for themselves. */
+function checkFile(work: Work, file: DiffFile): string | null {
   const path = file.oldPath ?? file.newPath ?? "";
-  const refuse = (message: string): void => {
-    work.errors.push(message);
-    work.reports.push({ path, hunk: 0, status: "refused", message });
-  };
   const bad = [file.oldPath, file.newPath].find((each) => each !== null && !isSafePath(each));
-  if (bad !== undefined) return refuse(`invalid path: ${bad}`);
+  if (bad !== undefined) return `invalid path: ${bad}`;
   const before = readOld(work, file);
-  if (typeof before === "string") return refuse(before);
+  if (typeof before === "string") return before;
   const from = before?.path ?? null;
   const to =
     file.newPath === null ? null : file.operation === "modify" && from !== null ? from : file.newPath;
@@ -76,10 +85,10 @@ function planFile(work: Work, file: DiffFile): void {
       to,
       from === null || file.operation === "rename" || file.operation === "copy",
     );
-    if (blocked !== null) return refuse(blocked);
+    if (blocked !== null) return blocked;
   }
   const mode = modeAfter(file, before?.result ?? null);
-  if (typeof mode === "string") return refuse(mode);
+  if (typeof mode === "string") return mode;
   const content = diffContent(
     file,
     to ?? from ?? path,
@@ -87,15 +96,16 @@ function planFile(work: Work, file: DiffFile): void {
     work.options,
     work.budget,
   );
-  work.reports.push(...content.reports);
+  for (const report of content.reports) work.reports.push(report);
   if (!content.ok) {
     work.errors.push(content.message);
-    return;
+    return null;
   }
-  if (to === null && content.bytes.length > 0) return refuse(`${path}: removal patch leaves file contents`);
+  if (to === null && content.bytes.length > 0) return `${path}: removal patch leaves file contents`;
   settle(work, file, from, to, { bytes: content.bytes, ...mode });
   if (file.change === "text" && file.hunks.length === 0)
     work.reports.push({ path: to ?? path, hunk: 0, status: "applied" });
+  return null;
 }
 
 function settle(work: Work, file: DiffFile, from: string | null, to: string | null, result: Result): void {
