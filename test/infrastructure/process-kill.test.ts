@@ -131,4 +131,19 @@ describe("jobs", () => {
     });
     expect(states).toEqual(["gone", "gone"]);
   });
+
+  test("where the machine leaves no room for a tag, a daemon with an empty environment ends all the same", () => {
+    const runner = join(import.meta.dir, "../../src/infrastructure/process/process-runner.ts");
+    const script = `
+      const { createProcessRunner } = await import(${JSON.stringify(runner)});
+      const { runProcess, killJobProcesses } = createProcessRunner();
+      await runProcess({
+        argv: ["sh", "-c", "(env -i setsid sleep 1004 >/dev/null 2>&1 &); true"],
+        cwd: "/", env: { PATH: process.env.PATH }, timeoutMs: 5000, outputLimitBytes: 100, jobMarker: "job_untagged",
+      });
+      console.log((await killJobProcesses("job_untagged")).map((each) => each.command + " " + each.survived).join());
+    `;
+    const { stdout } = Bun.spawnSync(["prlimit", "--rttime=200000:200000", process.execPath, "-e", script]);
+    expect(stdout.toString()).toMatch(/^[^,]*sleep 1004 false\n$/);
+  });
 });

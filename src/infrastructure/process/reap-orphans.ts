@@ -8,6 +8,10 @@ export function leaderStarted(pid: number): void {
   liveLeaders.add(pid);
 }
 
+export function isLiveLeader(pid: number): boolean {
+  return liveLeaders.has(pid);
+}
+
 export function leaderEnded(pid: number): void {
   liveLeaders.delete(pid);
 }

@@ -8,6 +8,7 @@ import { createProcessOutput } from "./process-output.ts";
 import { leaderEnded, leaderStarted } from "./reap-orphans.ts";
 import { startFailure } from "./spawn-failure.ts";
 import { type StartedChild, startChild } from "./start-child.ts";
+import { untaggedRunStarted } from "./untagged-jobs.ts";
 
 const DRAIN_MS = 250;
 const LAST_WAIT_FOR_EXIT_MS = 1000;
@@ -67,7 +68,7 @@ async function start(
   runTag: bigint,
 ): Promise<Started | { readonly failed: unknown }> {
   try {
-    const { child, streams } = await startChild(request, runTag);
+    const { child, tagged, streams } = await startChild(request, runTag);
     const { pid } = child;
     if (pid === undefined) {
       streams.stdout.stop();
@@ -77,6 +78,7 @@ async function start(
     // At once, while the leader cannot have been buried: its start time is what tells it from a recycled pid.
     const startedAt = readLinuxStartTime(pid) ?? 0;
     leaderStarted(pid);
+    if (!tagged) untaggedRunStarted(request.jobMarker, startedAt);
     const exit = new Promise<Exit>((resolve) => {
       child.once("error", () => undefined);
       child.once("exit", (exitCode, signal) => {

@@ -1,6 +1,8 @@
 import { JOB_VARIABLE } from "../../application/ports/process.ts";
 import { isOfJob, isTag } from "./job-tag.ts";
 import type { ProcessEntry } from "./process-entry.ts";
+import { isLiveLeader } from "./reap-orphans.ts";
+import { orphansSince } from "./untagged-jobs.ts";
 
 /** The first process of a run. On Linux it leads its own session. */
 export interface Leader {
@@ -27,7 +29,10 @@ export function selectProcesses(
 ): readonly ProcessEntry[] {
   const childrenOf = Map.groupBy(table, (entry) => entry.parentPid);
   const selected = new Map<number, ProcessEntry>();
-  const queue = table.filter((entry) => known.has(processKey(entry)) || isMarked(entry, scope));
+  const isOrphan = orphanTest(table, scope);
+  const queue = table.filter(
+    (entry) => known.has(processKey(entry)) || isMarked(entry, scope) || isOrphan(entry),
+  );
   for (let entry = queue.pop(); entry; entry = queue.pop()) {
     if (entry.pid === process.pid || selected.has(entry.pid)) continue;
     selected.set(entry.pid, entry);
@@ -46,4 +51,17 @@ function isMarked(entry: ProcessEntry, { jobMarker, leader }: ProcessScope): boo
   const tag = entry.tag();
   if (tag !== undefined && isTag(tag)) return leader ? tag === leader.runTag : isOfJob(tag, jobMarker);
   return entry.hasVariable(JOB_VARIABLE, jobMarker);
+}
+
+function orphanTest(table: readonly ProcessEntry[], { jobMarker, leader }: ProcessScope) {
+  const since = leader ? orphansSince(jobMarker) && leader.startedAt : orphansSince(jobMarker);
+  const own = table.find((entry) => entry.pid === process.pid);
+  return (entry: ProcessEntry) =>
+    since !== undefined &&
+    own !== undefined &&
+    entry.parentPid === own.pid &&
+    entry.session !== own.session &&
+    entry.startedAt >= since &&
+    !isLiveLeader(entry.pid) &&
+    !isTag(entry.tag() ?? 0n);
 }

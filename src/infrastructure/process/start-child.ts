@@ -14,6 +14,8 @@ interface ChildStream {
 
 export interface StartedChild {
   readonly child: ChildProcess;
+  /** False where the job tag could not be set (see `withInheritedTag`). */
+  readonly tagged: boolean;
   readonly streams: Readonly<Record<OutputStream, ChildStream>>;
 }
 
@@ -31,11 +33,11 @@ export async function startChild(request: ProcessRequest, runTag: bigint): Promi
     stdio: ["ignore", pipes?.stdout.writeFd ?? "pipe", pipes?.stderr.writeFd ?? "pipe"],
   } as const;
   try {
-    const { started: child } = withInheritedTag(runTag, () =>
+    const { started: child, tagged } = withInheritedTag(runTag, () =>
       spawn(program, args, { ...options, stdio: [...options.stdio] }),
     );
     const streams = pipes ?? { stdout: fromReadable(child.stdout), stderr: fromReadable(child.stderr) };
-    return { child, streams };
+    return { child, tagged, streams };
   } catch (error) {
     pipes?.stdout.stop();
     pipes?.stderr.stop();
