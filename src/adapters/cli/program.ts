@@ -1,6 +1,6 @@
 import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
-import type { ExecuteRequest, Execution } from "../../application/work/execute-patch.ts";
+import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";

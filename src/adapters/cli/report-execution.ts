@@ -1,4 +1,4 @@
-import type { Execution } from "../../application/work/execute-patch.ts";
+import type { Execution } from "../../application/work/execution.ts";
 import { toResultJson } from "../../application/work/result-json.ts";
 import { formatExecution, oneLine } from "../../domain/messages/format-results.ts";
 import type { Messages } from "../../domain/messages/messages.ts";

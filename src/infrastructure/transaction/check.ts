@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Conflict, LeftAlone } from "../../application/ports/transaction.ts";
 import { inFolder, inParent } from "../workspace/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../workspace/identity.ts";
@@ -26,7 +26,8 @@ export interface Checked {
 }
 
 /** Looks at every path of a plan before anything is moved. */
-export function checkSwap(plan: Plan, direction: Direction, expect: Expectation): Checked {
+export function checkSwap(plan: Plan, workspace: string, direction: Direction, expect: Expectation): Checked {
+  const shown = (op: Op) => relative(workspace, join(rootOf(plan, op), op.path));
   const conflicts: Conflict[] = [];
   const skip = new Set<number>();
   const left: LeftAlone[] = [];
@@ -41,16 +42,15 @@ export function checkSwap(plan: Plan, direction: Direction, expect: Expectation)
         folders.set(join(rootOf(plan, op), op.path), op);
     } else if (op.area === "git" && expect.leaveGitState) {
       skip.add(op.n);
-      left.push({ path: op.path, reason: "moved-on" });
+      left.push({ path: shown(op), reason: "moved-on" });
     } else if (op.area === "object" && op.a === null) {
       skip.add(op.n);
     } else {
-      conflicts.push({ path: op.path, reason });
+      conflicts.push({ path: shown(op), reason });
     }
   }
   for (const held of openForWriting(new Set(files.keys()), [...folders.keys()])) {
-    const op = files.get(held.path);
-    conflicts.push({ path: op?.path ?? held.path, reason: "open", by: held.process });
+    conflicts.push({ path: relative(workspace, held.path), reason: "open", by: held.process });
   }
   return { conflicts, skip, left };
 }

@@ -20,6 +20,7 @@ export type Checkpoint = (point: string) => void;
 
 /** Somebody wrote into a file in the instant between the check and the rename. */
 export class LateConflict extends Error {
+  /** `path` is absolute. */
   constructor(readonly path: string) {
     super(`changed while it was being replaced: ${path}`);
   }
@@ -88,7 +89,7 @@ function moveOut(folder: JobFolder, plan: Plan, op: Op, direction: Direction, le
     if (!present(from)) return;
     const madeByJob = op.a === null && op.b?.kind === "directory";
     if (madeByJob && readdirSync(from).length > 0) {
-      left.push({ path: op.path, reason: "not-empty" });
+      left.push({ path: `${rootOf(plan, op)}/${op.path}`, reason: "not-empty" });
       return;
     }
     renameSync(from, to);
@@ -117,7 +118,7 @@ function moveIn(folder: JobFolder, plan: Plan, op: Op, direction: Direction, at:
     }
     if (goes === null || leaves(op, direction)) {
       if (op.area === "object" && present(to)) return;
-      placeNew(from, to, op.path);
+      placeNew(from, to, `${root}/${op.path}`);
       return;
     }
     if (!present(out) && present(to)) {
@@ -126,7 +127,7 @@ function moveIn(folder: JobFolder, plan: Plan, op: Op, direction: Direction, at:
     }
     renameSync(from, to);
     const kept = identifyAt(out);
-    if (kept !== null && !sameContents(kept, goes)) throw new LateConflict(op.path);
+    if (kept !== null && !sameContents(kept, goes)) throw new LateConflict(`${root}/${op.path}`);
   });
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type {
   BeginRequest,
   Begun,
@@ -102,7 +102,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     force: boolean,
   ): SwapOutcome {
     const direction: Direction = intent.direction === "undo" ? "back" : "forward";
-    const checked = checkSwap(plan, direction, expect);
+    const checked = checkSwap(plan, workspace, direction, expect);
     const stopping = checked.conflicts.filter(
       ({ reason }) => !force || reason === "parent-missing" || reason === "no-access",
     );
@@ -118,7 +118,10 @@ export function createTransactions(parts: TransactionParts): Transactions {
       swap(folder, plan, direction === "forward" ? "back" : "forward", skip, () => {});
       clearIntent(storage.folder);
       if (error instanceof LateConflict)
-        return { status: "conflict", conflicts: [{ path: error.path, reason: "changed" }] };
+        return {
+          status: "conflict",
+          conflicts: [{ path: relative(workspace, error.path), reason: "changed" }],
+        };
       throw error;
     }
     settle(folder, plan, intent.direction);
@@ -126,7 +129,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     return {
       status: "done",
       changes: changesOf(touched, plan.roots, workspace),
-      left: [...checked.left, ...left],
+      left: [...checked.left, ...left.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
     };
   }
 
