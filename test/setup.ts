@@ -5,6 +5,6 @@ import { join } from "node:path";
 
 for (const name of Object.keys(process.env)) {
   if (/(_API_KEY|_TOKEN|_SECRET)$/.test(name)) delete process.env[name];
-  if (name.startsWith("PICOCLAW_") && name !== "PICOCLAW_TEST_REQUIRE") delete process.env[name];
+  if (name.startsWith("PICOCLAW_") && !name.startsWith("PICOCLAW_TEST_")) delete process.env[name];
 }
 process.env.PICOCLAW_HOME = mkdtempSync(join(tmpdir(), "picoclaw-test-home-"));
