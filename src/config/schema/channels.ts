@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isTimeZone } from "../time-zone.ts";
 import { ROUTES } from "./models.ts";
 import { count, flag, optionalUrl, secret, text } from "./primitives.ts";
 
@@ -8,7 +9,7 @@ export const session = z
       .string()
       .refine(isTimeZone)
       .default("Asia/Tokyo")
-      .meta({ description: "Whose midnight ends a session.", shown: "time zone name" }),
+      .meta({ description: "Whose midnight ends a session.", timezone: true, shown: "time zone name" }),
     cutover: z
       .string()
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
@@ -53,12 +54,3 @@ export const serve = z
     public_url: optionalUrl("The address that others see."),
   })
   .prefault({});
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}

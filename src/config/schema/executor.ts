@@ -37,13 +37,8 @@ const docker = z
   })
   .prefault({});
 
-const environments = z.record(
-  chosenName,
-  z.union([
-    z.string().min(1),
-    z.strictObject({ image: z.string().min(1), description: z.string().default("") }),
-  ]),
-);
+const image = z.string().min(1).meta({ description: "An environment's image." });
+const builtin = (name: string) => image.default(name).meta({ description: "An environment's image." });
 
 /** 001 §10.1, §6.3.8 and DECISIONS 16. */
 export const commandExecutor = z
@@ -53,16 +48,14 @@ export const commandExecutor = z
       .unknown()
       .optional()
       .meta({ description: "Accepted and ignored: no server runs inside an environment.", shown: "ignored" }),
-    environments: environments
-      .default({
-        python: "coding-agent-executor-python:latest",
-        miniforge: "coding-agent-executor-miniforge:latest",
-        node: "coding-agent-executor-node:latest",
+    environments: z
+      .object({
+        python: builtin("coding-agent-executor-python:latest"),
+        miniforge: builtin("coding-agent-executor-miniforge:latest"),
+        node: builtin("coding-agent-executor-node:latest"),
       })
-      .meta({
-        description: "Environment names and their images.",
-        shown: "map of name to image or {image, description}",
-      }),
+      .catchall(image)
+      .prefault({}),
     default_environment: chosenName
       .default("python")
       .meta({ description: "The environment when none is named." }),

@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { chosenName, count, optionalText, optionalUrl, secret, size, text, texts } from "./primitives.ts";
+import {
+  chosenName,
+  count,
+  httpUrl,
+  optionalText,
+  optionalUrl,
+  secret,
+  size,
+  text,
+  texts,
+} from "./primitives.ts";
 
 export const forges = z
   .strictObject({
@@ -26,13 +36,16 @@ export const mcpServers = z
   .record(
     chosenName,
     z.strictObject({
-      command: z.string().min(1).optional(),
-      args: z.array(z.string()).default([]),
-      env: environment.default({}),
-      url: z
-        .string()
-        .regex(/^https?:\/\/[^\s@]+$/)
-        .optional(),
+      command: z.string().min(1).optional().meta({ description: "The program of a server on stdio." }),
+      args: texts([], "Its arguments."),
+      env: environment.default({}).meta({
+        description: "Its environment; what looks like a secret by reference only.",
+        shown: "map of NAME to text or env:NAME",
+      }),
+      url: httpUrl().optional().meta({
+        description: "The address of a server over HTTP.",
+        shown: "http(s) URL without credentials",
+      }),
     }),
   )
   .default({})

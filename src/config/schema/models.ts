@@ -56,12 +56,9 @@ function provider(defaults: ProviderDefaults) {
         .max(2)
         .default(0.7)
         .meta({ description: "Sampling temperature.", shown: "number from 0 to 2" }),
-      local: z
-        .boolean()
-        .default(false)
-        .meta({
-          description: "The model runs on this machine or network; only then may it serve a chat route.",
-        }),
+      local: z.boolean().default(false).meta({
+        description: "The model runs on this machine or network; only then may it serve a chat route.",
+      }),
       script: optionalText("Answers of a `scripted` model: a YAML file."),
     })
     .prefault({});

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseByteSize } from "../byte-size.ts";
 
 /** What the reference, the loader and the trust rules need to know of a key beyond its type. */
 export interface KeyMeta {
@@ -7,30 +8,20 @@ export interface KeyMeta {
   readonly secret?: boolean;
   /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
   readonly reference?: boolean;
+  /** A text that is a number of bytes. */
+  readonly size?: boolean;
+  /** A text that names a time zone. */
+  readonly timezone?: boolean;
   /** How the type reads in the reference, where the schema alone says too little. */
   readonly shown?: string;
 }
 
-const SIZE = /^(\d+(?:\.\d+)?)\s*(B|[KMGT]B|[KMGT]iB|[kmgt])?$/;
-const POWERS = "KMGT";
-
-/** `2GiB`, `500MB`, `4g`, `1048576` → bytes; undefined when it is no size. */
-export function parseSize(text: string): number | undefined {
-  const match = SIZE.exec(text.trim());
-  if (match === null) return undefined;
-  const unit = match[2] ?? "B";
-  const power = POWERS.indexOf(unit.charAt(0).toUpperCase()) + 1;
-  const base = /^[KMGT]B$/.test(unit) ? 1000 : 1024;
-  const bytes = Math.floor(Number(match[1]) * base ** power);
-  return Number.isSafeInteger(bytes) ? bytes : undefined;
-}
-
 export function size(bytes: number, description: string) {
   return z
-    .union([z.int().nonnegative(), z.string().refine((text) => parseSize(text) !== undefined)])
+    .union([z.int().nonnegative(), z.string().refine((text) => parseByteSize(text) !== undefined)])
     .default(bytes)
-    .transform((value) => (typeof value === "number" ? value : (parseSize(value) ?? 0)))
-    .meta({ description, shown: 'size ("2GiB", "500MB", bytes)' });
+    .transform((value) => (typeof value === "number" ? value : (parseByteSize(value) ?? 0)))
+    .meta({ description, size: true, shown: 'size ("2GiB", "500MB", bytes)' });
 }
 
 export function flag(value: boolean, description: string) {

@@ -1,0 +1,124 @@
+/**
+ * Writes what is read off the configuration schema: `src/config/schema.json` and `docs/configuration.md`.
+ * Run it after changing a key: `node_modules/.bin/bun scripts/gen-config-docs.ts`.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SEED_VARIABLES } from "../src/config/environment.ts";
+import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
+import { HARMLESS, type PowerRule } from "../src/config/power.ts";
+import { generateJsonSchema } from "../src/config/schema/json-schema.ts";
+import { formatBytes } from "../src/domain/messages/bytes.ts";
+
+const INTRODUCTION = `# Configuration
+
+Generated from the schema by \`scripts/gen-config-docs.ts\`; do not edit by hand.
+
+## Where a value comes from
+
+Each key has the value of the last of these that sets it:
+
+1. the default;
+2. \`$PICOCLAW_HOME/config.yaml\` (\`PICOCLAW_HOME\` defaults to \`~/.picoclaw\`);
+3. \`picoclaw.yaml\` in the workspace, as far as it is trusted (below);
+4. environment variables;
+5. flags.
+
+\`--config FILE\` is read instead of 2 and 3. \`picoclaw config show\` prints every key with its value and where it came
+from, \`picoclaw config check\` what is wrong. An unknown key or a wrong value is an error that names the line and the nearest
+known key; nothing runs. Maps are merged, lists are replaced. \`src/config/schema.json\` is the same as a JSON Schema, for editors.
+
+## Environment variables
+
+A key's variable is \`PICOCLAW_\` and its path in capitals: \`worker.auto_commit\` is \`PICOCLAW_WORKER_AUTO_COMMIT\`,
+\`providers.claude.model\` is \`PICOCLAW_PROVIDERS_CLAUDE_MODEL\`. An empty variable counts as unset. Truth is
+\`true/false\`, \`1/0\`, \`yes/no\`, \`on/off\`; a list is divided by commas or JSON; a map is JSON; \`null\` is null. An unknown
+\`PICOCLAW_…\` variable is a warning that names the nearest. These names work as well:
+`;
+
+const SECRETS = `
+\`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (\`ja\` or \`en\`) goes before \`locale\`, which goes before
+\`LC_ALL\` and \`LANG\`; without any of them PicoClaw speaks Japanese.
+
+## Secrets
+
+A secret never stands in a file: write \`env:NAME\` and put it into that variable. A literal one is refused. \`env:NAME\` works
+for every other single value, too.
+
+## What a workspace's file may do
+
+A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoclaw trust\` in that folder, it may only set what
+gives nobody more power than your own configuration does; every other key is ignored with one warning that names them.
+Trust holds for that folder and that content: a changed file must be trusted again. The column *untrusted* says what counts:
+
+* **any**: every value. \`worker.auto_commit\` is one of these: a commit is part of the job and is undone with it.
+* **add**: entries are added to the list that holds otherwise, none is taken away.
+* **lower**: not above the value that holds otherwise.
+* a value: that one, the stricter one; the other would loosen what your own configuration asks for.
+* –: never. So are keys that only look harmless: a smaller \`worker.undo_quota\` would throw undo data away, \`tasks.label\`
+  decides which issues are taken in, \`worker.transaction\` may give up undo.
+
+## Keys
+`;
+
+export function configurationReference(root: SchemaNode): string {
+  const seeds = Object.entries(SEED_VARIABLES).map(([name, key]) => `| \`${name}\` | \`${key}\` |`);
+  const keys = knownKeys(root);
+  const sections = [...new Set(keys.map((key) => key.path[0] ?? ""))];
+  const single = sections.filter((name) => keys.some((key) => key.path.length === 1 && key.path[0] === name));
+  return [
+    INTRODUCTION,
+    "| variable | key |\n|---|---|",
+    ...seeds,
+    SECRETS,
+    ...table(keys.filter((key) => key.path.length === 1)),
+    ...sections
+      .filter(
+        (name) => !single.includes(name) || keys.some((key) => key.path.length > 1 && key.path[0] === name),
+      )
+      .flatMap((name) => [
+        "",
+        `### ${name}`,
+        "",
+        ...table(keys.filter((key) => key.path[0] === name && key.path.length > 1)),
+      ]),
+    "",
+  ].join("\n");
+}
+
+function table(keys: readonly KeyInfo[]): string[] {
+  const rows = keys.map((key) => {
+    const path = key.path.map((step) => (step === "*" ? "<name>" : step)).join(".");
+    const cells = [`\`${path}\``, key.expected, defaultOf(key), untrusted(key), key.description];
+    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  });
+  return ["| key | takes | default | untrusted | |", "|---|---|---|---|---|", ...rows];
+}
+
+function defaultOf({ node }: KeyInfo): string {
+  const value = node.default;
+  if (value === undefined) return "unset";
+  if (node.size === true && typeof value === "number") return `\`${formatBytes(value).replace(" ", "")}\``;
+  return `\`${JSON.stringify(value)}\``;
+}
+
+function untrusted({ path }: KeyInfo): string {
+  const rule: PowerRule | undefined = HARMLESS[path.join(".")];
+  switch (rule?.rule) {
+    case undefined:
+      return "–";
+    case "free":
+      return "any";
+    case "only":
+      return `\`${rule.value}\``;
+    default:
+      return rule.rule;
+  }
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dir, "..");
+  const schema = generateJsonSchema();
+  writeFileSync(join(root, "src/config/schema.json"), `${JSON.stringify(schema, null, 2)}\n`);
+  writeFileSync(join(root, "docs/configuration.md"), configurationReference(schema as SchemaNode));
+}

@@ -1,0 +1,62 @@
+import type { SchemaNode } from "./keys.ts";
+
+const WORDS: Readonly<Record<string, boolean>> = {
+  true: true,
+  "1": true,
+  yes: true,
+  on: true,
+  false: false,
+  "0": false,
+  no: false,
+  off: false,
+};
+
+/**
+ * A variable's text as the value its key takes; undefined when it cannot be one. Whether it is also in range is the
+ * schema's to say. `null` means null where the key takes it; a list is JSON or parts divided by commas; a map is JSON.
+ */
+export function coerce(text: string, node: SchemaNode): unknown {
+  if (node.anyOf !== undefined) {
+    if (text === "null" && node.anyOf.some((one) => one.type === "null")) return null;
+    for (const one of node.anyOf.filter((each) => each.type !== "null")) {
+      const value = coerce(text, one);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+  switch (node.type) {
+    case "boolean":
+      return WORDS[text.trim().toLowerCase()];
+    case "integer":
+    case "number":
+      return numberOf(text, node.type === "integer");
+    case "array":
+      return text.trimStart().startsWith("[") ? parsed(text, Array.isArray) : listOf(text);
+    case "object":
+      return parsed(text, (value) => typeof value === "object" && value !== null && !Array.isArray(value));
+    default:
+      return text;
+  }
+}
+
+function numberOf(text: string, integer: boolean): number | undefined {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value)) return undefined;
+  return integer && !Number.isInteger(value) ? undefined : value;
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+function parsed(text: string, accepts: (value: unknown) => boolean): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return accepts(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+/** Light on purpose: the start of every command asks it whether there is anything to validate. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The seeds' own names (000 §3.1, 003 §1.2, 001 §10.2, DECISIONS 16) and the keys they set. */
+export const SEED_VARIABLES: Readonly<Record<string, string>> = {
+  PICOCLAW_WORKER_COMMIT_PREFIX: "worker.commit_message_prefix",
+  PICOCLAW_DRY_RUN: "worker.dry_run",
+  COMMAND_EXECUTOR_ENABLED: "command_executor.enabled",
+  DOCKER_HOST: "command_executor.docker.host",
+  EXECUTOR_BASE_IMAGE: "command_executor.docker.base_image",
+  EXECUTOR_CPU_LIMIT: "command_executor.docker.resources.cpu_limit",
+  EXECUTOR_MEMORY_LIMIT: "command_executor.docker.resources.memory_limit",
+  EXECUTOR_TIMEOUT: "command_executor.execution.timeout_seconds",
+  GITLAB_API_URL: "forges.gitlab.base_url",
+};
+
+const PREFIX = "PICOCLAW_";
+/** Known, but no keys: where things are, which language, and what tests use. */
+const OWN = /^PICOCLAW_(?:HOME|LOCALE|TEST_.*)$/;
+
+/** Set variables that may set a key, seed names first so that the full name wins. An empty one counts as unset. */
+export function settingVariables(env: Env): string[] {
+  const seeds = Object.keys(SEED_VARIABLES).filter((name) => isSet(env, name));
+  const own = Object.keys(env).filter(
+    (name) =>
+      name.startsWith(PREFIX) && !OWN.test(name) && !Object.hasOwn(SEED_VARIABLES, name) && isSet(env, name),
+  );
+  return [...seeds, ...own.sort()];
+}
+
+function isSet(env: Env, name: string): boolean {
+  return env[name] !== undefined && env[name] !== "";
+}
+
+/** `worker.auto_commit` → `PICOCLAW_WORKER_AUTO_COMMIT` */
+export function variableOf(path: readonly string[]): string {
+  return (
+    PREFIX +
+    path
+      .join("_")
+      .replace(/[^A-Za-z0-9]/g, "_")
+      .toUpperCase()
+  );
+}

@@ -1,0 +1,118 @@
+import schema from "./schema.json" with { type: "json" };
+import type { Path } from "./tree.ts";
+
+/** A key of the tree, read off the schema. `*` in the path stands for a name that people choose. */
+export interface KeyInfo {
+  readonly path: readonly string[];
+  readonly node: SchemaNode;
+  readonly description: string;
+  readonly default: unknown;
+  readonly secret: boolean;
+  readonly reference: boolean;
+  /** What the key takes, for people. */
+  readonly expected: string;
+}
+
+/** As much of JSON Schema as the tree uses, and what `KeyMeta` adds. */
+export interface SchemaNode {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode | false;
+  readonly propertyNames?: SchemaNode;
+  readonly required?: readonly string[];
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly secret?: boolean;
+  readonly reference?: boolean;
+  readonly size?: boolean;
+  readonly timezone?: boolean;
+  readonly shown?: string;
+}
+
+/**
+ * The tree as JSON Schema: generated from the zod schema (`scripts/gen-config-docs.ts`), so that keys are known and
+ * good configurations accepted without loading zod. Editors can be given the file as well.
+ */
+export function jsonSchema(): SchemaNode {
+  return schema as SchemaNode;
+}
+
+export function knownKeys(root: SchemaNode = jsonSchema()): KeyInfo[] {
+  return collect(root, [], false);
+}
+
+function collect(node: SchemaNode, path: readonly string[], reference: boolean): KeyInfo[] {
+  const kept = reference || node.reference === true;
+  const children = childrenOf(node).flatMap(([key, child]) => collect(child, [...path, key], kept));
+  if (path.length === 0 || (children.length > 0 && node.description === undefined)) return children;
+  const own: KeyInfo = {
+    path,
+    node,
+    description: node.description ?? "",
+    default: node.default,
+    secret: node.secret === true,
+    reference: kept,
+    expected: expectedOf(node),
+  };
+  return [own, ...children];
+}
+
+function childrenOf(node: SchemaNode): [string, SchemaNode][] {
+  const named = Object.entries(node.properties ?? {});
+  const any = node.additionalProperties;
+  const chosen: [string, SchemaNode][] =
+    any && (any.properties !== undefined || any.description !== undefined) ? [["*", any]] : [];
+  return [...named, ...chosen];
+}
+
+/** The part of the schema that governs a path. */
+export function nodeAt(root: SchemaNode, path: Path): SchemaNode | undefined {
+  let node: SchemaNode | undefined = root;
+  for (const step of path) {
+    if (node === undefined) return undefined;
+    const inner: SchemaNode =
+      node.anyOf?.find((one) => one.type === "object" || one.type === "array") ?? node;
+    node =
+      typeof step === "number"
+        ? inner.items
+        : (inner.properties?.[step] ?? (inner.additionalProperties || undefined));
+  }
+  return node;
+}
+
+/** `true or false`, `integer from 1`, `auto | on | off`, `list of texts`. */
+export function expectedOf(node: SchemaNode): string {
+  if (node.shown !== undefined)
+    return node.anyOf?.some((one) => one.type === "null") ? `${node.shown} or null` : node.shown;
+  if (node.enum !== undefined) return node.enum.join(" | ");
+  if (node.anyOf !== undefined) return node.anyOf.map(expectedOf).join(" or ");
+  switch (node.type) {
+    case "boolean":
+      return "true or false";
+    case "integer":
+    case "number":
+      return `${node.type}${bounds(node)}`;
+    case "array":
+      return `list of ${node.items?.type === "object" ? "maps" : "texts"}`;
+    case "object":
+      return "map";
+    case "null":
+      return "null";
+    default:
+      return "text";
+  }
+}
+
+function bounds({ minimum, maximum }: SchemaNode): string {
+  const low = minimum === undefined || minimum <= Number.MIN_SAFE_INTEGER ? "" : ` from ${minimum}`;
+  const high = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? "" : ` to ${maximum}`;
+  return low + high;
+}

@@ -1,0 +1,171 @@
+import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/messages/config-problem.ts";
+import type { Config } from "./config.ts";
+import type { Env } from "./environment.ts";
+import { readEnvironment } from "./environment-layer.ts";
+import { jsonSchema, knownKeys, type SchemaNode } from "./keys.ts";
+import type { ConfigFile } from "./load.ts";
+import type { KeySource, LoadResult } from "./loaded.ts";
+import { NO_ORIGIN } from "./origin.ts";
+import { splitByPower } from "./power.ts";
+import { createSecrets } from "./secrets.ts";
+import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
+import { isTrusted } from "./trust.ts";
+import { checkReferences, validate } from "./validate.ts";
+
+interface Layer {
+  readonly tree: Tree;
+  readonly source: (key: string) => KeySource;
+}
+
+interface LayersInput {
+  readonly env: Env;
+  readonly home: string;
+  /** The home's file, or the one that was named. */
+  readonly base: ConfigFile;
+  readonly flags: Tree;
+  readonly folder: (config: Config) => string;
+  readonly workspaceFile: (workspace: string) => ConfigFile;
+}
+
+/**
+ * 1. the base file  2. the environment, because it may say where the workspace is  3. the workspace's file, only
+ * its harmless keys unless it is trusted  4. all of them in their order, validated as one  5. flags on top.
+ */
+export async function loadLayers(input: LayersInput): Promise<LoadResult> {
+  const { env, home, base, flags } = input;
+  const root = jsonSchema();
+
+  const baseLayer = await fileLayer(base, env, root);
+  const environment = readEnvironment(env, knownKeys(root), baseLayer.tree);
+  const early = await validate(mergeTrees(baseLayer.tree, environment.tree), root, {
+    position: () => undefined,
+    variable: (key) => environment.variables.get(key),
+  });
+  const errors = [...baseLayer.problems, ...environment.problems, ...(early.ok ? [] : early.problems)];
+  if (!early.ok || errors.length > 0) return { ok: false, errors: withoutTwins(errors) };
+
+  const workspace = input.folder(mergeTrees(early.config, flags) as Config);
+  const file = input.workspaceFile(workspace);
+  if (file.kind === "unreadable") return { ok: false, errors: [file.problem] };
+  const held = await validate(baseLayer.tree, root, NO_ORIGIN);
+  const trusted = file.kind === "file" && isTrusted({ home, workspace, content: file.bytes });
+  const own = await workspaceLayer(file, { env, root, trusted, base: held.ok ? held.config : {} });
+  if (own.problems.length > 0) return { ok: false, errors: own.problems };
+
+  const layers: readonly Layer[] = [
+    { tree: baseLayer.tree, source: fileSource(base.file, baseLayer.positions) },
+    { tree: own.tree, source: fileSource(file.file, own.positions) },
+    {
+      tree: environment.tree,
+      source: (key) => ({ kind: "environment", variable: environment.variables.get(key) ?? "" }),
+    },
+  ];
+  const merged = layers.reduce((under: Tree, layer) => mergeTrees(under, layer.tree), {});
+  const sources = sourcesOf([...layers, { tree: flags, source: () => ({ kind: "flag" }) }]);
+  const origin = {
+    position: (key: string) => positionOf(sources[key]),
+    variable: (key: string) => environment.variables.get(key),
+  };
+  const final = await validate(merged, root, origin);
+  if (!final.ok) return { ok: false, errors: final.problems };
+  const broken = checkReferences(final.config, origin);
+  if (broken.length > 0) return { ok: false, errors: broken };
+
+  const { mcp_server: ignored, ...executor } = final.config.command_executor;
+  const config = mergeTrees({ ...final.config, command_executor: executor }, flags) as Config;
+  const ignoredAt = positionOf(
+    sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
+  );
+  const warnings: ConfigWarning[] = [
+    ...environment.warnings,
+    ...own.warnings,
+    ...(ignored === undefined
+      ? []
+      : [
+          {
+            code: "ignored-key" as const,
+            key: "command_executor.mcp_server",
+            ...(ignoredAt ? { at: ignoredAt } : {}),
+          },
+        ]),
+    ...dangers(config),
+  ];
+  const files = [base, file].filter((one) => one.kind === "file").map((one) => one.file);
+  return { ok: true, config, sources, warnings, workspace, home, files, secrets: createSecrets(env, config) };
+}
+
+interface ReadLayer {
+  readonly tree: Tree;
+  readonly positions: ReadonlyMap<string, FilePosition>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+const NOTHING: ReadLayer = { tree: {}, positions: new Map(), problems: [] };
+
+async function fileLayer(file: ConfigFile, env: Env, root: SchemaNode): Promise<ReadLayer> {
+  const read = await rawLayer(file, root);
+  if (read === NOTHING || read.problems.length > 0) return read;
+  const { expandReferences } = await import("./file-layer.ts");
+  return { ...read, ...expandReferences(read, env, root) };
+}
+
+async function rawLayer(file: ConfigFile, root: SchemaNode): Promise<ReadLayer> {
+  if (file.kind !== "file") return NOTHING;
+  const { readFileLayer } = await import("./file-layer.ts");
+  const layer = await readFileLayer(new TextDecoder().decode(file.bytes), file.file, root);
+  return layer.ok ? { ...layer, problems: [] } : { ...NOTHING, problems: layer.problems };
+}
+
+async function workspaceLayer(
+  file: ConfigFile,
+  {
+    env,
+    root,
+    trusted,
+    base,
+  }: { readonly env: Env; readonly root: SchemaNode; readonly trusted: boolean; readonly base: Tree },
+): Promise<ReadLayer & { readonly warnings: readonly ConfigWarning[] }> {
+  if (trusted) return { ...(await fileLayer(file, env, root)), warnings: [] };
+  const layer = await rawLayer(file, root);
+  const { harmless, widening } = splitByPower(layer.tree, base);
+  const warnings: ConfigWarning[] =
+    widening.length === 0 ? [] : [{ code: "untrusted-keys", file: file.file, keys: widening }];
+  return { ...layer, tree: harmless, warnings };
+}
+
+function fileSource(file: string, positions: ReadonlyMap<string, FilePosition>): (key: string) => KeySource {
+  return (key) => {
+    const line = positions.get(key)?.line;
+    return { kind: "file", file, ...(line === undefined ? {} : { line }) };
+  };
+}
+
+function sourcesOf(layers: readonly Layer[]): Record<string, KeySource> {
+  const sources: Record<string, KeySource> = {};
+  for (const layer of layers) {
+    for (const { path, value } of leavesOf(layer.tree)) {
+      if (value !== undefined) sources[path.join(".")] = layer.source(path.join("."));
+    }
+  }
+  return sources;
+}
+
+function positionOf(source: KeySource | undefined): FilePosition | undefined {
+  if (source?.kind !== "file") return undefined;
+  return { file: source.file, ...(source.line === undefined ? {} : { line: source.line }) };
+}
+
+function withoutTwins(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const seen = new Set<string>();
+  return problems.filter((problem) => {
+    const id = `${problem.code} ${"key" in problem ? problem.key : JSON.stringify(problem)}`;
+    return seen.has(id) ? false : seen.add(id) !== undefined;
+  });
+}
+
+function dangers(config: Config): ConfigWarning[] {
+  const warnings: ConfigWarning[] = [];
+  if (config.command_executor.docker.mount_docker_socket) warnings.push({ code: "docker-socket" });
+  if (!config.security.local_only) warnings.push({ code: "cloud-allowed" });
+  return warnings;
+}

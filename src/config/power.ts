@@ -1,0 +1,122 @@
+import { parseByteSize } from "./byte-size.ts";
+import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
+
+/**
+ * What a workspace's own file may set without being trusted (DECISIONS 15). Everything that is not listed counts as
+ * widening. `free`: any value. `add`: the list is added to what holds otherwise. `lower`: not above what holds
+ * otherwise. `only`: this one value, the stricter one.
+ */
+export type PowerRule =
+  | { readonly rule: "free" }
+  | { readonly rule: "add" }
+  | { readonly rule: "lower" }
+  | { readonly rule: "only"; readonly value: string | boolean };
+
+const free: PowerRule = { rule: "free" };
+const add: PowerRule = { rule: "add" };
+const lower: PowerRule = { rule: "lower" };
+const only = (value: string | boolean): PowerRule => ({ rule: "only", value });
+
+export const HARMLESS: Readonly<Record<string, PowerRule>> = {
+  locale: free,
+  "routing.rules": free,
+  "routing.threshold": free,
+  "tasks.rules": free,
+  "tasks.test_command": free,
+  "tasks.max_steps": lower,
+  "loop.max_loops": lower,
+  "loop.max_millis": lower,
+  "command_executor.default_environment": free,
+  "command_executor.mcp_server": free,
+  "command_executor.enabled": only(false),
+  "command_executor.text_editor.enabled": only(false),
+  "command_executor.allowed_commands.exclude": add,
+  "command_executor.docker.mount_docker_socket": only(false),
+  "command_executor.docker.network.external_access": only(false),
+  "command_executor.docker.network.whitelist_mode": only(true),
+  "command_executor.docker.pids_limit": lower,
+  "command_executor.docker.resources.cpu_limit": lower,
+  "command_executor.docker.resources.memory_limit": lower,
+  "command_executor.docker.resources.disk_limit": lower,
+  "command_executor.clone.shallow": free,
+  "command_executor.clone.depth": free,
+  "command_executor.clone.auto_install_deps": only(false),
+  "command_executor.clone.timeout": lower,
+  "command_executor.install.timeout": lower,
+  "command_executor.execution.timeout_seconds": lower,
+  "command_executor.execution.max_output_size": lower,
+  "tools.apply_patch.max_bytes": lower,
+  "tools.apply_patch.max_error_chars": lower,
+  "security.local_only": only(true),
+  "worker.auto_commit": free,
+  "worker.commit_message_prefix": free,
+  "worker.command_timeout": lower,
+  "worker.git_timeout": lower,
+  "worker.output_limit": lower,
+  "worker.stop_on_error": only(true),
+  "worker.dry_run": only(true),
+  "worker.show_execution_summary": only(true),
+  "worker.action_on_protected_file": only("error"),
+  "worker.protected_patterns": add,
+  "worker.confine": only("on"),
+  "worker.run_hooks": only(false),
+  "worker.allow_ssh_agent": only(false),
+};
+
+export interface PowerSplit {
+  readonly harmless: Tree;
+  /** Keys that count only when the workspace is trusted. */
+  readonly widening: readonly string[];
+}
+
+/** `base` is what holds without this file. A value that refers to the environment is widening whatever its key. */
+export function splitByPower(tree: Tree, base: Tree): PowerSplit {
+  let harmless: Tree = {};
+  const widening: string[] = [];
+  for (const { path, value } of leavesOf(tree)) {
+    const key = path.join(".");
+    if (isTree(value) && Object.keys(value).length === 0) continue;
+    const allowed = allowedValue(ruleOf(path), value, getAt(base, path));
+    if (allowed === undefined || refersToEnvironment(value)) widening.push(key);
+    else harmless = withValue(harmless, path, allowed);
+  }
+  return { harmless, widening };
+}
+
+function ruleOf(path: readonly string[]): PowerRule | undefined {
+  if (path[0] === "command_executor" && path[1] === "mcp_server") return free;
+  return HARMLESS[path.join(".")];
+}
+
+function refersToEnvironment(value: unknown): boolean {
+  return typeof value === "string" && value.startsWith("env:");
+}
+
+function allowedValue(rule: PowerRule | undefined, value: unknown, held: unknown): unknown {
+  switch (rule?.rule) {
+    case undefined:
+      return undefined;
+    case "free":
+      return value;
+    case "only":
+      return value === rule.value || value === held ? value : undefined;
+    case "lower": {
+      const wanted = amountOf(value);
+      const limit = amountOf(held);
+      return wanted !== undefined && limit !== undefined && wanted <= limit ? value : undefined;
+    }
+    case "add": {
+      const texts = textsOf(value);
+      if (texts === undefined || texts.some((text) => text.startsWith("!"))) return undefined;
+      return [...new Set([...(textsOf(held) ?? []), ...texts])];
+    }
+  }
+}
+
+function amountOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : typeof value === "string" ? parseByteSize(value) : undefined;
+}
+
+function textsOf(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
+}

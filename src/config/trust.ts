@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { workspaceConfigFile } from "./home.ts";
+
+/**
+ * Which `picoclaw.yaml` the user has read and accepts: `$PICOCLAW_HOME/trust.json`, by the workspace's real path and
+ * the SHA-256 of the file, so that a changed file is a stranger again. An unreadable list trusts nobody.
+ */
+export interface TrustEntry {
+  readonly sha256: string;
+  readonly trusted_at: string;
+}
+type TrustList = Readonly<Record<string, TrustEntry>>;
+
+export function isTrusted(at: {
+  readonly home: string;
+  readonly workspace: string;
+  readonly content: Uint8Array;
+}): boolean {
+  const path = realPath(at.workspace);
+  if (path === undefined) return false;
+  const list = readTrust(at.home);
+  return Object.hasOwn(list, path) && list[path]?.sha256 === sha256(at.content);
+}
+
+export type TrustResult =
+  | { readonly ok: true; readonly workspace: string; readonly sha256: string }
+  | { readonly ok: false; readonly reason: "no-file" | "not-written"; readonly cause?: unknown };
+
+/** Trusts the workspace's file as it is now. Idempotent. */
+export function trustWorkspace(at: {
+  readonly home: string;
+  readonly workspace: string;
+  readonly now: Date;
+}): TrustResult {
+  const path = realPath(at.workspace);
+  const content = path === undefined ? undefined : readFile(workspaceConfigFile(path));
+  if (path === undefined || content === undefined) return { ok: false, reason: "no-file" };
+  const entry: TrustEntry = { sha256: sha256(content), trusted_at: at.now.toISOString() };
+  const written = writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
+  return written.ok ? { ok: true, workspace: path, sha256: entry.sha256 } : written;
+}
+
+/** Takes trust back; nothing happens when there was none. */
+export function untrustWorkspace(at: { readonly home: string; readonly workspace: string }): void {
+  const path = realPath(at.workspace) ?? at.workspace;
+  const { [path]: gone, ...rest } = readTrust(at.home);
+  if (gone !== undefined) writeTrust(at.home, rest);
+}
+
+function readTrust(home: string): TrustList {
+  try {
+    const data: unknown = JSON.parse(readFileSync(join(home, "trust.json"), "utf8"));
+    if (typeof data !== "object" || data === null || !("workspaces" in data)) return {};
+    return (data.workspaces ?? {}) as TrustList;
+  } catch {
+    return {};
+  }
+}
+
+function writeTrust(
+  home: string,
+  workspaces: TrustList,
+): { readonly ok: true } | { readonly ok: false; readonly reason: "not-written"; readonly cause: unknown } {
+  const file = join(home, "trust.json");
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(draft, `${JSON.stringify({ version: 1, workspaces }, null, 2)}\n`, { mode: 0o600 });
+    renameSync(draft, file);
+    return { ok: true };
+  } catch (cause) {
+    rmSync(draft, { force: true });
+    return { ok: false, reason: "not-written", cause };
+  }
+}
+
+function sha256(content: Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function readFile(path: string): Uint8Array | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,30 @@
+import type { ConfigProblem } from "../domain/messages/config-problem.ts";
+import { accept } from "./accept.ts";
+import type { Config } from "./config.ts";
+import type { SchemaNode } from "./keys.ts";
+import { invalidValue, type Origin } from "./origin.ts";
+import type { Tree } from "./tree.ts";
+
+export type Validated =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/** A good tree costs a walk over the schema; only a bad one loads zod, which says what is wrong with it. */
+export async function validate(tree: Tree, root: SchemaNode, origin: Origin): Promise<Validated> {
+  const result = accept(root, tree);
+  if (result.ok) return { ok: true, config: result.value as Config };
+  const { explain } = await import("./problems.ts");
+  const explained = explain(tree, root, origin);
+  return explained.ok ? { ok: true, config: explained.value as Config } : explained;
+}
+
+/** What no single key shows: every role must name a provider that exists. */
+export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
+  const names = ["ollama", ...Object.keys(config.providers)];
+  const { default_coder: _, ...roles } = config.roles;
+  return Object.entries(roles).flatMap(([role, { provider }]): ConfigProblem[] =>
+    names.includes(provider)
+      ? []
+      : [invalidValue(`roles.${role}.provider`, provider, names.join(" | "), origin)],
+  );
+}
