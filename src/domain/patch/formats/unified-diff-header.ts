@@ -30,75 +30,71 @@ interface GitHeader {
   newBlob?: string;
 }
 
-class HeaderError extends Error {}
-
 /** `at` is the `diff --git` line. */
 export function readGitHeader(lines: readonly string[], at: number): HeaderRead {
   const header: GitHeader = { created: false, deleted: false, renamed: false, copied: false };
   let next = at + 1;
-  try {
-    while (next < lines.length && takeLine(header, trimCr(lines[next]!))) {
-      if (
-        Number(header.created) + Number(header.deleted) + Number(header.renamed) + Number(header.copied) >
-        1
-      ) {
-        throw new HeaderError("inconsistent header lines");
-      }
-      next++;
-    }
-    return {
-      ok: true,
-      paths: gitPaths(header, lines[at]!.slice("diff --git ".length)),
-      next,
-      guessed: false,
-    };
-  } catch (error) {
-    if (error instanceof HeaderError)
-      return { ok: false, line: Math.min(next, lines.length - 1) + 1, message: error.message };
-    throw error;
+  const fail = (message: string): HeaderRead => ({
+    ok: false,
+    line: Math.min(next, lines.length - 1) + 1,
+    message,
+  });
+  for (; next < lines.length; next++) {
+    const taken = takeLine(header, trimCr(lines[next]!));
+    if (taken === "end") break;
+    if (taken !== "taken") return fail(`invalid mode: ${taken.mode}`);
+    const kinds = [header.created, header.deleted, header.renamed, header.copied];
+    if (kinds.filter(Boolean).length > 1) return fail("inconsistent header lines");
   }
+  const paths = gitPaths(header, lines[at]!.slice("diff --git ".length));
+  return typeof paths === "string" ? fail(paths) : { ok: true, paths, next, guessed: false };
 }
 
-/** Takes one line of an extended header; false where the header ends. */
-function takeLine(header: GitHeader, line: string): boolean {
-  const rest = (prefix: string) => line.slice(prefix.length);
-  if (line.startsWith("--- ")) header.oldLine = rest("--- ");
-  else if (line.startsWith("+++ ")) header.newLine = rest("+++ ");
-  else if (line.startsWith("old mode ")) header.oldMode = mode(rest("old mode "));
-  else if (line.startsWith("new mode ")) header.newMode = mode(rest("new mode "));
-  else if (line.startsWith("deleted file mode ")) {
-    header.deleted = true;
-    header.oldMode = mode(rest("deleted file mode "));
-  } else if (line.startsWith("new file mode ")) {
-    header.created = true;
-    header.newMode = mode(rest("new file mode "));
-  } else if (/^(rename|copy) (from|old|to|new) /.test(line)) {
-    const [verb, side] = line.split(" ", 2) as [string, string];
-    const name = line.slice(verb.length + side.length + 2);
-    if (verb === "copy") header.copied = true;
+type Taken = "taken" | "end" | { readonly mode: string };
+
+/** Takes one line of an extended header. */
+function takeLine(header: GitHeader, line: string): Taken {
+  const mode = /^(old mode|new mode|deleted file mode|new file mode) (.*)$/.exec(line);
+  if (mode) return takeMode(header, mode[1]!, mode[2]!);
+  const move = /^(rename|copy) (from|old|to|new) (.*)$/.exec(line);
+  if (move) {
+    if (move[1] === "copy") header.copied = true;
     else header.renamed = true;
-    if (side === "from" || side === "old") header.moveFrom = unquote(name)?.value ?? name;
-    else header.moveTo = unquote(name)?.value ?? name;
-  } else if (line.startsWith("index ")) takeIndex(header, rest("index "));
-  else return line.startsWith("similarity index ") || line.startsWith("dissimilarity index ");
-  return true;
+    const name = unquote(move[3]!)?.value ?? move[3]!;
+    if (move[2] === "from" || move[2] === "old") header.moveFrom = name;
+    else header.moveTo = name;
+    return "taken";
+  }
+  if (line.startsWith("--- ")) header.oldLine = line.slice(4);
+  else if (line.startsWith("+++ ")) header.newLine = line.slice(4);
+  else if (line.startsWith("index ")) return takeIndex(header, line.slice(6));
+  else if (!/^(dis)?similarity index /.test(line)) return "end";
+  return "taken";
 }
 
-function takeIndex(header: GitHeader, rest: string): void {
+function takeMode(header: GitHeader, key: string, text: string): Taken {
+  const found = /^([0-7]+)(\s|$)/.exec(text);
+  if (!found) return { mode: text };
+  const mode = Number.parseInt(found[1]!, 8);
+  if (key === "deleted file mode") header.deleted = true;
+  if (key === "new file mode") header.created = true;
+  if (key.startsWith("new")) header.newMode = mode;
+  else header.oldMode = mode;
+  return "taken";
+}
+
+function takeIndex(header: GitHeader, rest: string): Taken {
   const found = /^([0-9a-fA-F]+)\.\.([0-9a-fA-F]+)(?: (.*))?$/.exec(rest);
-  if (!found) return;
+  if (!found) return "taken";
   header.oldBlob = found[1]!.toLowerCase();
   header.newBlob = found[2]!.toLowerCase();
-  if (found[3] !== undefined) header.oldMode = mode(found[3]);
+  return found[3] === undefined ? "taken" : takeMode(header, "old mode", found[3]);
 }
 
-function mode(text: string): number {
-  const found = /^([0-7]+)(\s|$)/.exec(text);
-  if (!found) throw new HeaderError(`invalid mode: ${text}`);
-  return Number.parseInt(found[1]!, 8);
-}
+const NO_NAME = "git diff header lacks filename information";
 
-function gitPaths(header: GitHeader, names: string): DiffPaths {
+/** The paths a header speaks of, or what is wrong with it. */
+function gitPaths(header: GitHeader, names: string): DiffPaths | string {
   const fromTitle = gitHeaderNames(names);
   const oldNull = header.oldLine !== undefined && isDevNull(header.oldLine);
   const newNull = header.newLine !== undefined && isDevNull(header.newLine);
@@ -106,7 +102,7 @@ function gitPaths(header: GitHeader, names: string): DiffPaths {
   const newName = header.newLine === undefined || newNull ? null : nameOf(header.newLine);
   const noName =
     header.oldLine === undefined && header.newLine === undefined && header.moveFrom === undefined;
-  if (noName && fromTitle === null) throw new HeaderError("git diff header lacks filename information");
+  if (noName && fromTitle === null) return NO_NAME;
   const count =
     fromTitle && !isDevNull(fromTitle.oldName) && !isDevNull(fromTitle.newName)
       ? stripCount(fromTitle.oldName, fromTitle.newName)
@@ -122,39 +118,33 @@ function gitPaths(header: GitHeader, names: string): DiffPaths {
   if (header.renamed || header.copied) {
     const oldPath = cleanPath(header.moveFrom ?? "");
     const newPath = cleanPath(header.moveTo ?? "");
-    if (oldPath === "" || newPath === "") throw new HeaderError("git diff header lacks filename information");
+    if (oldPath === "" || newPath === "") return NO_NAME;
     if ((oldName !== null && take(oldName) !== oldPath) || (newName !== null && take(newName) !== newPath)) {
-      throw new HeaderError("inconsistent filenames in a git diff header");
+      return "inconsistent filenames in a git diff header";
     }
     return { ...common, oldPath, newPath, operation: header.renamed ? "rename" : "copy" };
   }
   if (header.created || (oldNull && !header.deleted)) {
     const newPath = take(newName) ?? title;
-    if (newPath === null || newNull) throw new HeaderError("git diff header lacks filename information");
-    if (header.created && title !== null && newPath !== title)
-      throw new HeaderError("inconsistent new filename");
-    if (oldName !== null && take(oldName) !== newPath)
-      throw new HeaderError("expected /dev/null as old filename");
+    if (newPath === null || newNull) return NO_NAME;
+    if (header.created && title !== null && newPath !== title) return "inconsistent new filename";
+    if (oldName !== null && take(oldName) !== newPath) return "expected /dev/null as old filename";
     return { ...common, oldPath: null, newPath, operation: "create" };
   }
   if (header.deleted || newNull) {
     const oldPath = take(oldName) ?? title;
-    if (oldPath === null || oldNull) throw new HeaderError("git diff header lacks filename information");
-    if (header.deleted && title !== null && oldPath !== title)
-      throw new HeaderError("inconsistent old filename");
-    if (newName !== null && take(newName) !== oldPath)
-      throw new HeaderError("expected /dev/null as new filename");
+    if (oldPath === null || oldNull) return NO_NAME;
+    if (header.deleted && title !== null && oldPath !== title) return "inconsistent old filename";
+    if (newName !== null && take(newName) !== oldPath) return "expected /dev/null as new filename";
     return { ...common, oldPath, newPath: null, operation: "delete" };
   }
   if ((header.oldLine === undefined) !== (header.newLine === undefined)) {
-    throw new HeaderError("git diff header lacks filename information");
+    return NO_NAME;
   }
   const oldPath = take(oldName) ?? title;
   const newPath = take(newName) ?? title;
-  if (oldPath === null || newPath === null)
-    throw new HeaderError("git diff header lacks filename information");
-  if (oldPath !== newPath)
-    throw new HeaderError(`names differ but nothing says rename: ${oldPath}, ${newPath}`);
+  if (oldPath === null || newPath === null) return NO_NAME;
+  if (oldPath !== newPath) return `names differ but nothing says rename: ${oldPath}, ${newPath}`;
   return {
     ...common,
     ...alternate(oldName ?? fromTitle?.oldName ?? null, count),

@@ -1,7 +1,7 @@
 import type { Hunk, HunkLine, HunkReport } from "../edit.ts";
 import { findApplied, insertsTwice } from "./already-applied.ts";
 import { compose, type InsertedLine, type Splice } from "./compose.ts";
-import { gitPlace, oldText } from "./exact.ts";
+import { gitPlace, oldText, standsAsClaimed } from "./exact.ts";
 import { climb, type Placement } from "./ladder.ts";
 import { matchingPlaces, suggest } from "./suggest.ts";
 import { Target } from "./target.ts";
@@ -95,9 +95,8 @@ function placeHunk(
   const { lines } = hunk;
   const oldCount = lines.reduce((count, line) => count + (line.tag === "+" ? 0 : 1), 0);
   if (rule === "diff" && hunk.oldStart !== undefined) {
-    const expected = (hunk.newStart ?? hunk.oldStart) - 1 - grown;
-    const line = gitPlace(target, hunk, oldText(lines), oldCount, expected);
-    if (line >= 0 && (oldCount > 0 || line >= hunk.oldStart)) return { line, lines, strategy: "exact" };
+    const line = placeByNumber(target, hunk, hunk.oldStart, oldCount, progress, grown);
+    if (line >= 0) return { line, lines, strategy: "exact" };
   }
   if (oldCount === 0) return placeWithoutContext(target, hunk, rule, progress);
   const sought = climb(target, hunk, progress);
@@ -123,6 +122,27 @@ function placeHunk(
     message: "the expected lines are not in the file",
     ...(candidates.length > 0 ? { candidates } : {}),
   };
+}
+
+/**
+ * As git does, but for a hunk without any context (`diff -U0`): there git takes the end of the file for the place
+ * it must match at, so the claimed line goes first.
+ */
+function placeByNumber(
+  target: Target,
+  hunk: Hunk,
+  oldStart: number,
+  oldCount: number,
+  progress: Progress,
+  grown: number,
+): number {
+  const old = oldText(hunk.lines);
+  if (oldCount > 0 && !hunk.lines.some((line) => line.tag === " ")) {
+    const claimed = standsAsClaimed(target, hunk, old, oldCount, progress);
+    if (claimed >= 0) return claimed;
+  }
+  const line = gitPlace(target, hunk, old, oldCount, (hunk.newStart ?? oldStart) - 1 - grown);
+  return oldCount > 0 || line >= oldStart ? line : -1;
 }
 
 function alreadyThere(line: number): Unplaced {

@@ -1,5 +1,6 @@
 import type { Hunk, HunkLine } from "../edit.ts";
 import type { Target } from "./target.ts";
+import type { Progress } from "./tie-break.ts";
 import { spend } from "./work-budget.ts";
 
 /** What the hunk expects to find, as one text. */
@@ -20,6 +21,23 @@ export function findExact(target: Target, old: string): number[] {
   }
   spend(budget, 1 + file.text.length / 100);
   return found;
+}
+
+/** The claimed line when the old text stands right there: no other place can be nearer. Else -1. */
+export function standsAsClaimed(
+  target: Target,
+  hunk: Hunk,
+  old: string,
+  oldCount: number,
+  progress: Progress,
+): number {
+  if (hunk.oldStart === undefined) return -1;
+  const line = hunk.oldStart - 1 + progress.offset;
+  const { file } = target;
+  if (line < 0 || line + oldCount > file.count) return -1;
+  const end = file.starts[line]! + old.length;
+  const whole = end === file.starts[line + oldCount] && file.text.startsWith(old, file.starts[line]);
+  return whole && target.free(line, hunk.lines) ? line : -1;
 }
 
 /** The line, when these are whole lines. */

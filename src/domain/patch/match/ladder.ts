@@ -1,7 +1,7 @@
 import type { Hunk, HunkLine, MatchStrategy } from "../edit.ts";
 import { isAscii } from "./bytes.ts";
 import { findDrifted } from "./drift.ts";
-import { findExact, oldText } from "./exact.ts";
+import { findExact, oldText, standsAsClaimed } from "./exact.ts";
 import { findReindent, type Reindent } from "./indent.ts";
 import { type KeyRung, keyOf } from "./line-index.ts";
 import type { Target } from "./target.ts";
@@ -41,15 +41,18 @@ export function climb(target: Target, hunk: Hunk, progress: Progress): Sought {
 function climbReading(target: Target, hunk: Hunk, progress: Progress): Sought {
   const old = hunk.lines.filter((line) => line.tag !== "+");
   if (old.length === 0) return NONE;
-  const exact = settle(target, hunk, findExact(target, oldText(hunk.lines)), "exact", progress);
+  const text = oldText(hunk.lines);
+  const claimed = standsAsClaimed(target, hunk, text, old.length, progress);
+  const places = claimed < 0 ? findExact(target, text) : [claimed];
+  const exact = settle(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
   const ascii = isAscii(target.file.text) && old.every((line) => isAscii(line.text));
   for (const rung of ["whitespace", "look-alike", "indent"] as const) {
     if (rung === "look-alike" && ascii) continue;
     const pattern = old.map((line) => keyOf(rung, line.text));
     if (pattern.every((key) => trimBlank(key) === "")) return NONE;
-    const places = target.index.findAll(rung, pattern, target.budget);
-    const sought = settle(target, hunk, places, rung, progress);
+    const found = target.index.findAll(rung, pattern, target.budget);
+    const sought = settle(target, hunk, found, rung, progress);
     if (sought.found !== "none") return sought;
   }
   return NONE;

@@ -3,8 +3,8 @@ export interface WorkBudget {
   left: number;
 }
 
-/** Steps: about one line compared or a hundred characters scanned; some seconds in all. */
-export const PLAN_STEPS = 20_000_000;
+/** Steps: about one line compared or a hundred characters scanned; a second or two in all. */
+export const PLAN_STEPS = 8_000_000;
 
 export function createBudget(steps = PLAN_STEPS): WorkBudget {
   return { left: steps };
