@@ -39,6 +39,32 @@ const SHAPES: readonly { readonly name: string; readonly n: number; readonly mak
     { name: "fenced SEARCH without REPLACE", n: 50_000, make: (n) => "```\n<<<<<<< SEARCH\n```\n".repeat(n) },
     { name: "V4A beginnings", n: 100_000, make: (n) => "*** Begin Patch\n".repeat(n) },
     { name: "fenced V4A without an end", n: 50_000, make: (n) => "```\n*** Begin Patch\n```\n".repeat(n) },
+    {
+      name: "V4A patches in one fence",
+      n: 10_000,
+      make: (n) => `\`\`\`\n${"*** Begin Patch\n*** Delete File: a\n*** End Patch\n".repeat(n)}`,
+    },
+    { name: "padded V4A ends", n: 50_000, make: (n) => `*** Begin Patch\n${" *** End Patch\n".repeat(n)}` },
+    {
+      name: "SEARCH/REPLACE marks of unequal length",
+      n: 10_000,
+      make: (n) => "a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>> REPLACE\n".repeat(n),
+    },
+    {
+      name: "fenced SEARCH/REPLACE blocks",
+      n: 10_000,
+      make: (n) => "a.ts\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n".repeat(n),
+    },
+    {
+      name: "the words SEARCH and REPLACE",
+      n: 50_000,
+      make: (n) => `a.ts\n<<<<<<< SEARCH\n${"SEARCH REPLACE\n".repeat(n)}`,
+    },
+    {
+      name: "diffs between fences",
+      n: 5_000,
+      make: (n) => "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n```\n```\n".repeat(n),
+    },
     { name: "diff headers", n: 50_000, make: (n) => "--- a/a\n+++ b/a\n".repeat(n) },
     {
       name: "quotes in a git block",

@@ -2,6 +2,7 @@ import type { PatchCommand } from "../command.ts";
 import type { ParseFailure, PatchFormat } from "../parse-error.ts";
 import { gitBlock } from "./git-block.ts";
 import { meaningOf, parseJsonText, readCommands } from "./json.ts";
+import type { EmbeddedPlace } from "./markdown-embedded.ts";
 import { readEmbedded } from "./markdown-embedded.ts";
 import type { BlockInfo } from "./markdown-info.ts";
 import { extensionOf, readInfo } from "./markdown-info.ts";
@@ -29,10 +30,13 @@ export type BlockRead =
 /** Files that show patches rather than being patched by one. */
 const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
 
-/** `firstIndex` counts the commands before this block. */
-export function readBlock(block: Block, firstIndex: number): BlockRead {
+/** What stands before a block in its reply. */
+export type BlockPlace = Pick<EmbeddedPlace, "firstIndex" | "lastPath">;
+
+export function readBlock(block: Block, place: BlockPlace): BlockRead {
+  const { firstIndex } = place;
   const info = readInfo(block.info);
-  const embedded = readEmbeddedBlock(block, info);
+  const embedded = readEmbeddedBlock(block, info, place);
   if (embedded !== undefined) return embedded;
   switch (info.kind) {
     case "file":
@@ -46,7 +50,9 @@ export function readBlock(block: Block, firstIndex: number): BlockRead {
       return commands.length > 0 ? commandsOf("markdown", commands) : skipped("empty git block");
     }
     case "diff":
-      return block.body.trim() === "" ? skipped("empty diff block") : embeddedCommands("diff", block.body);
+      return block.body.trim() === ""
+        ? skipped("empty diff block")
+        : embeddedCommands("diff", block.body, place);
     case "json":
       return readJsonBlock(block.body, "json", firstIndex);
     case "unknown":
@@ -57,25 +63,25 @@ export function readBlock(block: Block, firstIndex: number): BlockRead {
 }
 
 /** A patch of another format inside the fence, whatever the fence says it is. */
-function readEmbeddedBlock(block: Block, info: BlockInfo): BlockRead | undefined {
+function readEmbeddedBlock(block: Block, info: BlockInfo, place: BlockPlace): BlockRead | undefined {
   const { embedded, body } = block;
   if (info.kind === "file") {
     const isDiff = /^(diff|patch)$/i.test(info.language);
     if (SHOWS_PATCHES.has(extensionOf(info.path).toLowerCase())) return undefined;
     if (isDiff && embedded === undefined && /^@@ /m.test(body))
-      return embeddedCommands("diff", body, info.path);
+      return embeddedCommands("diff", body, { ...place, lead: { path: info.path } });
     if (embedded === "diff" && !isDiff) return undefined;
-    if (embedded === "search-replace") return embeddedCommands(embedded, body, info.path);
-    return embedded && embeddedCommands(embedded, body);
+    if (embedded === "search-replace")
+      return embeddedCommands(embedded, body, { ...place, lead: { path: info.path } });
+    return embedded && embeddedCommands(embedded, body, place);
   }
   if (embedded === undefined) return undefined;
-  if (embedded === "search-replace") return embeddedCommands(embedded, body, block.above);
   if (embedded === "diff" && info.kind !== "diff" && info.kind !== "unknown") return undefined;
-  return embeddedCommands(embedded, body);
+  return embeddedCommands(embedded, body, { ...place, lead: { prose: block.above } });
 }
 
-export function embeddedCommands(format: EmbeddedFormat, text: string, lead = ""): BlockRead {
-  const read = readEmbedded(format, text, lead);
+export function embeddedCommands(format: EmbeddedFormat, text: string, place: EmbeddedPlace): BlockRead {
+  const read = readEmbedded(format, text, place);
   return read.ok ? { kind: "commands", format, ...read } : { kind: "failed", failure: read.failure };
 }
 

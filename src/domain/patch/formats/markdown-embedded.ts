@@ -1,29 +1,63 @@
 import type { PatchCommand } from "../command.ts";
 import type { ParseFailure } from "../parse-error.ts";
+import { createExtents } from "./markdown-extent.ts";
 import type { EmbeddedFormat } from "./markdown-marks.ts";
+import { createFinder } from "./markdown-marks.ts";
+import { parseSearchReplace } from "./search-replace.ts";
 import { parseUnifiedDiff } from "./unified-diff.ts";
+import { parseV4a } from "./v4a.ts";
 
 export type EmbeddedRead =
   | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/**
- * Reads a patch of another format that stands in a reply, raw or in a fence. `lead` is the line that says which
- * file it is for, when that stands apart from it. Lines in failures and warnings count from the text's own first.
- */
-export function readEmbedded(format: EmbeddedFormat, text: string, lead = ""): EmbeddedRead {
+export interface EmbeddedPlace {
+  /** Says which file the patch is for, where that stands apart from it: a path, or the prose above. */
+  readonly lead?: { readonly path: string } | { readonly prose: string };
+  /** The file of the SEARCH/REPLACE block before, which one without a path goes on with. */
+  readonly lastPath?: string | undefined;
+  /** How many commands stand before it. */
+  readonly firstIndex: number;
+}
+
+/** Reads a patch of another format that stands in a reply. Lines in failures and warnings count from the text's own first. */
+export function readEmbedded(format: EmbeddedFormat, text: string, place: EmbeddedPlace): EmbeddedRead {
+  const { lead, lastPath, firstIndex } = place;
   switch (format) {
     case "diff":
-      return shifted(
-        readDiff(lead === "" ? text : `--- a/${lead}\n+++ b/${lead}\n${text}`),
-        lead === "" ? 0 : -2,
-      );
+      if (lead === undefined || !("path" in lead)) return readDiff(text);
+      return shifted(readDiff(`--- a/${lead.path}\n+++ b/${lead.path}\n${text}`), -2, firstIndex);
     case "v4a":
-    case "search-replace":
-      return { ok: false, failure: { code: "not-a-patch", message: `${format} is not read yet` } };
+      return readV4a(text, firstIndex);
+    case "search-replace": {
+      const last = lastPath === undefined ? "" : `\`${lastPath}\`\n`;
+      const prose = lead !== undefined && "prose" in lead ? `${last}${lead.prose}` : "";
+      const above = lead !== undefined && "path" in lead ? `\`${lead.path}\`` : prose;
+      return shifted(parseSearchReplace(`${above}\n${text}`), -above.split("\n").length, firstIndex);
+    }
     default:
       return format satisfies never;
   }
+}
+
+/** One fence may hold several patches, one after the other. */
+function readV4a(text: string, firstIndex: number): EmbeddedRead {
+  const extents = createExtents(text);
+  const nextBegin = createFinder(text, "*** Begin Patch");
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  let lines = 0;
+  for (let from = 0; from !== -1; ) {
+    const end = extents.v4a(from) ?? text.length;
+    const read = shifted(parseV4a(text.slice(from, end)), lines, firstIndex + commands.length);
+    if (!read.ok) return read;
+    for (const command of read.commands) commands.push(command);
+    warnings.push(...read.warnings);
+    const next = nextBegin(end);
+    if (next !== -1) lines += text.slice(from, end).split("\n").length - 1;
+    from = next === -1 ? -1 : end;
+  }
+  return { ok: true, commands, warnings };
 }
 
 /** One diff document is one command: it applies as a whole or not at all. */
@@ -49,16 +83,20 @@ function readDiff(text: string): EmbeddedRead {
   return { ok: true, commands: [command], warnings };
 }
 
-function shifted(read: EmbeddedRead, lines: number): EmbeddedRead {
-  if (lines === 0) return read;
+function shifted(read: EmbeddedRead, lines: number, firstIndex: number): EmbeddedRead {
   if (read.ok) return { ...read, warnings: read.warnings.map((warning) => shiftWarning(warning, lines)) };
-  return { ...read, failure: shiftFailure(read.failure, lines) };
+  const { index } = read.failure;
+  const failure = shiftFailure(read.failure, lines);
+  return { ok: false, failure: index === undefined ? failure : { ...failure, index: firstIndex + index } };
 }
 
 /** Moves line numbers from a part of the text to the whole. */
 export function shiftFailure(failure: ParseFailure, lines: number): ParseFailure {
   const line = Math.max(1, (failure.line ?? 1) + lines);
-  return { ...failure, line, message: failure.message.replace(/ at line [0-9]+$/, ` at line ${line}`) };
+  const message = failure.message
+    .replace(/ at line [0-9]+$/, ` at line ${line}`)
+    .replace(/ \(line [0-9]+\)$/, ` (line ${line})`);
+  return { ...failure, line, message };
 }
 
 export function shiftWarning(warning: string, lines: number): string {

@@ -1,29 +1,31 @@
-/**
- * The lines by which patches of other formats are known inside a reply, and how far each reaches. The lines of a
- * diff and of a V4A patch all carry a prefix, so a fence inside them is never flush with the margin.
- */
+/** The lines by which patches of other formats are known inside a reply. */
 export type EmbeddedFormat = "v4a" | "search-replace" | "diff";
 
-const SEARCH = /^[ \t]{0,3}<{5,9} SEARCH>?[ \t]*\r?$/;
-const REPLACE = /^[ \t]{0,3}>{5,9} REPLACE[ \t]*\r?$/;
-const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?[ \t]*\r?$/;
+const SEARCH = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
+const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;
 /** Marker lines are short: nothing longer is looked at. */
-const LONGEST_MARK = 80;
+export const LONGEST_MARK = 80;
 
 /** Which format starts at `at`, the first character of a line that is not white space. */
 export function markAt(text: string, at: number, lineEnd: number): EmbeddedFormat | undefined {
   switch (text.charAt(at)) {
     case "*":
-      return line(text, at, lineEnd) === "*** Begin Patch" ? "v4a" : undefined;
+      return markLine(text, at, lineEnd) === "*** Begin Patch" ? "v4a" : undefined;
     case "<":
-      return SEARCH.test(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK))) ? "search-replace" : undefined;
+      return searchMark(text, at, lineEnd) > 0 ? "search-replace" : undefined;
     case "d":
       return text.startsWith("diff --git ", at) ? "diff" : undefined;
     case "-":
+      if (searchMark(text, at, lineEnd) > 0) return "search-replace";
       return text.startsWith("--- ", at) && headsHunk(text, lineEnd + 1) ? "diff" : undefined;
     default:
       return undefined;
   }
+}
+
+/** How long the mark of a SEARCH line is; 0 when the line is none. */
+export function searchMark(text: string, at: number, lineEnd: number): number {
+  return SEARCH.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
 }
 
 function headsHunk(text: string, from: number): boolean {
@@ -41,17 +43,24 @@ export function embeddedFormat(text: string, from: number): EmbeddedFormat | und
   const second = nextLine(text, first.end + 1);
   if (second === undefined) return undefined;
   const below = markAt(text, second.at, second.end);
-  if (below === "v4a") return HEREDOC.test(line(text, first.at, first.end)) ? "v4a" : undefined;
-  if (below === "diff") return /^Index: /.test(line(text, first.at, first.end)) ? "diff" : undefined;
-  return below;
+  if (below === "v4a") return HEREDOC.test(markLine(text, first.at, first.end)) ? "v4a" : undefined;
+  if (below === "diff") return text.startsWith("Index: ", first.at) ? "diff" : undefined;
+  return isFenceMark(text, first.at) ? undefined : below;
 }
 
-function line(text: string, at: number, lineEnd: number): string {
+export function markLine(text: string, at: number, lineEnd: number): string {
   return text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)).trim();
 }
 
-/** The next line with something on it. */
-function nextLine(text: string, from: number): { at: number; end: number } | undefined {
+export function isFenceMark(text: string, at: number): boolean {
+  return text.startsWith("```", at) || text.startsWith("~~~", at);
+}
+
+/** The next line with something on it; `at` is its first character that is not white space. */
+export function nextLine(
+  text: string,
+  from: number,
+): { readonly at: number; readonly end: number } | undefined {
   let at = from;
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;
   if (at >= text.length) return undefined;
@@ -63,82 +72,16 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 }
 
-/** Finds the offset after `*** End Patch`, undefined when the patch that starts before `from` does not end. */
-export function createV4aEnd(text: string): (from: number) => number | undefined {
-  const nextEnd = createFinder(text, "*** End Patch");
-  const nextBegin = createFinder(text, "\n*** Begin Patch");
-  return (from) => {
-    const begin = nextBegin(from);
-    const end = endOfV4a(text, from, nextEnd);
-    return end !== undefined && begin !== -1 && begin < end ? undefined : end;
-  };
-}
-
-function endOfV4a(text: string, from: number, find: (from: number) => number): number | undefined {
-  for (let hit = find(from); hit !== -1; hit = find(hit + 1)) {
-    let start = hit;
-    while (start > from && hit - start < 80 && /[ \t]/.test(text.charAt(start - 1))) start--;
-    if (start > from && text.charAt(start - 1) !== "\n") continue;
-    const newline = text.indexOf("\n", hit);
-    const lineEnd = newline === -1 ? text.length : newline;
-    if (text.slice(hit + 13, Math.min(lineEnd, hit + LONGEST_MARK)).trim() !== "") continue;
-    const next = Math.min(lineEnd + 1, text.length);
-    if (start === hit || !goesOn(text, next)) return next;
-  }
-  return undefined;
-}
-
-/** An indented end marker may be a context line: then more of the patch follows. */
-function goesOn(text: string, from: number): boolean {
-  return from < text.length && " +-@*".includes(text.charAt(from));
-}
-
-/**
- * The offset after the last of the SEARCH/REPLACE blocks that start at `at`: blocks follow each other with nothing
- * but white space and a path between them. Undefined when the first block does not end.
- */
-export function endOfSearchReplace(text: string, at: number): number | undefined {
-  let end: number | undefined;
-  let from = at;
-  for (;;) {
-    const replaced = afterReplace(text, from);
-    if (replaced === undefined) return end;
-    end = replaced;
-    const first = nextLine(text, end);
-    if (first === undefined) return end;
-    if (markAt(text, first.at, first.end) === "search-replace") from = first.end;
-    else {
-      const second = /^[`~]{3}/.test(text.slice(first.at, first.at + 3))
-        ? undefined
-        : nextLine(text, first.end + 1);
-      if (second === undefined || markAt(text, second.at, second.end) !== "search-replace") return end;
-      from = second.end;
-    }
-  }
-}
-
-function afterReplace(text: string, from: number): number | undefined {
-  for (
-    let hit = text.indexOf(">>>>> REPLACE", from);
-    hit !== -1;
-    hit = text.indexOf(">>>>> REPLACE", hit + 1)
-  ) {
-    let start = hit;
-    while (start > from && hit - start < 12 && text.charAt(start - 1) !== "\n") start--;
-    const newline = text.indexOf("\n", hit);
-    const lineEnd = newline === -1 ? text.length : newline;
-    if (REPLACE.test(text.slice(start, Math.min(lineEnd, start + LONGEST_MARK))))
-      return Math.min(lineEnd + 1, text.length);
-  }
-  return undefined;
-}
-
-/** `indexOf` for positions that only grow: what was found, or not found, is not searched for again. */
+/** `indexOf` that remembers: asked for positions that grow, it goes through the text once. */
 export function createFinder(text: string, needle: string): (from: number) => number {
+  let askedFrom = 0;
   let found = -2;
   return (from) => {
-    if (found === -1 || found >= from) return found;
-    found = text.indexOf(needle, from);
+    const known = found !== -2 && askedFrom <= from && (found === -1 || from <= found);
+    if (!known) {
+      askedFrom = from;
+      found = text.indexOf(needle, from);
+    }
     return found;
   };
 }

@@ -3,8 +3,9 @@ import { closeFence, closeNestedFence, columnsOf, openFence } from "./fences.ts"
 import { dedent } from "./fences-dedent.ts";
 import { createListContext } from "./fences-list.ts";
 import { createJsonSearch } from "./json-search.ts";
+import { createExtents } from "./markdown-extent.ts";
 import type { EmbeddedFormat } from "./markdown-marks.ts";
-import { createFinder, createV4aEnd, embeddedFormat, endOfSearchReplace, markAt } from "./markdown-marks.ts";
+import { createFinder, embeddedFormat, markAt } from "./markdown-marks.ts";
 
 /** One part of a reply that may hold commands. Offsets are into the reply. */
 export type Piece =
@@ -17,7 +18,7 @@ export type Piece =
       readonly start: number;
       readonly closed: boolean;
       readonly embedded: EmbeddedFormat | undefined;
-      /** The line of prose above the block, where SEARCH/REPLACE keeps its path. */
+      /** The lines of prose above, where SEARCH/REPLACE keeps its path; empty for other formats. */
       readonly above: string;
       readonly nested: boolean;
     }
@@ -46,7 +47,7 @@ export function* walkReply(text: string): Generator<Piece> {
   const searchJson = createJsonSearch(text);
   const measure = createMeasure(text);
   const nextNewline = createFinder(text, "\n");
-  let above = "";
+  const lead = createLead(text);
   for (let from = 0; from < text.length; ) {
     const newline = nextNewline(from);
     const lineEnd = newline === -1 ? text.length : newline;
@@ -67,6 +68,7 @@ export function* walkReply(text: string): Generator<Piece> {
         const { end, nested } = measure.fence(fence, embedded);
         const body = dedent(text.slice(fence.bodyStart, end.bodyEnd), fence.indent);
         const { info, bodyStart } = fence;
+        const above = lead.take(embedded, from);
         yield {
           kind: "block",
           info,
@@ -78,7 +80,6 @@ export function* walkReply(text: string): Generator<Piece> {
           above,
           nested,
         };
-        above = "";
         from = end.next;
         continue;
       }
@@ -86,21 +87,39 @@ export function* walkReply(text: string): Generator<Piece> {
     const format = indent <= 3 ? markAt(text, at, lineEnd) : undefined;
     if (format !== undefined) {
       const end = measure.raw(format, from, lineEnd);
-      yield { kind: "raw", format, text: text.slice(from, end), start: from, above };
-      above = "";
+      yield { kind: "raw", format, text: text.slice(from, end), start: from, above: lead.take(format, from) };
       from = end;
       continue;
     }
     const json = searchJson(from, lineEnd, at);
     if (json !== undefined) {
       if (json.piece !== undefined) yield json.piece;
-      above = "";
+      lead.forget();
       from = json.next;
       continue;
     }
-    above = lineEnd - at > 1000 ? "" : text.slice(at, lineEnd).trim();
+    lead.line(from);
     from = lineEnd + 1;
   }
+}
+
+/** The last lines of prose before a position. */
+function createLead(text: string) {
+  let starts: number[] = [];
+  return {
+    line(start: number): void {
+      starts.push(start);
+      if (starts.length > 3) starts.shift();
+    },
+    forget(): void {
+      starts = [];
+    },
+    take(format: EmbeddedFormat | undefined, until: number): string {
+      const [first = until] = starts;
+      starts = [];
+      return format === "search-replace" ? text.slice(Math.max(first, until - 2000), until) : "";
+    },
+  };
 }
 
 function isBlankCode(code: number): boolean {
@@ -109,7 +128,7 @@ function isBlankCode(code: number): boolean {
 
 /** How far blocks and raw patches reach. */
 function createMeasure(text: string) {
-  const v4aEnd = createV4aEnd(text);
+  const extents = createExtents(text);
   const stops = ["\n```", "\n~~~", "\n*** Begin Patch", "\n<<<<<<< SEARCH"].map((stop) =>
     createFinder(text, stop),
   );
@@ -125,13 +144,15 @@ function createMeasure(text: string) {
     return closeFence(text, fence, { flush: false });
   };
 
+  const extentOf = (format: EmbeddedFormat | undefined, from: number): number | undefined => {
+    if (format === "v4a") return extents.v4a(from);
+    return format === "search-replace" ? extents.searchReplace(from) : undefined;
+  };
+
   return {
     fence(fence: Fence, embedded: EmbeddedFormat | undefined): { end: FenceEnd; nested: boolean } {
-      const inner = embedded === "v4a" ? v4aEnd(fence.bodyStart) : undefined;
-      const chain = embedded === "search-replace" ? endOfSearchReplace(text, fence.bodyStart) : undefined;
-      const from = inner ?? chain;
-      if (from !== undefined)
-        return { end: closeFence(text, { ...fence, bodyStart: from }, { flush: false }), nested: false };
+      const from = extentOf(embedded, fence.bodyStart);
+      if (from !== undefined) return { end: flush({ ...fence, bodyStart: from }), nested: false };
       if (embedded !== undefined || /^(diff|patch)\b/i.test(fence.info))
         return { end: flush(fence), nested: false };
       if (isMarkdown(fence.info) && budget > 0) {
@@ -142,12 +163,7 @@ function createMeasure(text: string) {
       return { end: closeFence(text, fence, { flush: false }), nested: false };
     },
     raw(format: EmbeddedFormat, from: number, lineEnd: number): number {
-      const found =
-        format === "v4a"
-          ? v4aEnd(from)
-          : format === "search-replace"
-            ? endOfSearchReplace(text, from)
-            : undefined;
+      const found = extentOf(format, from);
       if (found !== undefined) return found;
       if (format === "search-replace") return text.length;
       let end = text.length;

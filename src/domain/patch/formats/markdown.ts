@@ -1,7 +1,7 @@
 import type { PatchCommand } from "../command.ts";
 import type { ParseResult, PatchFormat } from "../parse-error.ts";
 import { jsonFailure, meaningOf, readCommands } from "./json.ts";
-import type { Block, BlockRead } from "./markdown-block.ts";
+import type { Block, BlockPlace, BlockRead } from "./markdown-block.ts";
 import { embeddedCommands, readBlock } from "./markdown-block.ts";
 import { shiftFailure, shiftWarning } from "./markdown-embedded.ts";
 import type { Piece } from "./markdown-walk.ts";
@@ -22,11 +22,14 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
   const lineOf = createLineCounter(text);
   let blocks = 0;
   let wrapper: string | undefined;
+  let lastPath: string | undefined;
   let broken: Extract<Piece, { kind: "broken-json" }> | undefined;
 
   const take = (format: PatchFormat, taken: readonly PatchCommand[]): void => {
     formats.add(format);
     for (const command of taken) commands.push(command);
+    const edit = taken.at(-1)?.edit;
+    if (edit?.kind === "search-replace") lastPath = edit.path;
   };
 
   for (const piece of walkReply(text)) {
@@ -43,8 +46,8 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
     }
     const opens = lineOf(piece.kind === "block" ? piece.opens : piece.start);
     const line = lineOf(piece.start);
-    const read =
-      piece.kind === "block" ? readBlock(piece, commands.length) : readLoose(piece, commands.length);
+    const place = { firstIndex: commands.length, lastPath };
+    const read = piece.kind === "block" ? readBlock(piece, place) : readLoose(piece, place);
     if (piece.kind === "block") {
       blocks++;
       noteBlock(piece, opens, warnings.add);
@@ -83,12 +86,12 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
 }
 
 /** A patch that stands in the reply without a fence. */
-function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, firstIndex: number): BlockRead {
+function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, place: BlockPlace): BlockRead {
   if (piece.kind === "raw")
-    return embeddedCommands(piece.format, piece.text, piece.format === "search-replace" ? piece.above : "");
+    return embeddedCommands(piece.format, piece.text, { ...place, lead: { prose: piece.above } });
   const meaning = meaningOf(piece.value);
   if (meaning.kind === "proposal") return meaning;
-  const read = readCommands(meaning.kind === "commands" ? meaning.items : [], firstIndex);
+  const read = readCommands(meaning.kind === "commands" ? meaning.items : [], place.firstIndex);
   return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
 }
 

@@ -1,0 +1,98 @@
+import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./markdown-marks.ts";
+
+const REPLACE = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
+const END_PATCH = "*** End Patch";
+const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
+
+/** How far patches of other formats reach that start at a position of the text; undefined when one does not end. */
+export interface Extents {
+  v4a(from: number): number | undefined;
+  /** Blocks follow each other with nothing but white space and a path between them: after the last of these. */
+  searchReplace(from: number): number | undefined;
+}
+
+export function createExtents(text: string): Extents {
+  const nextEnd = createFinder(text, END_PATCH);
+  const nextBegin = createFinder(text, "\n*** Begin Patch");
+  const nextSearch = createFinder(text, "SEARCH");
+  const nextReplace = createFinder(text, "REPLACE");
+
+  const v4a = (from: number): number | undefined => {
+    const begin = nextBegin(from);
+    for (let hit = nextEnd(from); hit !== -1; hit = nextEnd(hit + 1)) {
+      if (begin !== -1 && begin < hit) return undefined;
+      const end = endsPatch(text, hit);
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  };
+
+  /** After the closing mark of the block opened by a mark of `length` before `from`. */
+  const blockEnd = (from: number, length: number): number | undefined => {
+    let other: number | undefined;
+    let search = nextSearch(from);
+    for (let hit = nextReplace(from); hit !== -1; hit = nextReplace(hit + 1)) {
+      for (; search !== -1 && search < hit; search = nextSearch(search + 1)) {
+        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length) return other;
+      }
+      const found = REPLACE.exec(text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!);
+      if (found === null) continue;
+      const end = Math.min(lineEnd(text, hit) + 1, text.length);
+      if (found[1]!.length === length) return end;
+      other ??= end;
+    }
+    return other;
+  };
+
+  const searchReplace = (from: number): number | undefined => {
+    let end: number | undefined;
+    let start = searchLine(text, from);
+    while (start !== undefined) {
+      const next = blockEnd(start.end, start.length);
+      if (next === undefined) return end;
+      end = next;
+      start = searchLine(text, end);
+    }
+    return end;
+  };
+
+  return { v4a, searchReplace };
+}
+
+/** The SEARCH line that comes next, or after one more line (a path). */
+function searchLine(text: string, from: number): { end: number; length: number } | undefined {
+  const first = nextLine(text, from);
+  if (first === undefined) return undefined;
+  const own = searchMark(text, first.at, first.end);
+  if (own > 0) return { end: first.end, length: own };
+  const second = isFenceMark(text, first.at) ? undefined : nextLine(text, first.end + 1);
+  if (second === undefined) return undefined;
+  const below = searchMark(text, second.at, second.end);
+  return below > 0 ? { end: second.end, length: below } : undefined;
+}
+
+/** The offset after the line when it is an end marker. A padded one is a context line if the patch goes on. */
+function endsPatch(text: string, hit: number): number | undefined {
+  let start = hit;
+  while (start > 0 && hit - start < LONGEST_MARK && /[ \t]/.test(text.charAt(start - 1))) start--;
+  if (start > 0 && text.charAt(start - 1) !== "\n") return undefined;
+  const end = lineEnd(text, hit);
+  if (text.slice(hit + END_PATCH.length, Math.min(end, hit + LONGEST_MARK)).trim() !== "") return undefined;
+  const next = Math.min(end + 1, text.length);
+  if (start === hit) return next;
+  const below = lineEnd(text, next) + 1;
+  const goesOn = V4A_LINE.test(text.slice(next, next + 4)) || V4A_LINE.test(text.slice(below, below + 4));
+  return goesOn ? undefined : next;
+}
+
+/** Only as far back as a mark can reach. */
+function lineStart(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && at - start < 16 && text.charAt(start - 1) !== "\n") start--;
+  return start;
+}
+
+function lineEnd(text: string, from: number): number {
+  const newline = text.indexOf("\n", from);
+  return newline === -1 ? text.length : newline;
+}
