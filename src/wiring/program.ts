@@ -13,6 +13,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     inIsTerminal: process.stdin.isTTY === true,
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
+    openIndex: async () => (await import("./job-index.ts")).openJobIndex(env),
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
     openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
   };

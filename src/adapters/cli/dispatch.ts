@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   show: async () => (await import("./show.ts")).show,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
+  db: async () => (await import("./db.ts")).db,
   doctor: async () => (await import("./doctor.ts")).doctor,
   demo: async () => {
     const { demo } = await import("./demo.ts");

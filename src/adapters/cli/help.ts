@@ -53,7 +53,10 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
     usage: "jobs",
     ja: "ジョブの履歴",
     en: "the history of jobs",
-    flags: [["--limit N", "件数", "how many"]],
+    flags: [
+      ["--limit N", "件数", "how many"],
+      ["--all", "すべての workspace", "of every workspace"],
+    ],
   },
   show: {
     usage: "show [JOB]",
@@ -78,6 +81,12 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
     ja: "環境を診断し、対処方法を示す",
     en: "check this machine and say what helps",
     flags: [["--repair", "中断した処理を修復する", "finish an interrupted commit"]],
+  },
+  db: {
+    usage: "db migrate|status",
+    ja: "ジョブの索引（SQLite）の移行と状態",
+    en: "the index of jobs (SQLite): migrate it, or its status",
+    flags: [],
   },
   demo: {
     usage: "demo",

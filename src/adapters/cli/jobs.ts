@@ -1,3 +1,4 @@
+import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JobState, Messages } from "../../domain/messages/messages.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
@@ -5,27 +6,49 @@ import { type CliProgram, EXIT } from "./program.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "jobs", args, { limit: "string" }, 0);
+  const flags = await readFlags(program, "jobs", args, { limit: "string", all: "boolean" }, 0);
   const worker = await openFromFlags(program, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
     program.err(`${worker.messages.usageError(`--limit ${flags.values.limit}`)}\n`);
     return EXIT.usage;
   }
-  const all = worker.archive.list();
-  const list = all.slice(-limit);
+  const list =
+    flags.values.all === true
+      ? await everywhere(program, limit)
+      : worker.archive.list().slice(-limit).map(listed);
   if (flags.values.json === true) {
     program.out(`${JSON.stringify({ jobs: list.map(toJobJson) })}\n`);
     return EXIT.done;
   }
-  program.out(`${list.length === 0 ? worker.messages.noJobs : table(worker.messages, list)}\n`);
+  program.out(
+    `${list.length === 0 ? worker.messages.noJobs : table(worker.messages, list, flags.values.all === true)}\n`,
+  );
   return EXIT.done;
 }
 
-export function toJobJson(job: StoredJob): Record<string, unknown> {
+/** A job as a list needs it; its changes are there only when it came from its own folder. */
+type ListedJob = IndexedJob & { readonly changes?: StoredJob["changes"] };
+
+export function listed(job: StoredJob): ListedJob {
+  return { ...job, changeCount: job.changes.length };
+}
+
+async function everywhere(program: CliProgram, limit: number): Promise<ListedJob[]> {
+  const index = await program.openIndex();
+  try {
+    await index.syncAll();
+    return (await index.jobs({ limit })).reverse();
+  } finally {
+    await index.close();
+  }
+}
+
+export function toJobJson(job: ListedJob): Record<string, unknown> {
   return {
     job_id: job.jobId,
     group_id: job.groupId,
+    workspace: job.workspace,
     created_at: job.createdAt,
     finished_at: job.finishedAt,
     title: job.title,
@@ -38,26 +61,27 @@ export function toJobJson(job: StoredJob): Record<string, unknown> {
     executed_cmds: job.executedCmds,
     failed_cmds: job.failedCmds,
     ...(job.gitCommit !== undefined && { git_commit: job.gitCommit }),
-    changes: job.changes,
+    change_count: job.changeCount,
+    ...(job.changes !== undefined && { changes: job.changes }),
     bytes: job.bytes,
     undo: undoOf(job),
   };
 }
 
-export function undoOf(job: StoredJob): "available" | "unavailable" | "none" | "undone" {
+export function undoOf(job: ListedJob): "available" | "unavailable" | "none" | "undone" {
   if (job.state === "undone") return "undone";
   if (job.state === "evicted" || job.kind === "none") return "unavailable";
-  return job.state === "committed" && job.changes.length > 0 ? "available" : "none";
+  return job.state === "committed" && job.changeCount > 0 ? "available" : "none";
 }
 
-export function resultOf(job: StoredJob): JobState {
+export function resultOf(job: ListedJob): JobState {
   if (job.state === "undone") return "undone";
   if (job.state === "staged") return "preview";
   if (job.outcome === "rolled-back" || job.outcome === "aborted") return "rolled-back";
   return job.success ? "succeeded" : "failed";
 }
 
-function table(messages: Messages, list: readonly StoredJob[]): string {
+function table(messages: Messages, list: readonly ListedJob[], withWorkspace: boolean): string {
   const { jobsHeader } = messages;
   const rows = [
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],
@@ -65,9 +89,9 @@ function table(messages: Messages, list: readonly StoredJob[]): string {
       job.jobId,
       job.createdAt.slice(0, 19).replace("T", " "),
       messages.jobStates[resultOf(job)],
-      String(job.changes.length),
+      String(job.changeCount),
       undoOf(job),
-      job.title,
+      withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
     ]),
   ];
   const widths =

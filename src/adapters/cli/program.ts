@@ -1,3 +1,4 @@
+import type { JobIndex } from "../../application/ports/job-index.ts";
 import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
 import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
@@ -18,6 +19,7 @@ export interface CliProgram {
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
   readonly openWorker: (options: OpenOptions) => Promise<Opened>;
+  readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 

@@ -1,6 +1,6 @@
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { resultOf, toJobJson, undoOf } from "./jobs.ts";
+import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 /** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
@@ -17,7 +17,7 @@ export async function show(program: CliProgram, args: readonly string[]): Promis
   const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
   if (flags.values.json === true) {
     program.out(
-      `${JSON.stringify({ ...toJobJson(job), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
+      `${JSON.stringify({ ...toJobJson(listed(job)), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
     );
     return EXIT.done;
   }
@@ -31,7 +31,7 @@ function describe(
   job: NonNullable<ReturnType<OpenWorker["archive"]["read"]>>,
 ): string {
   const lines = [
-    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(job)]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(job)})`,
+    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job))]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(listed(job))})`,
     job.title,
     messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
     "",

@@ -1,0 +1,30 @@
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `db migrate|status`: the embedded store, which indexes jobs and can be rebuilt from their folders. */
+export async function db(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "db", args, {}, 1);
+  const [verb = "status"] = flags.words;
+  if (verb !== "status" && verb !== "migrate") {
+    program.err("picoclaw db migrate|status\n");
+    return EXIT.usage;
+  }
+  const index = await program.openIndex();
+  try {
+    const applied = verb === "migrate" ? await index.migrate() : [];
+    if (verb === "migrate") await index.syncAll();
+    const status = await index.status();
+    if (flags.values.json === true)
+      program.out(`${JSON.stringify({ ...status, ...(verb === "migrate" && { migrated: applied }) })}\n`);
+    else
+      program.out(
+        `${status.applied
+          .map((name) => `✓ ${name}`)
+          .concat(status.pending.map((name) => `… ${name}`))
+          .join("\n")}\njobs: ${status.jobs}\n`,
+      );
+    return EXIT.done;
+  } finally {
+    await index.close();
+  }
+}
