@@ -104,16 +104,9 @@ function defaultOf({ node }: KeyInfo): string {
 
 function untrusted({ path }: KeyInfo): string {
   const rule: PowerRule | undefined = HARMLESS[path.join(".")];
-  switch (rule?.rule) {
-    case undefined:
-      return "–";
-    case "free":
-      return "any";
-    case "only":
-      return `\`${rule.value}\``;
-    default:
-      return rule.rule;
-  }
+  if (rule === undefined) return "–";
+  if (rule.rule === "only") return `\`${rule.value}\``;
+  return rule.rule === "free" ? "any" : rule.rule;
 }
 
 if (import.meta.main) {

@@ -155,10 +155,11 @@ function positionOf(source: KeySource | undefined): FilePosition | undefined {
   return { file: source.file, ...(source.line === undefined ? {} : { line: source.line }) };
 }
 
+/** One problem for a key: the first, which knows most. */
 function withoutTwins(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const seen = new Set<string>();
   return problems.filter((problem) => {
-    const id = `${problem.code} ${"key" in problem ? problem.key : JSON.stringify(problem)}`;
+    const id = "key" in problem ? problem.key : JSON.stringify(problem);
     return seen.has(id) ? false : seen.add(id) !== undefined;
   });
 }

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "bun:test";
+import { parseByteSize } from "../../src/config/byte-size.ts";
+import { coerce } from "../../src/config/coerce.ts";
+import { resolveHome } from "../../src/config/home.ts";
+import { resolveLocale } from "../../src/config/locale.ts";
+import { editDistance, nearest } from "../../src/config/nearest.ts";
+
+describe("language", () => {
+  const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [
+    [{}, undefined, "ja"],
+    [{ LANG: "en_US.UTF-8" }, undefined, "en"],
+    [{ LANG: "C.UTF-8" }, undefined, "ja"],
+    [{ LC_ALL: "ja_JP.UTF-8", LANG: "en_US" }, undefined, "ja"],
+    [{ LC_ALL: "C", LANG: "en_GB" }, undefined, "en"],
+    [{ LANG: "en" }, "ja", "ja"],
+    [{ PICOCLAW_LOCALE: "en" }, "ja", "en"],
+    [{ PICOCLAW_LOCALE: "fr", LANG: "en" }, undefined, "en"],
+    [{ LANG: "eng" }, undefined, "ja"],
+  ];
+  for (const [env, locale, expected] of cases) {
+    test(`${JSON.stringify(env)} and ${locale} speak ${expected}`, () => {
+      expect(resolveLocale({ env, config: locale === undefined ? {} : { locale } })).toBe(expected);
+    });
+  }
+});
+
+test("sizes", () => {
+  const sizes = {
+    "2GiB": 2 * 1024 ** 3,
+    "500MB": 500e6,
+    "4g": 4 * 1024 ** 3,
+    "10": 10,
+    "1.5 KiB": 1536,
+    "7B": 7,
+  };
+  for (const [text, bytes] of Object.entries(sizes))
+    expect([text, parseByteSize(text)]).toEqual([text, bytes]);
+  for (const text of ["", "GiB", "-1", "2 gigs", "1e3", "99999999TiB"])
+    expect([text, parseByteSize(text)]).toEqual([text, undefined]);
+});
+
+test("the nearest name", () => {
+  expect(editDistance("kitten", "sitting")).toBe(3);
+  expect(editDistance("auto_comimt", "auto_commit")).toBe(1);
+  expect(nearest("tiemout", ["timeout", "time", "port"])).toBe("timeout");
+  expect(nearest("banana", ["timeout", "port"])).toBeUndefined();
+});
+
+test("text becomes what the key takes, or nothing", () => {
+  expect(coerce("On", { type: "boolean" })).toBe(true);
+  expect(coerce("2", { type: "boolean" })).toBeUndefined();
+  expect(coerce("1.5", { type: "integer" })).toBeUndefined();
+  expect(coerce("[1", { type: "array" })).toBeUndefined();
+  expect(coerce('{"a":1}', { type: "object" })).toEqual({ a: 1 });
+  expect(coerce("[]", { type: "object" })).toBeUndefined();
+});
+
+test("PicoClaw's home", () => {
+  expect(resolveHome({ PICOCLAW_HOME: "/p", HOME: "/h" })).toBe("/p");
+  expect(resolveHome({ PICOCLAW_HOME: "", HOME: "/h" })).toBe("/h/.picoclaw");
+});
