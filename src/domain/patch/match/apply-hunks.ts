@@ -125,8 +125,8 @@ function placeHunk(
 }
 
 /**
- * As git does, but for a hunk without any context (`diff -U0`): there git takes the end of the file for the place
- * it must match at, so the claimed line goes first.
+ * As git does, but for a hunk without any context (`diff -U0`): git would only look at the end of the file, which
+ * may hold an equal line by chance. Such a hunk stands at its claimed line or is sought like any other.
  */
 function placeByNumber(
   target: Target,
@@ -138,8 +138,7 @@ function placeByNumber(
 ): number {
   const old = oldText(hunk.lines);
   if (oldCount > 0 && !hunk.lines.some((line) => line.tag === " ")) {
-    const claimed = standsAsClaimed(target, hunk, old, oldCount, progress);
-    if (claimed >= 0) return claimed;
+    return standsAsClaimed(target, hunk, old, oldCount, progress);
   }
   const line = gitPlace(target, hunk, old, oldCount, (hunk.newStart ?? oldStart) - 1 - grown);
   return oldCount > 0 || line >= oldStart ? line : -1;

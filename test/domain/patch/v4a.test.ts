@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
+import { runCommands } from "../../scenarios/edit/memory-commands.ts";
+import { MemoryTree } from "../../scenarios/edit/memory-tree.ts";
+
+const wrap = (body: string) => `*** Begin Patch\n${body}*** End Patch\n`;
+
+function commands(text: string) {
+  const parsed = parseV4a(text);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  return parsed.commands;
+}
+
+function run(files: Record<string, string>, text: string) {
+  const tree = new MemoryTree();
+  for (const [path, content] of Object.entries(files)) tree.put(path, content);
+  const errors = runCommands(tree, commands(text));
+  return { tree, errors };
+}
+
+test("each operation is a command of its own, in order", () => {
+  const text = wrap(
+    "*** Add File: a.md\n+one\n+\n+two\n*** Delete File: b\n*** Update File: c\n*** Move to: d\n@@ class X\n@@ def y\n-1\n+2\n*** End of File\n",
+  );
+  expect(commands(text)).toMatchObject([
+    { type: "file_edit", action: "create", target: "a.md", content: "one\n\ntwo\n" },
+    { type: "file_edit", action: "delete", target: "b", content: "", metadata: { format: "v4a" } },
+    {
+      type: "file_edit",
+      action: "update",
+      target: "c",
+      edit: { kind: "v4a", path: "c", moveTo: "d", hunks: [{ anchors: ["class X", "def y"], atEnd: true }] },
+    },
+  ]);
+});
+
+describe("leniencies", () => {
+  const update = "*** Update File: f\n@@\n-a\n+b\n";
+  test.each([
+    ["a heredoc", `apply_patch <<'EOF'\n${wrap(update)}EOF\n`],
+    ["prose around it", `Sure:\n\n${wrap(update)}\nDone.\n`],
+    ["CRLF", wrap(update).replaceAll("\n", "\r\n")],
+    ["the whole patch indented", wrap(update).replace(/^(?=.)/gm, "  ")],
+    ["no @@ before the first hunk", wrap("*** Update File: f\n-a\n+b\n")],
+    ["a unified header", wrap("*** Update File: f\n@@ -1,1 +1,1 @@\n-a\n+b\n")],
+    ["a blank line before the next marker", wrap(`${update}\n`)],
+    ["context without its space", wrap("*** Update File: f\n@@\n-a\n+b\nc\n")],
+  ])("%s", (_name, text) => {
+    const { tree, errors } = run({ f: "a\nc\n" }, text);
+    expect(errors).toEqual([]);
+    expect(tree.text("f")).toBe("b\nc\n");
+  });
+  test("a move without hunks renames", () => {
+    const { tree } = run({ f: "a\n" }, wrap("*** Update File: f\n*** Move to: g/h\n"));
+    expect(tree.snapshot()).toEqual({ g: "directory", "g/h": 'file 644 "a\\n"' });
+  });
+  test("an insertion under an anchor goes below the anchor", () => {
+    const { tree } = run(
+      { f: "def a():\n    1\ndef b():\n    2\n" },
+      wrap("*** Update File: f\n@@ def a():\n+    0\n"),
+    );
+    expect(tree.text("f")).toBe("def a():\n    0\n    1\ndef b():\n    2\n");
+  });
+  test("an empty patch is no command", () => {
+    expect(commands(wrap(""))).toEqual([]);
+  });
+});
+
+test.each([
+  ["a cut off patch", "*** Begin Patch\n*** Update File: f\n@@\n-a\n"],
+  ["an unknown header", wrap("*** Add File: ok\n+x\n*** Frobnicate File: f\n")],
+  ["an update without changes", wrap("*** Update File: f\n")],
+  ["a new file without plus signs", wrap("*** Add File: f\nx\n")],
+  ["a header without a name", wrap("*** Delete File: \n")],
+  ["no patch", "hello"],
+])("refuses %s", (_name, text) => {
+  expect(parseV4a(text).ok).toBe(false);
+});
+
+test("a hunk that fits twice is refused and its places are named", () => {
+  const { tree, errors } = run({ f: "x\na\nx\na\n" }, wrap("*** Update File: f\n@@\n-a\n+b\n"));
+  expect(errors[0]).toContain("ambiguous: matches 2 places (lines 2, 4)");
+  expect(tree.text("f")).toBe("x\na\nx\na\n");
+});
+
+test("a hunk sent twice is named as applied", () => {
+  const { errors } = run(
+    { f: "first\nsecond new\n" },
+    wrap("*** Update File: f\n@@\n first\n-second\n+second new\n"),
+  );
+  expect(errors[0]).toContain("already-applied");
+  expect(errors[0]).toContain("do not send it again");
+});
+
+test("parsing never throws", () => {
+  const line = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      "*** Begin Patch",
+      "*** End Patch",
+      "*** Update File: f",
+      "*** Add File: g",
+      "*** Move to: h",
+      "@@",
+      "@@ x",
+      "-a",
+      "+b",
+      " c",
+      "",
+      "*** End of File",
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
+      looksLikeV4a(lines.join("\n"));
+      const parsed = parseV4a(lines.join("\n"));
+      if (parsed.ok) runCommands(new MemoryTree().put("f", "a\nc\n"), parsed.commands);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,3 @@
+SELECT 1;
+-- new note
+SELECT 2;

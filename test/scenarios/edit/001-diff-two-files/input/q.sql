@@ -1,0 +1,3 @@
+SELECT 1;
+-- old note
+SELECT 2;

@@ -1,0 +1,6 @@
+func f() {
+	if ok {
+		newer()
+		more()
+	}
+}

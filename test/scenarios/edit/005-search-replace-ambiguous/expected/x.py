@@ -1,0 +1,5 @@
+a = 1
+return a
+
+b = 1
+return a
