@@ -4,7 +4,7 @@ import packageJson from "../package.json" with { type: "json" };
 const [command, ...rest] = process.argv.slice(2);
 
 if (command === "--version" || command === "-V" || command === "version") {
-  process.stdout.write(`${packageJson.version}\n`);
+  console.log(packageJson.version);
 } else {
   const { dispatch } = await import("./adapters/cli/dispatch.ts");
   const { createProgram } = await import("./wiring/program.ts");

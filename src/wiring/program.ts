@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
 import type { CliProgram } from "../adapters/cli/program.ts";
+import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
 
 /** The command line's ports: this process, its streams, and a Worker wired on demand. */
 export function createProgram(env: Readonly<Record<string, string | undefined>>, cwd: string): CliProgram {
   return {
     env,
     cwd,
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
-    errIsTerminal: process.stderr.isTTY === true,
-    outIsTerminal: process.stdout.isTTY === true,
-    inIsTerminal: process.stdin.isTTY === true,
+    out: (text) => writeAll(1, text),
+    err: (text) => writeAll(2, text),
+    errIsTerminal: isTerminal(2),
+    outIsTerminal: isTerminal(1),
+    inIsTerminal: isTerminal(0),
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
     openIndex: async () => (await import("./job-index.ts")).openJobIndex(env),

@@ -1,7 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
-import { inflateSync } from "node:zlib";
 import picomatch from "picomatch";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
 import { silentLogger } from "../application/ports/logger.ts";
@@ -13,6 +11,7 @@ import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
 import { createMasker, looksLikeSecretName } from "../domain/policy/mask.ts";
 import { createProtection } from "../domain/policy/protection.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { findGit } from "../infrastructure/transaction/git-roots.ts";
 import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
@@ -81,8 +80,8 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     archive,
     policy: { protection, rootNames: [...new Set([workspace, given])] },
     planOptions: {
-      inflate: (data) => inflateSync(data),
-      sha1: (bytes) => createHash("sha1").update(bytes).digest("hex"),
+      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
+      sha1: (bytes) => hashHex("sha1", bytes),
     },
     processes: async () =>
       (await import("../infrastructure/process/process-runner.ts")).createProcessRunner(),
@@ -92,7 +91,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     hostEnv: env,
     now: () => new Date(),
     clock: () => performance.now(),
-    random: (bytes) => randomBytes(bytes),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
   return {
     ok: true,

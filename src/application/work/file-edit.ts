@@ -100,7 +100,7 @@ function runMatchedEdit({ view, policy, planOptions }: FileEditParts, command: P
     if (place.warning !== undefined) warnings.push(place.warning);
     places.set(path, place.target);
   }
-  const placeOf = (path: string) => (places.get(path) as Resolved).path;
+  const placeOf = (path: string) => places.get(path)?.path ?? path;
   const source: FileSource = {
     look(path) {
       const entry = view.look(placeOf(path));

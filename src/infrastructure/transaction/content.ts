@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, readlinkSync } from "node:fs";
+import { hashHex } from "../runtime/hash.ts";
 import type { Identity } from "../workspace/identity.ts";
 import { indexKey } from "./git-area.ts";
 
@@ -19,7 +19,7 @@ export function hashAt(absolute: string, identity: Identity, isIndex: boolean): 
 }
 
 export function digest(content: Uint8Array | string): string {
-  return createHash("sha256").update(content).digest("hex");
+  return hashHex("sha256", content);
 }
 
 /** Reads a regular file; a symlink, FIFO or device in its place is an error, never a hang. */

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { readGitIndex } from "../../domain/policy/git-index.ts";
+import { hashHex } from "../runtime/hash.ts";
 import type { Op } from "./job-folder.ts";
 
 /**
@@ -32,7 +32,5 @@ export function isIndexFile(path: string, area: Op["area"]): boolean {
 export function indexKey(bytes: Uint8Array): string | null {
   const entries = readGitIndex(bytes);
   if (entries === null) return null;
-  const hash = createHash("sha256");
-  for (const { listed } of entries) hash.update(listed[0]).update(listed[1]);
-  return `index:${hash.digest("hex")}`;
+  return `index:${hashHex("sha256", ...entries.flatMap(({ listed }) => listed))}`;
 }

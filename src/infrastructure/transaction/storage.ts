@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { hashHex } from "../runtime/hash.ts";
 
 /**
  * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
@@ -16,7 +16,7 @@ export interface Storage {
 }
 
 export function workspaceId(workspace: string): string {
-  const hash = createHash("sha256").update(workspace).digest("hex").slice(0, 10);
+  const hash = hashHex("sha256", workspace).slice(0, 10);
   return `${
     basename(workspace)
       .replace(/[^\w.-]+/g, "_")
