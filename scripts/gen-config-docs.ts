@@ -33,7 +33,8 @@ known key; nothing runs. Maps are merged, lists are replaced. \`src/config/schem
 A key's variable is \`PICOCLAW_\` and its path in capitals: \`worker.auto_commit\` is \`PICOCLAW_WORKER_AUTO_COMMIT\`,
 \`providers.claude.model\` is \`PICOCLAW_PROVIDERS_CLAUDE_MODEL\`. An empty variable counts as unset. Truth is
 \`true/false\`, \`1/0\`, \`yes/no\`, \`on/off\`; a list is divided by commas or JSON; a map is JSON; \`null\` is null. An unknown
-\`PICOCLAW_…\` variable is a warning that names the nearest. These names work as well:
+\`PICOCLAW_…\` variable is a warning that names the nearest. One key cannot be set so: \`security.local_only: false\` counts only in a
+file. These names work as well:
 `;
 
 const SECRETS = `

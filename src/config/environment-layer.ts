@@ -3,6 +3,7 @@ import { coerce } from "./coerce.ts";
 import { type Env, SEED_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import type { KeyInfo } from "./keys.ts";
 import { nearest } from "./nearest.ts";
+import { invalidValue } from "./origin.ts";
 import { isTree, type Tree, withValue } from "./tree.ts";
 
 export interface EnvironmentLayer {
@@ -30,35 +31,32 @@ export function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree)
       continue;
     }
     const text = env[variable] ?? "";
-    const value =
-      found.key.secret || found.key.reference
-        ? secretValue(found.key, variable, text)
-        : coerce(text, found.key.node);
-    if (value === undefined) {
-      const shown = JSON.stringify(text);
-      problems.push({
-        code: "invalid-value",
-        key: found.path.join("."),
-        value: shown,
-        expected: found.key.expected,
-        variable,
-      });
+    const value = keyValue(found.key, variable, text);
+    const key = found.path.join(".");
+    const expected = key === LOCAL_ONLY ? "true (false counts only in a file)" : found.key.expected;
+    if (value === undefined || (key === LOCAL_ONLY && value === false)) {
+      problems.push(
+        invalidValue(key, text, expected, { position: () => undefined, variable: () => variable }),
+      );
       continue;
     }
     tree = withValue(tree, found.path, value);
-    variables.set(found.path.join("."), variable);
+    variables.set(key, variable);
   }
   return { tree, variables, problems, warnings };
 }
 
+/** Chats leave this machine only by a decision that stands written in a file. */
+const LOCAL_ONLY = "security.local_only";
 const OTHERS = [...Object.keys(SEED_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCALE"];
 
 function isPlain(key: KeyInfo): boolean {
   return !key.path.includes("*");
 }
 
-function secretValue(key: KeyInfo, variable: string, text: string): unknown {
-  const takesText = key.secret || key.node.anyOf?.some((one) => one.type === "string");
+/** A secret stays in its variable, and the key refers to it. */
+function keyValue(key: KeyInfo, variable: string, text: string): unknown {
+  const takesText = key.secret || (key.reference && key.node.anyOf?.some((one) => one.type === "string"));
   return takesText && !text.startsWith("env:") ? `env:${variable}` : coerce(text, key.node);
 }
 

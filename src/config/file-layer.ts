@@ -68,7 +68,7 @@ export function expandReferences(
 
 const REFERENCE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
 
-export function isReference(value: unknown): value is string {
+function isReference(value: unknown): value is string {
   return typeof value === "string" && REFERENCE.test(value);
 }
 

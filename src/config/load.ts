@@ -1,11 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ConfigProblem } from "../domain/messages/config-problem.ts";
 import type { Config } from "./config.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { type Env, settingVariables } from "./environment.ts";
 import { homeConfigFile, resolveHome, workspaceConfigFile } from "./home.ts";
-import type { KeySource, LoadInput, LoadResult } from "./loaded.ts";
+import type { ConfigFile, KeySource, LoadInput, LoadResult } from "./loaded.ts";
 import { createSecrets } from "./secrets.ts";
 import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
 
@@ -46,11 +45,6 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   const { loadLayers } = await import("./layers.ts");
   return loadLayers({ env, home, base, flags, folder, workspaceFile: own });
 }
-
-export type ConfigFile =
-  | { readonly kind: "file"; readonly file: string; readonly bytes: Uint8Array }
-  | { readonly kind: "missing"; readonly file: string }
-  | { readonly kind: "unreadable"; readonly file: string; readonly problem: ConfigProblem };
 
 /** A folder, a device or a very large file is refused before it is opened. */
 function readConfigFile(file: string): ConfigFile {

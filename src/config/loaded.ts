@@ -39,5 +39,11 @@ export interface RefusedConfig {
   readonly errors: readonly ConfigProblem[];
 }
 
+/** What stands where a file may be. */
+export type ConfigFile =
+  | { readonly kind: "file"; readonly file: string; readonly bytes: Uint8Array }
+  | { readonly kind: "missing"; readonly file: string }
+  | { readonly kind: "unreadable"; readonly file: string; readonly problem: ConfigProblem };
+
 export type LoadResult = LoadedConfig | RefusedConfig;
 export type { ConfigProblem, ConfigWarning };

@@ -204,6 +204,17 @@ describe("the environment", () => {
   });
 });
 
+test("only a file can let chats leave this machine", async () => {
+  const variable = "PICOCLAW_SECURITY_LOCAL_ONLY";
+  expect(await refuse({ env: { [variable]: "false" } })).toMatchObject([
+    { key: "security.local_only", variable },
+  ]);
+  expect((await load({ env: { [variable]: "true" } })).config.security.local_only).toBe(true);
+  const { config, warnings } = await load({ home: "security: { local_only: false }\n" });
+  expect(config.security.local_only).toBe(false);
+  expect(warnings).toEqual([{ code: "cloud-allowed" }]);
+});
+
 describe("refusals", () => {
   test("an unknown key names its line and the nearest known key", async () => {
     const at = folders({

@@ -1,14 +1,7 @@
 import { z } from "zod";
 import { chosenName, count, httpUrl, optionalText, secret } from "./primitives.ts";
 
-export const PROVIDER_TYPES = [
-  "anthropic",
-  "openai",
-  "google",
-  "openai-compatible",
-  "ollama",
-  "scripted",
-] as const;
+const PROVIDER_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama", "scripted"] as const;
 
 export const ollama = z
   .strictObject({
@@ -99,7 +92,7 @@ function role(who: string, defaultProvider: string, model: string | null = null)
     .prefault({});
 }
 
-export const CODERS = ["coder1", "coder2", "coder3"] as const;
+const CODERS = ["coder1", "coder2", "coder3"] as const;
 
 export const roles = z
   .strictObject({

@@ -55,7 +55,7 @@ export function optionalUrl(description: string) {
   return httpUrl().nullable().default(null).meta({ description, shown: "http(s) URL without credentials" });
 }
 
-export const REFERENCE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
+const REFERENCE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function secret(reference: string | null, description: string) {
   return z
@@ -67,5 +67,5 @@ export function secret(reference: string | null, description: string) {
 }
 
 /** A name that people choose: a provider, an MCP server, an environment. */
-export const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 export const chosenName = z.string().regex(NAME);

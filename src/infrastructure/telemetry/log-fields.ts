@@ -63,7 +63,7 @@ function errorEntries(error: Error): [string, unknown][] {
   return [["type", name], ["message", message], ["stack", stack], ["cause", cause], ...Object.entries(error)];
 }
 
-export function cut(text: string): string {
+function cut(text: string): string {
   if (text.length <= LONGEST_TEXT) return text;
   const head = text.slice(0, LONGEST_TEXT - KEPT_TAIL);
   return `${head}\n… [${text.length - LONGEST_TEXT} characters cut] …\n${text.slice(-KEPT_TAIL)}`;

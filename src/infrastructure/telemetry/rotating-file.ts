@@ -37,10 +37,10 @@ export function createRotatingFile(options: {
     if (open !== undefined) closeSync(open);
   }
 
-  function rotate(): void {
+  function rotate(open: number): void {
+    const othersDid = movedAway(open);
     close();
-    const largeStill = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) + 1 > limitBytes / 2;
-    for (let n = files - 2; largeStill && n >= 0; n -= 1) {
+    for (let n = files - 2; !othersDid && n >= 0; n -= 1) {
       const from = n === 0 ? file : `${file}.${n}`;
       if (statSync(from, { throwIfNoEntry: false }) !== undefined) renameSync(from, `${file}.${n + 1}`);
     }
@@ -58,7 +58,7 @@ export function createRotatingFile(options: {
         let target = fd ?? open();
         const bytes = Buffer.byteLength(line);
         if (size > 0 && size + bytes > limitBytes) {
-          rotate();
+          rotate(target);
           target = open();
         }
         writeSync(target, line);
