@@ -44,6 +44,7 @@ describe("what is a secret is masked", () => {
       '"-----BEGIN PRIVATE KEY-----\\n****\\n-----END PRIVATE KEY-----\\n"',
     ],
     [`-----BEGIN PRIVATE KEY-----\n${PEM_LINES}`, "-----BEGIN PRIVATE KEY-----\n****\n"],
+    [`password=ghp_${JWT}`, "password=ghp_****"],
     ["sk-ant-aaaa1111.sk-ant-bbbb2222", "sk-ant-****.sk-ant-****"],
   ];
   for (const [text, masked] of cases) test(masked, () => expect(maskSecrets(text)).toBe(masked));

@@ -47,7 +47,8 @@ export function createMaskStream(parts: {
       const spans = parts.find(held);
       const lineEnd = lastLineEnd(held, held.length - parts.longestMultiline);
       const wanted = lineEnd === 0 && overlong ? held.length - reach : lineEnd;
-      const cut = safeCut(wanted, spans, held);
+      const safe = safeCut(wanted, spans, held);
+      const cut = overlong ? safe : lineStart(held, safe);
       if (cut > 0) return show(cut, spans);
       if (overlong) held = withoutMiddle(held, spans, reach);
       return held.length > MOST_HELD ? show(held.length - reach, spans) : "";
@@ -64,6 +65,11 @@ function lastLineEnd(text: string, limit: number): number {
   const newline = text.lastIndexOf("\n", limit - 1);
   const carriage = text.lastIndexOf("\r", Math.min(limit, text.length - 1) - 1);
   return Math.max(newline, carriage) + 1;
+}
+
+/** Rules look at what stands before, so a line is shown whole or not at all. */
+function lineStart(text: string, at: number): number {
+  return at === 0 || /[\n\r]/.test(text.charAt(at - 1)) ? at : lastLineEnd(text, at);
 }
 
 /** The last place at or before `cut` that divides neither a secret, nor one from its name, nor an open key block. */

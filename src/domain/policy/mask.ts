@@ -20,13 +20,13 @@ const SHORTEST_SECRET = 6;
  */
 export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}): Masker {
   const values = knownForms(secrets);
-  const find = (text: string) => joined(text, [...findSecrets(text), ...findKnown(text, values)]);
+  const find: Find = (text) => joined(text, [...findSecrets(text), ...findKnown(text, values)]);
   return {
-    mask: (text) => replaced(text, find(text)),
+    mask: (text) => settled(text, find(text), find),
     maskStream: () =>
       createMaskStream({
         find,
-        replace: replaced,
+        replace: (text, spans) => settled(text, spans, find),
         longestMultiline: Math.max(0, ...values.filter((value) => value.includes("\n")).map((v) => v.length)),
         longest: Math.max(0, ...values.map((value) => value.length)),
       }),
@@ -35,7 +35,21 @@ export function createMasker({ secrets = [] }: { readonly secrets?: readonly str
 
 /** Masks by shape and name alone. */
 export function maskSecrets(text: string): string {
-  return replaced(text, joined(text, findSecrets(text)));
+  const find: Find = (part) => joined(part, findSecrets(part));
+  return settled(text, find(text), find);
+}
+
+type Find = (text: string) => SecretSpan[];
+
+/** A mask may show that its neighbours are secret as well: replaces until nothing more is found. */
+function settled(text: string, spans: readonly SecretSpan[], find: Find): string {
+  if (spans.length === 0) return text;
+  let masked = replaced(text, spans);
+  for (let before = text; masked !== before; ) {
+    before = masked;
+    masked = replaced(masked, find(masked));
+  }
+  return masked;
 }
 
 function knownForms(secrets: readonly string[]): string[] {
@@ -63,7 +77,7 @@ function findKnown(text: string, values: readonly string[]): SecretSpan[] {
   return spans;
 }
 
-/** In order, overlapping ones made one, with the stars of an earlier masking: masking twice is masking once. */
+/** In order, overlapping ones made one, each with the stars behind it, which an earlier masking left. */
 function joined(text: string, spans: readonly SecretSpan[]): SecretSpan[] {
   const result: SecretSpan[] = [];
   const starred = spans.map((span) => (text.charAt(span.end) === "*" ? pastStars(text, span) : span));
@@ -88,7 +102,6 @@ function pastStars(text: string, span: SecretSpan): SecretSpan {
 }
 
 function replaced(text: string, spans: readonly SecretSpan[]): string {
-  if (spans.length === 0) return text;
   const parts: string[] = [];
   let at = 0;
   for (const { start, end } of spans) {
