@@ -183,6 +183,26 @@ describe("a diff is one unit", () => {
     );
     expect(tree.text("f")).toBe("a\nb\n");
   });
+  test("the report of a success names lines and how they were found", () => {
+    const tree = new MemoryTree().put("f", "a \nb\n");
+    const plan = planEdit(
+      { kind: "diff", files: files("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n") },
+      tree,
+      planOptions,
+    );
+    expect(formatEditReport(plan.reports)).toBe("f hunk 1: applied at line 1 (matched by whitespace)");
+  });
+  test("a prefix that git would strip is tried where the name as written is missing", () => {
+    const tree = new MemoryTree().put("y.ts", "a\n");
+    expect(apply(tree, `--- proj/y.ts\n+++ proj/y.ts\n${HUNK}`)).toBe("ok");
+    expect(tree.text("y.ts")).toBe("b\n");
+  });
+  test("a folder whose only file is deleted may become a file", () => {
+    const tree = new MemoryTree().put("d/x", "a\n");
+    const patch = "--- a/d/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n--- /dev/null\n+++ b/d\n@@ -0,0 +1 @@\n+b\n";
+    expect(apply(tree, patch)).toBe("ok");
+    expect(tree.snapshot()).toEqual({ d: 'file 644 "b\\n"' });
+  });
   test("created then modified, renamed then gone, deleted then created as a link", () => {
     const tree = new MemoryTree().put("old", "x\n").put("kind", "t");
     const patch =

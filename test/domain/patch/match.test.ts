@@ -108,6 +108,22 @@ describe("several places", () => {
   test("an anchor decides", () => {
     expect(run(file, [hunk(body, { anchors: ["def b():"] })]).first?.line).toBe(5);
   });
+  test("an anchor may be a part of its line", () => {
+    const exported = file.replaceAll("def ", "export def ");
+    expect(run(exported, [hunk(body, { anchors: ["def b("] })]).first?.line).toBe(5);
+  });
+  test("an anchor that stands twice does not decide", () => {
+    const twice = "def a():\n  x\ndef a():\n  x\n";
+    expect(run(twice, [hunk("-  x\n+  y", { anchors: ["def a():"] })]).first).toMatchObject({
+      status: "ambiguous",
+    });
+    expect(run(twice, [hunk("+  y", { anchors: ["def a():"] })]).first).toMatchObject({
+      status: "ambiguous",
+    });
+    expect(run(twice, [hunk("+  y", { anchors: ["def z():"] })]).first).toMatchObject({
+      status: "not-found",
+    });
+  });
   test("stacked anchors decide", () => {
     const nested = "class A:\n  def f():\n    x\nclass B:\n  def f():\n    x\n";
     const done = run(nested, [hunk("-    x\n+    y", { anchors: ["class B:", "def f():"] })]);

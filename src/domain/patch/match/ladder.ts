@@ -46,7 +46,7 @@ function climbReading(target: Target, hunk: Hunk, progress: Progress): Sought {
   const places = claimed < 0 ? findExact(target, text) : [claimed];
   const exact = settle(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
-  const ascii = isAscii(target.file.text) && old.every((line) => isAscii(line.text));
+  const ascii = target.isAscii() && old.every((line) => isAscii(line.text));
   for (const rung of ["whitespace", "look-alike", "indent"] as const) {
     if (rung === "look-alike" && ascii) continue;
     const pattern = old.map((line) => keyOf(rung, line.text));

@@ -30,6 +30,8 @@ interface Work {
   /** Paths that some part deletes or renames away, done or still to come. */
   readonly leaving: ReadonlySet<string>;
   readonly fates: Map<string, Fate>;
+  /** What stands at the parent folders, looked at once. */
+  readonly parents: Map<string, Found["kind"]>;
   readonly removed: Set<string>;
   readonly written: Map<string, Result>;
 }
@@ -48,6 +50,7 @@ export function planDiff(files: readonly DiffFile[], source: FileSource, options
     errors: [],
     leaving,
     fates: new Map(),
+    parents: new Map(),
     removed: new Set(),
     written: new Map(),
   };
@@ -167,9 +170,9 @@ function blockedAt(work: Work, path: string, mustBeFree: boolean): string | null
     const fate = work.fates.get(parent);
     if (fate === "deleted" || work.leaving.has(parent)) continue;
     if (fate !== undefined) return `${path}: ${parent} is not a directory`;
-    const found = work.source.look(parent);
-    if (found.kind === "directory") break;
-    if (found.kind !== "missing") return `${path}: ${parent} is not a directory`;
+    const kind = kindOf(work, parent);
+    if (kind === "directory") break;
+    if (kind !== "missing") return `${path}: ${parent} is not a directory`;
   }
   if (!mustBeFree) return null;
   const fate = work.fates.get(path);
@@ -181,6 +184,15 @@ function blockedAt(work: Work, path: string, mustBeFree: boolean): string | null
   return [...work.leaving].some((gone) => gone.startsWith(`${path}/`)) ? null : `${path}: is a directory`;
 }
 
+function kindOf(work: Work, parent: string): Found["kind"] {
+  let kind = work.parents.get(parent);
+  if (kind === undefined) {
+    kind = work.source.look(parent).kind;
+    work.parents.set(parent, kind);
+  }
+  return kind;
+}
+
 /** The nearest parent that is, or will be, a symlink. */
 function symlinkAbove(work: Work, path: string, planned: boolean): string | null {
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
@@ -188,9 +200,7 @@ function symlinkAbove(work: Work, path: string, planned: boolean): string | null
     const fate = planned ? work.fates.get(parent) : undefined;
     if (fate !== undefined && fate !== "deleted" && (fate.mode & TYPE) === SYMLINK) return parent;
     if (planned && (fate === "deleted" || work.leaving.has(parent))) continue;
-    const found = work.source.look(parent);
-    if (found.kind === "symlink") return parent;
-    if (found.kind === "directory" && !planned) continue;
+    if (kindOf(work, parent) === "symlink") return parent;
   }
   return null;
 }

@@ -1,4 +1,5 @@
 import type { HunkLine } from "../edit.ts";
+import { isAscii } from "./bytes.ts";
 import { LineIndex } from "./line-index.ts";
 import type { TextLines } from "./text-lines.ts";
 import type { WorkBudget } from "./work-budget.ts";
@@ -11,6 +12,7 @@ const INSERTED = 4;
 export class Target {
   readonly index: LineIndex;
   private readonly marks: Uint8Array;
+  private ascii: boolean | null = null;
 
   constructor(
     readonly file: TextLines,
@@ -18,6 +20,12 @@ export class Target {
   ) {
     this.index = new LineIndex(file.lines.bind(file));
     this.marks = new Uint8Array(file.count + 1);
+  }
+
+  /** No look-alike can stand in it. */
+  isAscii(): boolean {
+    this.ascii ??= isAscii(this.file.text);
+    return this.ascii;
   }
 
   /** git's rule: no line of an earlier hunk, context included, may match again. */
