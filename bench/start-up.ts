@@ -1,0 +1,80 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inTurns, milliseconds, type Row } from "./measure.ts";
+import { remove, tempFolder } from "./workspaces.ts";
+
+const program = join(import.meta.dir, "..", "bin", "picoclaw");
+
+/** What a person waits for: `--version` and one edit, from a cold process, also through a symlink. */
+export async function startUp(): Promise<Row[]> {
+  const folder = tempFolder("start");
+  const workspace = join(folder, "ws");
+  mkdirSync(workspace);
+  const linked = join(folder, "picoclaw");
+  symlinkSync(program, linked);
+  const env = { PATH: process.env.PATH ?? "", HOME: folder, PICOCLAW_HOME: join(folder, "home") };
+  const patch = join(folder, "p.json");
+  let n = 0;
+  const edit = (command: string) => {
+    writeFileSync(
+      patch,
+      JSON.stringify([{ type: "file_edit", action: "update", target: "a.txt", content: `edit ${n++}\n` }]),
+    );
+    execFileSync(command, ["apply", patch], { cwd: workspace, env, stdio: "ignore" });
+  };
+  const times = await inTurns(30, {
+    bare: () => void execFileSync("/bin/true"),
+    version: () => void execFileSync(program, ["--version"], { env, stdio: "ignore" }),
+    linkedVersion: () => void execFileSync(linked, ["--version"], { env, stdio: "ignore" }),
+    apply: () => edit(program),
+    linkedApply: () => edit(linked),
+  });
+  const bare = times.bare?.median ?? 0;
+  const rows: Row[] = [];
+  for (const [name, limit] of [
+    ["version", 15],
+    ["linkedVersion", 15],
+    ["apply", 60],
+    ["linkedApply", 60],
+  ] as const) {
+    const sample = times[name];
+    if (sample === undefined) continue;
+    const own = sample.median - bare;
+    rows.push({
+      name: `picoclaw ${name} (less the cost of a spawn, ${bare.toFixed(1)} ms)`,
+      figure: milliseconds(sample),
+      target: `≤ ${limit} ms`,
+      ok: own <= limit,
+    });
+  }
+  rows.push(memory(workspace, patch, env));
+  remove(folder);
+  return rows;
+}
+
+function memory(workspace: string, patch: string, env: Record<string, string>): Row {
+  if (!existsSync("/usr/bin/time"))
+    return {
+      name: "peak memory of apply",
+      figure: "not measured: /usr/bin/time is missing",
+      target: "≤ 60 MB",
+      ok: true,
+    };
+  writeFileSync(
+    patch,
+    JSON.stringify([{ type: "file_edit", action: "update", target: "a.txt", content: "memory\n" }]),
+  );
+  const ran = spawnSync("/usr/bin/time", ["-f", "%M", program, "apply", patch], {
+    cwd: workspace,
+    env,
+    encoding: "utf8",
+  });
+  const megabytes = Number(ran.stderr.trim().split("\n").at(-1)) / 1024;
+  return {
+    name: "peak memory of apply",
+    figure: `${megabytes.toFixed(0)} MB`,
+    target: "≤ 60 MB",
+    ok: megabytes <= 60,
+  };
+}
