@@ -78,6 +78,7 @@ const REASONS: readonly TransactionReason[] = [
   "mount-below-workspace",
   "not-linux",
   "overlay-failed",
+  "no-overlay",
 ];
 const UNCOVERED: readonly NotCovered[] = ["network", "daemons", "other-folders"];
 const keysOf = <K extends string>(record: Readonly<Record<K, true>>) => Object.keys(record) as K[];
@@ -113,6 +114,8 @@ const SAMPLES: Samples = {
   dryRunHeader: (say) => [say(2)],
   dryRunLine: (say) => [say(1, "c")],
   transactionKind: (say) => KINDS.flatMap((kind) => REASONS.map((reason) => say(kind, reason))),
+  notRun: (say) => [say(2)],
+  nothingApplied: (say) => [say("job_1")],
   copyLimitExceeded: (say) => [say({ bytes: 3 * 1024 ** 3, limitBytes: 2 * 1024 ** 3 })],
   notCovered: (say) => [say(UNCOVERED)],
   changedOutside: (say) => [say(paths)],
@@ -132,6 +135,8 @@ const SAMPLES: Samples = {
   undoUnavailable: (say) => [say("job_1")],
   quotaEvicted: (say) => [say({ jobIds: ["job_1"], bytes: 10, quotaBytes: 1024 })],
   unknownJob: (say) => [say("job_1")],
+  jobRunning: (say) => [say("job_1", 7), say("job_1", undefined)],
+  jobDied: (say) => [say("job_1")],
   jobInterrupted: (say) => [say("job_1")],
   jobRepaired: (say) => [say("job_1", "completed"), say("job_1", "rolled-back")],
   notARepository: (say) => [say("/ws")],

@@ -28,6 +28,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "mount-below-workspace": "another mount lies inside the workspace",
   "not-linux": "this is not Linux",
   "overlay-failed": "the overlay could not be made",
+  "no-overlay": "this version has no overlay",
 };
 
 const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
@@ -115,6 +116,12 @@ export const en: Messages = {
   notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
   aborted: "stopped",
+  notRun: (count) => `Not run: ${count} (stopped at the first failure)`,
+  confinementUnavailable:
+    "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
+  previewUnavailable:
+    "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
+  nothingApplied: (jobId) => `Nothing of ${jobId} was applied.`,
   changedOutside: (list) =>
     `Changed in the workspace itself while the job ran, so not part of it and not covered by undo:${paths(list)}`,
   endedWithJob: (list) =>
@@ -157,6 +164,9 @@ export const en: Messages = {
     running: "running",
   },
   unknownJob: (jobId) => `No such job: ${jobId}`,
+  jobRunning: (jobId, pid) =>
+    `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  jobDied: (jobId) => `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
   jobInterrupted: (jobId) =>
     `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,
   jobRepaired: (jobId, outcome) =>

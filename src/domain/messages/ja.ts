@@ -28,6 +28,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "mount-below-workspace": "workspace の中に別のマウントがあるため",
   "not-linux": "Linux ではないため",
   "overlay-failed": "overlay を作れなかったため",
+  "no-overlay": "この版では overlay を使えないため",
 };
 
 const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
@@ -115,6 +116,12 @@ export const ja: Messages = {
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
   aborted: "中断されました",
+  notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
+  confinementUnavailable:
+    "worker.confine が on ですが、ここではコマンドを隔離できないため、何も実行していません。worker.confine: auto にすると隔離なしで実行します。",
+  previewUnavailable:
+    "worker.transaction: none ではコマンドのプレビューはできないため、何も実行していません。worker.transaction: auto にしてください。",
+  nothingApplied: (jobId) => `${jobId} の変更は何も反映していません。`,
   changedOutside: (list) =>
     `ジョブの実行中に workspace 側で変更されたもの（ジョブに含まれず、取り消しの対象外）:${paths(list)}`,
   endedWithJob: (list) =>
@@ -156,6 +163,9 @@ export const ja: Messages = {
     running: "実行中",
   },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
+  jobRunning: (jobId, pid) =>
+    `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+  jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId) =>
     `ジョブ ${jobId} は反映の途中で中断しています。修復するには: picoclaw doctor --repair`,
   jobRepaired: (jobId, outcome) =>

@@ -20,7 +20,8 @@ export type TransactionReason =
   | "no-user-namespaces"
   | "mount-below-workspace"
   | "not-linux"
-  | "overlay-failed";
+  | "overlay-failed"
+  | "no-overlay";
 
 /** What a job cannot take back (DECISIONS 12). */
 export type NotCovered = "network" | "daemons" | "other-folders";
@@ -104,6 +105,10 @@ export interface Messages {
   notCovered(what: readonly NotCovered[]): string;
   readonly shellNotUndoable: string;
   readonly aborted: string;
+  notRun(count: number): string;
+  readonly confinementUnavailable: string;
+  readonly previewUnavailable: string;
+  nothingApplied(jobId: string): string;
   changedOutside(paths: readonly string[]): string;
   endedWithJob(commands: readonly string[]): string;
   protectedRestored(paths: readonly string[]): string;
@@ -138,6 +143,8 @@ export interface Messages {
   };
   readonly jobStates: Readonly<Record<JobState, string>>;
   unknownJob(jobId: string): string;
+  jobRunning(jobId: string, pid: number | undefined): string;
+  jobDied(jobId: string): string;
   jobInterrupted(jobId: string): string;
   jobRepaired(jobId: string, outcome: "completed" | "rolled-back"): string;
 
