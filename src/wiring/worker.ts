@@ -2,17 +2,19 @@ import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import picomatch from "picomatch";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
-import { silentLogger } from "../application/ports/logger.ts";
+import { commitPreview } from "../application/work/commit-preview.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { takeBack } from "../application/work/take-back.ts";
 import type { WorkerParts } from "../application/work/worker-parts.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
-import { createMasker, looksLikeSecretName } from "../domain/policy/mask.ts";
+import { createMasker } from "../domain/policy/mask.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
+import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import { findGit } from "../infrastructure/transaction/git-roots.ts";
 import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
 import { locateStorage } from "../infrastructure/transaction/storage.ts";
@@ -47,7 +49,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
   }
   const workspace = realpathSync(given);
   const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
-  const masker = createMasker({ secrets: secretValues(env) });
+  const { mask } = createMasker({ secrets: loaded.secrets.values() });
   const homeInside = relative(workspace, home);
   const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
     (path) => path !== null && path !== "",
@@ -75,7 +77,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
   const parts: WorkerParts = {
     workspace,
     config: config.worker,
-    shellKind: config.worker.transaction === "none" ? "none" : "copy",
+    staging: stagingFor(config.worker.transaction),
     transactions,
     archive,
     policy: { protection, rootNames: [...new Set([workspace, given])] },
@@ -85,10 +87,11 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     },
     processes: async () =>
       (await import("../infrastructure/process/process-runner.ts")).createProcessRunner(),
-    logger: silentLogger,
+    logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),
     messages,
-    mask: masker.mask,
+    mask,
     hostEnv: env,
+    pid: process.pid,
     now: () => new Date(),
     clock: () => performance.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -101,13 +104,12 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       messages,
       warnings: loaded.warnings,
       archive,
-      staging: {
-        kind: parts.shellKind,
-        reason: config.worker.transaction === "auto" ? "no-bubblewrap" : "configured",
-      },
+      mask,
+      isAlive,
+      staging: parts.staging,
       execute: (request) => executePatch(parts, request),
       takeBack: (request) => takeBack(parts, request),
-      commitPreview: (jobId) => transactions.commit(jobId),
+      commitPreview: (jobId) => commitPreview(parts, jobId),
       repair: () => transactions.repair(),
     },
   };
@@ -129,8 +131,17 @@ function isCaseInsensitive(workspace: string): boolean {
   return there !== undefined && there.ino === statSync(workspace).ino;
 }
 
-function secretValues(env: Environment): string[] {
-  return Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= 8 && looksLikeSecretName(name) ? [value] : [],
-  );
+/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM";
+  }
+}
+
+function stagingFor(setting: Config["worker"]["transaction"]): WorkerParts["staging"] {
+  if (setting === "none" || setting === "copy") return { kind: setting, reason: "configured" };
+  return { kind: "copy", reason: "no-overlay" };
 }

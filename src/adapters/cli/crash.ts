@@ -1,29 +1,34 @@
+import { JobBroken } from "../../application/work/job-broken.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
+import type { FileTrouble } from "../../domain/messages/messages.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
+import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
+const TROUBLES: Readonly<Record<string, FileTrouble>> = {
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EROFS: "read-only",
+  EACCES: "permission-denied",
+  EPERM: "permission-denied",
+};
+
 /** The one handler at the process edge: system troubles get their remedy, bugs their stack. */
-export function reportCrash(program: CliProgram, error: unknown): number {
+export function reportCrash(program: CliProgram, error: unknown, json: boolean): number {
   if (error instanceof Stop) return error.exitCode;
   const messages = messagesFor(resolveLocale({ env: program.env }));
-  const { code, path } = error as { code?: string; path?: string };
-  const place = maskSecrets(path ?? (error as Error).message);
-  switch (code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      program.err(`${messages.fileTrouble("no-space", place)}\n${messages.remedy("free-space")}\n`);
-      return EXIT.refused;
-    case "EROFS":
-      program.err(`${messages.fileTrouble("read-only", place)}\n`);
-      return EXIT.refused;
-    case "EACCES":
-    case "EPERM":
-      program.err(`${messages.fileTrouble("permission-denied", place)}\n`);
-      return EXIT.refused;
-    default:
-      program.err(`${messages.unexpectedError(maskSecrets((error as Error).stack ?? String(error)))}\n`);
-      return EXIT.failed;
-  }
+  const job = error instanceof JobBroken ? error : null;
+  const cause = job === null ? error : job.cause;
+  const { code, path } = (cause ?? {}) as { code?: string; path?: string };
+  const trouble = code === undefined ? undefined : TROUBLES[code];
+  const lines: string[] = [];
+  if (trouble === undefined)
+    lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
+  else lines.push(messages.fileTrouble(trouble, maskSecrets(path ?? (cause as Error).message)));
+  if (trouble === "no-space") lines.push(messages.remedy("free-space"));
+  if (job !== null) lines.push(messages.nothingApplied(job.jobId));
+  const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
+  return fail(program, json, { exitCode, code: trouble ?? "unexpected", text: lines.join("\n") });
 }

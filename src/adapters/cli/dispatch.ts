@@ -30,13 +30,14 @@ export async function dispatch(
   }
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load === undefined) {
-    program.err(`${(await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS))}\n`);
-    return EXIT.usage;
+    const text = (await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS));
+    const { fail } = await import("./fail.ts");
+    return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }
   try {
     return await (await load())(program, args);
   } catch (error) {
     const { reportCrash } = await import("./crash.ts");
-    return reportCrash(program, error);
+    return reportCrash(program, error, args.includes("--json"));
   }
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { fail } from "./fail.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 type FlagTypes = Readonly<Record<string, "boolean" | "string">>;
@@ -45,7 +46,7 @@ export async function readFlags(
       throw new Stop(EXIT.done);
     }
     if (positionals.length > maxWords)
-      throw usage(program, messages.usageError(positionals.slice(maxWords).join(" ")));
+      throw usage(program, args, messages.usageError(positionals.slice(maxWords).join(" ")));
     return { values: values as Flags["values"], words: positionals };
   } catch (error) {
     if (error instanceof Stop) throw error;
@@ -54,6 +55,7 @@ export async function readFlags(
       const { nearest } = await import("./help.ts");
       throw usage(
         program,
+        args,
         messages.unknownFlag(
           unknown,
           nearest(
@@ -63,13 +65,16 @@ export async function readFlags(
         ),
       );
     }
-    throw usage(program, messages.usageError((error as Error).message.split("\n")[0] as string));
+    const lacking = /Option '(?:-\w, )?(--[\w-]+) <value>' argument (?:missing|is ambiguous)/.exec(
+      (error as Error).message,
+    )?.[1];
+    if (lacking !== undefined) throw usage(program, args, messages.missingValue(lacking));
+    throw usage(program, args, messages.usageError((error as Error).message.split("\n")[0] as string));
   }
 }
 
-function usage(program: CliProgram, text: string): Stop {
-  program.err(`${text}\n`);
-  return new Stop(EXIT.usage);
+function usage(program: CliProgram, args: readonly string[], text: string): Stop {
+  return new Stop(fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "usage", text }));
 }
 
 /** Opens the Worker that the common flags mean, and prints the configuration's warnings. */
@@ -80,11 +85,13 @@ export async function openFromFlags(program: CliProgram, { values }: Flags): Pro
     ...(typeof values.config === "string" && { configFile: values.config }),
   });
   if (!opened.ok) {
-    const { messages, problems, message, exitCode } = opened;
-    if (problems.length > 0)
-      program.err(`${[messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ")}\n`);
-    if (message !== undefined) program.err(`${message}\n`);
-    throw new Stop(exitCode);
+    const { messages, problems, message = "", exitCode } = opened;
+    const text =
+      problems.length > 0
+        ? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ")
+        : message;
+    const [code, facts] = problems.length > 0 ? ["configuration", { problems }] : ["workspace", {}];
+    throw new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));
   }
   const { worker } = opened;
   for (const warning of worker.warnings)

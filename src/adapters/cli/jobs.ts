@@ -77,6 +77,7 @@ export function undoOf(job: ListedJob): "available" | "unavailable" | "none" | "
 export function resultOf(job: ListedJob): JobState {
   if (job.state === "undone") return "undone";
   if (job.state === "staged") return "preview";
+  if (job.outcome === "running") return "running";
   if (job.outcome === "rolled-back" || job.outcome === "aborted") return "rolled-back";
   return job.success ? "succeeded" : "failed";
 }

@@ -1,6 +1,7 @@
 import type { JobIndex } from "../../application/ports/job-index.ts";
 import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
+import type { PreviewCommit } from "../../application/work/commit-preview.ts";
 import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
 import type { Config } from "../../config/config.ts";
@@ -58,12 +59,12 @@ export interface OpenWorker {
   readonly staging: { readonly kind: "overlay" | "copy" | "none"; readonly reason: TransactionReason };
   execute(request: ExecuteRequest): Promise<Execution>;
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  commitPreview(jobId: string): Promise<CommitPreview>;
+  commitPreview(jobId: string): Promise<PreviewCommit>;
+  /** Removes secrets from a text, those of this environment too. */
+  mask(text: string): string;
+  /** Whether a process still runs. */
+  isAlive(pid: number): boolean;
   repair(): Promise<Repaired | null>;
 }
-
-export type CommitPreview = Awaited<
-  ReturnType<import("../../application/ports/transaction.ts").Transactions["commit"]>
->;
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;

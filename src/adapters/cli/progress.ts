@@ -1,7 +1,6 @@
 import type { JobEvent } from "../../application/ports/journal.ts";
 import { oneLine } from "../../domain/messages/format-results.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
-import type { CliProgram } from "./program.ts";
+import type { CliProgram, OpenWorker } from "./program.ts";
 
 export interface Progress {
   readonly event: (event: JobEvent) => void;
@@ -9,26 +8,42 @@ export interface Progress {
   readonly end: () => void;
 }
 
-/** One line on a terminal's standard error that says what runs now; nothing elsewhere. */
-export function createProgress(program: CliProgram, _messages: Messages, on: boolean): Progress {
+const CLEAR = "\r\x1b[K";
+const COLUMNS = 100;
+
+/**
+ * For a person at a terminal, on standard error: what is about to run (003 §9.3), then one line that says what
+ * runs now. Nothing elsewhere.
+ */
+export function createProgress(program: CliProgram, worker: OpenWorker, on: boolean): Progress {
   if (!on) return { event: () => {}, output: () => {}, end: () => {} };
-  const clear = "\r\x1b[K";
-  const width = 100;
+  const { messages, mask, config } = worker;
+  const line = (text: string) => program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
   return {
     event(event) {
+      if (event.type === "job_started" && config.worker.show_execution_summary) {
+        const { commands: total, file_edits, shell_commands, git_operations } = event;
+        const counts = {
+          total,
+          fileEdits: file_edits,
+          shellCommands: shell_commands,
+          gitOperations: git_operations,
+        };
+        program.err(`${messages.executionSummary(counts)}\n`);
+      }
       if (event.type !== "command_started") return;
       const { type, action, target } = event.command;
-      program.err(`${clear}… [${event.index + 1}] ${type} ${action} ${oneLine(target)}`.slice(0, width));
+      line(`… [${event.index + 1}] ${type} ${action} ${oneLine(target)}`);
     },
     output(text) {
-      const last =
-        text
-          .trimEnd()
-          .split("\n")
-          .at(-1)
-          ?.replace(/[\x00-\x1f\x7f]/g, " ") ?? "";
-      if (last !== "") program.err(`${clear}  ${last}`.slice(0, width));
+      const last = text.trimEnd().split("\n").at(-1) ?? "";
+      if (last !== "") line(`  ${mask(last)}`);
     },
-    end: () => program.err(clear),
+    end: () => program.err(CLEAR),
   };
+}
+
+/** A program's output must not steer the terminal. */
+function visible(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
 }

@@ -1,4 +1,5 @@
 import type { FileDifference } from "../../application/ports/jobs.ts";
+import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
@@ -8,11 +9,13 @@ export async function show(program: CliProgram, args: readonly string[]): Promis
   const flags = await readFlags(program, "show", args, { diff: "boolean" }, 1);
   const worker = await openFromFlags(program, flags);
   const { archive, messages } = worker;
-  const jobId = flags.words[0] ?? archive.list().at(-1)?.jobId;
-  const job = jobId === undefined ? null : archive.read(jobId);
-  if (job === null) {
-    program.err(`${jobId === undefined ? messages.noJobs : messages.unknownJob(jobId)}\n`);
-    return EXIT.usage;
+  const jobs = archive.list();
+  const [name] = flags.words;
+  const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === name);
+  if (job === undefined) {
+    const text = name === undefined ? messages.noJobs : messages.unknownJob(name);
+    const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
+    return fail(program, flags.values.json === true, failure);
   }
   const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
   if (flags.values.json === true) {

@@ -3,6 +3,7 @@ import { resolveHome } from "../../config/home.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -16,8 +17,13 @@ export async function trust(program: CliProgram, args: readonly string[]): Promi
   );
   const trusted = trustWorkspace({ home: resolveHome(program.env), workspace, now: new Date() });
   if (!trusted.ok) {
-    program.err(`${messages.nothingToTrust}\n`);
-    return EXIT.refused;
+    const json = flags.values.json === true;
+    if (trusted.reason === "not-written") throw trusted.cause;
+    return fail(program, json, {
+      exitCode: EXIT.refused,
+      code: trusted.reason,
+      text: messages.nothingToTrust,
+    });
   }
   if (flags.values.json === true) program.out(`${JSON.stringify({ success: true, workspace })}\n`);
   else program.out(`${messages.workspaceTrusted(workspace)}\n`);

@@ -1,4 +1,7 @@
-import { choose, type TakeBack } from "../../application/work/take-back.ts";
+import { choose, type TakeBack, type TakenBack } from "../../application/work/take-back.ts";
+import type { Messages } from "../../domain/messages/messages.ts";
+import { describeConflict } from "./describe-conflict.ts";
+import { type CliFailure, fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
@@ -22,9 +25,7 @@ async function run(
   };
   const json = flags.values.json === true;
   if (flags.values.list === true) return list(program, worker, request, json);
-  const outcome = await worker.takeBack(request);
-  if (json) program.out(`${JSON.stringify(toJson(outcome))}\n`);
-  return report(program, worker, outcome, direction, json);
+  return report(program, worker, await worker.takeBack(request), direction, json);
 }
 
 function list(
@@ -33,88 +34,103 @@ function list(
   request: Parameters<typeof choose>[1],
   json: boolean,
 ): number {
-  const { messages, archive } = worker;
+  const { messages } = worker;
   const chosen = choose(worker, request);
-  if (chosen === "unknown") {
-    program.err(`${messages.unknownJob(request.name ?? "")}\n`);
-    return EXIT.usage;
-  }
-  if (chosen === "nothing") {
-    program.err(`${request.direction === "undo" ? messages.nothingToUndo : messages.nothingToRedo}\n`);
-    return EXIT.refused;
-  }
+  if (chosen === "unknown" || chosen === "nothing")
+    return report(program, worker, { status: chosen, name: request.name ?? "" }, request.direction, json);
   if (json)
     program.out(
       `${JSON.stringify({ jobs: chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes })) })}\n`,
     );
   else
-    for (const { jobId } of chosen)
-      program.out(
-        `${messages.undoList(
-          jobId,
-          (archive.read(jobId)?.changes ?? []).map(({ path }) => path),
-        )}\n`,
-      );
+    for (const { jobId, changes } of chosen) {
+      const paths = changes.map(({ path }) => path);
+      program.out(`${messages.undoList(jobId, paths)}\n`);
+    }
   return EXIT.done;
 }
 
 function report(
   program: CliProgram,
-  { messages, workspace }: OpenWorker,
+  worker: OpenWorker,
   outcome: TakeBack,
   direction: "undo" | "redo",
   json: boolean,
 ): number {
-  const say = (text: string) => {
-    if (!json) program.out(`${text}\n`);
-  };
+  const { messages } = worker;
+  if (outcome.status === "done") {
+    if (json) program.out(`${JSON.stringify({ success: true, jobs: outcome.jobs.map(toJson) })}\n`);
+    else program.out(describe(messages, outcome.jobs, direction));
+    return EXIT.done;
+  }
+  const before = "before" in outcome ? outcome.before : [];
+  if (before.length > 0 && !json) program.out(describe(messages, before, direction));
+  const { exitCode, ...why } = explain(worker, outcome, direction);
+  return fail(program, json, {
+    ...why,
+    exitCode: before.length > 0 ? EXIT.failed : exitCode,
+    facts: { ...why.facts, ...(before.length > 0 && { jobs: before.map(toJson) }) },
+  });
+}
+
+function describe(messages: Messages, jobs: readonly TakenBack[], direction: "undo" | "redo"): string {
+  const lines: string[] = [];
+  for (const { job, changes, left } of jobs) {
+    const say = direction === "undo" ? messages.undone : messages.redone;
+    lines.push(say(job.jobId, changes.length));
+    const moved = left.filter(({ reason }) => reason === "moved-on").map(({ path }) => path);
+    if (moved.length > 0) lines.push(messages.undonePartly({ jobId: job.jobId, refs: moved }));
+    const kept = left.filter(({ reason }) => reason === "not-empty").map(({ path }) => path);
+    if (kept.length > 0) lines.push(messages.foldersKept(kept));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function explain(
+  { messages, workspace, isAlive }: OpenWorker,
+  outcome: Exclude<TakeBack, { status: "done" }>,
+  direction: "undo" | "redo",
+): CliFailure {
   switch (outcome.status) {
-    case "done":
-      for (const { job, changes, left } of outcome.jobs) {
-        say(
-          direction === "undo"
-            ? messages.undone(job.jobId, changes.length)
-            : messages.redone(job.jobId, changes.length),
-        );
-        const moved = left.filter(({ reason }) => reason === "moved-on").map(({ path }) => path);
-        if (moved.length > 0) say(messages.undonePartly({ jobId: job.jobId, refs: moved }));
-        const kept = left.filter(({ reason }) => reason === "not-empty").map(({ path }) => path);
-        if (kept.length > 0) say(messages.foldersKept(kept));
-      }
-      return EXIT.done;
-    case "nothing":
-      program.err(`${direction === "undo" ? messages.nothingToUndo : messages.nothingToRedo}\n`);
-      return EXIT.refused;
+    case "nothing": {
+      const text = direction === "undo" ? messages.nothingToUndo : messages.nothingToRedo;
+      return { exitCode: EXIT.refused, code: "nothing", text };
+    }
     case "unknown":
-      program.err(`${messages.unknownJob(outcome.name)}\n`);
-      return EXIT.usage;
-    case "refused":
-      program.err(
-        `${outcome.reason === "busy" ? messages.workspaceBusy(workspace) : outcome.reason === "evicted" ? messages.undoUnavailable(outcome.job.jobId) : messages.wrongState(outcome.job.jobId, outcome.state)}\n`,
-      );
-      return EXIT.refused;
+      return { exitCode: EXIT.usage, code: "unknown-job", text: messages.unknownJob(outcome.name) };
     case "conflict": {
-      const paths = outcome.conflicts.map(({ path, by, reason }) =>
-        by === undefined ? path : reason === "open" ? `${path} (${by})` : messages.changedByJob(path, by),
-      );
-      program.err(`${messages.undoConflict({ jobId: outcome.job.jobId, paths })}\n`);
-      return EXIT.refused;
+      const { jobId } = outcome.job;
+      const paths = outcome.conflicts.map((conflict) => describeConflict(messages, conflict));
+      return {
+        exitCode: EXIT.refused,
+        code: "conflict",
+        text: messages.undoConflict({ jobId, paths }),
+        facts: { job_id: jobId, conflicts: outcome.conflicts },
+      };
+    }
+    case "refused": {
+      const { job, reason, state } = outcome;
+      const { jobId, pid } = job;
+      const facts = { job_id: jobId, state };
+      const refused = (code: string, text: string) => ({ exitCode: EXIT.refused, code, text, facts });
+      switch (reason) {
+        case "busy":
+          return refused(reason, messages.workspaceBusy(workspace));
+        case "running":
+          return pid !== undefined && isAlive(pid)
+            ? refused(reason, messages.jobRunning(jobId, pid))
+            : refused("died", messages.jobDied(jobId));
+        case "evicted":
+          return refused(reason, messages.undoUnavailable(jobId));
+        case "not-undoable":
+          return refused(reason, `${messages.undoUnavailable(jobId)} ${messages.shellNotUndoable}`);
+        case "wrong-state":
+          return refused(reason, messages.wrongState(jobId, state));
+      }
     }
   }
 }
 
-function toJson(outcome: TakeBack): Record<string, unknown> {
-  switch (outcome.status) {
-    case "done":
-      return {
-        success: true,
-        jobs: outcome.jobs.map(({ job, changes, left }) => ({ job_id: job.jobId, changes, left })),
-      };
-    case "conflict":
-      return { success: false, job_id: outcome.job.jobId, conflicts: outcome.conflicts };
-    case "refused":
-      return { success: false, job_id: outcome.job.jobId, reason: outcome.reason, state: outcome.state };
-    default:
-      return { success: false, reason: outcome.status };
-  }
+function toJson({ job, changes, left }: TakenBack): Record<string, unknown> {
+  return { job_id: job.jobId, changes, left };
 }

@@ -14,6 +14,8 @@ export interface JobRecord {
   readonly finishedAt: string;
   readonly kind: string;
   readonly outcome: JobOutcome;
+  /** The process that carries it out. */
+  readonly pid?: number;
   readonly success: boolean;
   readonly totalCmds: number;
   readonly executedCmds: number;
@@ -23,7 +25,8 @@ export interface JobRecord {
   readonly notes: readonly string[];
 }
 
-export type JobOutcome = "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
+/** `running` until the job has ended; it stays so when its process dies. */
+export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
 
 export interface StoredJob extends JobRecord {
   readonly state: JobState;

@@ -8,6 +8,9 @@ export type JobEvent =
       readonly workspace: string;
       readonly kind: string;
       readonly commands: number;
+      readonly file_edits: number;
+      readonly shell_commands: number;
+      readonly git_operations: number;
     }
   | { readonly type: "command_started"; readonly index: number; readonly command: PatchCommand }
   | {

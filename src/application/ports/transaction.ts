@@ -1,6 +1,5 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { Change, CommandResult } from "../../domain/patch/result.ts";
-import type { JobEvent } from "./journal.ts";
+import type { Change } from "../../domain/patch/result.ts";
+import type { ProcessRunner } from "./process.ts";
 import type { View } from "./view.ts";
 
 /**
@@ -34,7 +33,12 @@ export interface BeginRequest {
 }
 
 export type Begun =
-  | { readonly ok: true; readonly transaction: Transaction }
+  | {
+      readonly ok: true;
+      readonly transaction: Transaction;
+      /** Why it is not the kind that was asked for. */
+      readonly insteadOf?: { readonly kind: TransactionKind; readonly complaint: string };
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Why no view could be opened; nothing ran. */
@@ -58,18 +62,34 @@ export interface Transaction {
   readonly view: View;
   /** The absolute folder where processes of the job run, or null when this kind runs none. */
   readonly directory: string | null;
+  /** Runs processes inside the view, where this kind needs it; absent where any process runner will do. */
+  readonly processes?: ProcessRunner;
   /** Further environment a process in the view needs. */
   readonly environment: Readonly<Record<string, string>>;
   /** What changed since the last call (or since begin). Cheap when only the view's own operations ran. */
   takeChanges(since: { processRan: boolean }): Change[];
-  /** Puts paths back to what they were at begin. */
+  /**
+   * For paths as `takeChanges` names them, which may lie beside the workspace (`../.git/config`) where the
+   * repository does: puts them back to what they were at begin.
+   */
   revert(paths: readonly string[]): void;
-  /** The bytes a path had at begin; null when it was not a file. */
+  /** The bytes such a path had at begin; null when it was not a file. */
   original(path: string): Uint8Array | null;
+  /** The bytes such a path has now; null when it is not a file. */
+  current(path: string): Uint8Array | null;
+  /** The workspace's repository, in such paths; null when it has none or no process can run. */
+  readonly repository: Repository | null;
   /** Ends the view; the change set stays staged under the job's id. */
   seal(): Promise<Sealed>;
   /** Ends the view and forgets everything it held. */
   discard(): Promise<void>;
+}
+
+export interface Repository {
+  /** Where the workspace lies in the folder that git tracks: empty, or `packages/api`. */
+  readonly workspaceAt: string;
+  readonly index: string;
+  readonly objects: string;
 }
 
 export interface Sealed {
@@ -115,11 +135,3 @@ export interface Evicted {
 }
 
 export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";
-
-/** Runs commands in a view and tells what happened, event by event. */
-export type CommandRunner = (
-  transaction: Transaction,
-  commands: readonly PatchCommand[],
-  emit: (event: JobEvent) => void,
-  signal: AbortSignal,
-) => Promise<readonly CommandResult[]>;

@@ -3,9 +3,12 @@ import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
 import { LOG } from "../ports/logger.ts";
-import type { ExecuteRequest, Execution } from "./execution.ts";
+import type { Begun, TransactionKind } from "../ports/transaction.ts";
+import { toViewFault } from "../ports/view.ts";
+import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
 import { JobRun } from "./job-run.ts";
+import { maskCommand } from "./mask-command.ts";
 import type { WorkerParts } from "./worker-parts.ts";
 
 /**
@@ -41,16 +44,44 @@ export async function executePatch(parts: WorkerParts, request: ExecuteRequest):
   if (request.dryRun) return dryRun(parts, jobId, commands, warnings);
 
   const runsProcesses = counts.shellCommands + counts.gitOperations > 0 || request.autoCommit;
-  const kind = runsProcesses ? parts.shellKind : "direct";
+  const kind = runsProcesses ? parts.staging.kind : "direct";
   logger.info("worker", ...LOG.executionStart, {
     job_id: jobId,
-    patch: request.patch.slice(0, 4000),
+    session_key: request.sessionKey ?? request.source,
+    patch: request.patch,
     patch_commands: commands.length,
     kind,
+    reason: runsProcesses ? parts.staging.reason : "file-edits-only",
   });
-  const begun = await parts.transactions.begin({ jobId, kind });
-  if (!begun.ok) return { status: "refused", refusal: begun.refusal };
+  const setting = runsProcesses ? settingRefusal(parts, request) : null;
+  const begun: Begun | { ok: false; refusal: SettingRefusal } =
+    setting !== null ? { ok: false, refusal: setting } : await begin(parts, jobId, kind);
+  if (!begun.ok) {
+    const { code, message } = begun.refusal;
+    logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
+    return { status: "refused", refusal: begun.refusal };
+  }
   return new JobRun(parts, request, jobId, commands, warnings, begun.transaction).run();
+}
+
+/** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
+function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRefusal | null {
+  if (parts.config.confine === "on")
+    return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
+  if (request.preview && parts.staging.kind === "none")
+    return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
+  return null;
+}
+
+/** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
+async function begin(parts: WorkerParts, jobId: string, kind: TransactionKind): Promise<Begun> {
+  try {
+    return await parts.transactions.begin({ jobId, kind });
+  } catch (error) {
+    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.workspace);
+    if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
+    return { ok: false, refusal: { code: fault.code, message: fault.message } };
+  }
 }
 
 function dryRun(
@@ -69,7 +100,7 @@ function dryRun(
   }
   const results = commands.map(
     (command): CommandResult => ({
-      command,
+      command: maskCommand(command, parts.mask),
       success: true,
       output: "",
       error: "",
@@ -95,11 +126,13 @@ function dryRun(
     outcome: "dry-run",
     kind: "direct",
     result,
+    totalCmds: commands.length,
     warnings,
     conflicts: [],
     evicted: [],
     ended: [],
     shellRan: false,
     outside: [],
+    keptAfterFailure: false,
   };
 }

@@ -11,6 +11,8 @@ export interface ExecuteRequest {
   readonly plan?: string;
   readonly groupId?: string;
   readonly source: string;
+  /** `<channel>:<chat>`; for the log. */
+  readonly sessionKey?: string;
   readonly dryRun: boolean;
   readonly preview: boolean;
   readonly atomic: boolean;
@@ -26,13 +28,15 @@ export type Execution =
   | { readonly status: "parse-error"; readonly failure: ParseFailure }
   | {
       readonly status: "refused";
-      readonly refusal: Exclude<Begun, { ok: true }>["refusal"] | AutoCommitRefusal;
+      readonly refusal: Exclude<Begun, { ok: true }>["refusal"] | AutoCommitRefusal | SettingRefusal;
     }
   | {
       readonly status: "ran";
       readonly outcome: JobOutcome | "dry-run";
       readonly kind: TransactionKind;
       readonly result: PatchExecutionResult;
+      /** Commands of the patch; more than there are results where the job stopped early. */
+      readonly totalCmds: number;
       readonly warnings: readonly string[];
       readonly conflicts: readonly Conflict[];
       readonly evicted: readonly Evicted[];
@@ -40,10 +44,18 @@ export type Execution =
       readonly ended: readonly string[];
       readonly shellRan: boolean;
       readonly outside: readonly string[];
+      /** A failure was to be rolled back, but this kind of transaction cannot. */
+      readonly keptAfterFailure: boolean;
     };
 
 export interface AutoCommitRefusal {
   readonly code: "auto-commit";
   readonly cause: Exclude<AutoCommit, { ok: true }>["code"];
+  readonly message: string;
+}
+
+/** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
+export interface SettingRefusal {
+  readonly code: "confinement" | "preview";
   readonly message: string;
 }

@@ -1,17 +1,11 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { FileSource } from "../../domain/patch/edit.ts";
+import type { FileSource, FileWrite } from "../../domain/patch/edit.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
 import { type View, ViewFault } from "../ports/view.ts";
-import { type EditPolicy, type Permitted, permit } from "./policy.ts";
+import { allOrNothing } from "./all-or-nothing.ts";
+import { failed, type Outcome, succeeded } from "./outcome.ts";
+import { type EditPolicy, type Permitted, permit, permitBelow } from "./policy.ts";
 import type { Resolved } from "./resolve-path.ts";
-
-/** What one command said and did. Failures are `ok: false`, with a text for the user. */
-export interface Outcome {
-  readonly ok: boolean;
-  readonly output: string;
-  readonly error: string;
-  readonly warnings: readonly string[];
-}
 
 export const SKIPPED = "skipped (protected file)";
 
@@ -65,27 +59,38 @@ export function runFileEdit(parts: FileEditParts, command: PatchCommand): Outcom
   }
 }
 
-function relocate(
-  { view, policy }: FileEditParts,
-  { target, content }: PatchCommand,
-  action: "rename" | "copy",
-): Outcome {
+function relocate(parts: FileEditParts, command: PatchCommand, action: "rename" | "copy"): Outcome {
+  const { view, policy } = parts;
+  const { target, content } = command;
   if (content === "") return failed(`${action} requires Content field (destination path)`);
-  const source = permit(policy, view, target, { followLast: action === "copy" });
-  return withTarget(source, (from) => {
-    const destination = permit(policy, view, content, {
-      followLast: action === "copy",
-      denial: `cannot ${action} to protected file`,
-    });
-    if (!destination.allowed) return SKIPPED;
-    failing(`failed to ${action} ${target}`, () => {
-      if (from.entry.kind === "missing")
-        throw new ViewFault("missing", target, `no such file or directory: ${target}`);
-      if (action === "copy") view.copy(from.path, destination.target.path);
-      else view.rename(from.path, destination.target.path);
-    });
-    return action === "copy" ? `copied ${target} -> ${content}` : `renamed ${target} -> ${content}`;
+  const followLast = action === "copy";
+  const source = permit(policy, view, target, { followLast });
+  if (!source.allowed) return succeeded(SKIPPED);
+  const destination = permit(policy, view, content, {
+    followLast,
+    denial: `cannot ${action} to protected file`,
   });
+  if (!destination.allowed) return succeeded(SKIPPED);
+  const [from, to] = [source.target, destination.target];
+  const warnings = [source.warning, destination.warning].filter((text) => text !== undefined);
+  if (from.entry.kind === "directory" && action === "rename") {
+    const below = permitBelow(policy, view, from.path, to.path);
+    if (!below.allowed) return succeeded(SKIPPED);
+    warnings.push(...below.warnings);
+  }
+  failing(`failed to ${action} ${target}`, () => {
+    if (from.entry.kind === "missing")
+      throw new ViewFault("missing", target, `no such file or directory: ${target}`);
+    if (to.path === from.path) return;
+    if (to.path.startsWith(`${from.path}/`))
+      throw new ViewFault("exists", content, `cannot move a folder into itself: ${content}`);
+    if (action === "copy") view.copy(from.path, to.path);
+    else view.rename(from.path, to.path);
+  });
+  return {
+    ...succeeded(action === "copy" ? `copied ${target} -> ${content}` : `renamed ${target} -> ${content}`),
+    warnings,
+  };
 }
 
 /** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
@@ -100,25 +105,32 @@ function runMatchedEdit({ view, policy, planOptions }: FileEditParts, command: P
     if (place.warning !== undefined) warnings.push(place.warning);
     places.set(path, place.target);
   }
-  const placeOf = (path: string) => places.get(path)?.path ?? path;
+  const placeOf = (path: string) => (places.get(path) as Resolved).path;
   const source: FileSource = {
     look(path) {
-      const entry = view.look(placeOf(path));
-      return entry.kind === "file"
-        ? { kind: "file", bytes: view.read(placeOf(path)), mode: entry.mode }
-        : entry;
+      // A plan also looks at the folders above its paths; those are looked at as they are.
+      const place = places.get(path)?.path ?? path;
+      const entry = view.look(place);
+      return entry.kind === "file" ? { kind: "file", bytes: view.read(place), mode: entry.mode } : entry;
     },
   };
   const plan = planEdit(edit, source, planOptions);
   if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
-  for (const write of plan.writes) {
-    failing(`failed to write file ${write.path}`, () => {
-      if (write.kind === "write") view.write(placeOf(write.path), write.bytes, write.mode);
-      else if (write.kind === "symlink") view.makeSymlink(placeOf(write.path), write.target);
-      else view.remove(placeOf(write.path));
-    });
-  }
+  allOrNothing(
+    view,
+    plan.writes.map((write) => placeOf(write.path)),
+    () => {
+      for (const write of plan.writes)
+        failing(`failed to write file ${write.path}`, () => put(view, placeOf(write.path), write));
+    },
+  );
   return { ...succeeded(formatEditReport(plan.reports)), warnings };
+}
+
+function put(view: View, path: string, write: FileWrite): void {
+  if (write.kind === "write") view.write(path, write.bytes, write.mode);
+  else if (write.kind === "symlink") view.makeSymlink(path, write.target);
+  else view.remove(path);
 }
 
 function withTarget(permitted: Permitted, use: (target: Resolved) => string): Outcome {
@@ -138,12 +150,4 @@ function failing(what: string, use: () => void): void {
       throw new ViewFault(error.code, error.path, `${what}: ${error.message}`, { cause: error });
     throw error;
   }
-}
-
-export function succeeded(output: string): Outcome {
-  return { ok: true, output, error: "", warnings: [] };
-}
-
-export function failed(error: string, output = ""): Outcome {
-  return { ok: false, output, error, warnings: [] };
 }

@@ -1,17 +1,25 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { newProgramSettings } from "../../domain/policy/git-config.ts";
-import { readGitIndex } from "../../domain/policy/git-index.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import type { Transaction } from "../ports/transaction.ts";
+import { createGitsOwn } from "./gits-own.ts";
+
+/** A change that was put back, and why. Protected files follow the configured action, the rest always fails. */
+export interface PutBack {
+  readonly path: string;
+  readonly why: string;
+  readonly rule: "protected" | "git" | "picoclaw";
+}
 
 /** What a process did to files it may not touch, and what became of it. */
 export interface Guarded {
   /** The change set without what was put back. */
   readonly changes: readonly Change[];
-  /** Put back to what it was: the command fails (or, with `skip`, is told). */
-  readonly restored: readonly { readonly path: string; readonly why: string }[];
-  /** New or logged protected files: reported, not touched. */
-  readonly noticed: readonly string[];
+  readonly restored: readonly PutBack[];
+  /** New files that match a protected pattern: reported, not touched. */
+  readonly created: readonly string[];
+  /** Protected files that changed under `action_on_protected_file: log`. */
+  readonly logged: readonly string[];
 }
 
 export interface GuardParts {
@@ -21,87 +29,64 @@ export interface GuardParts {
 }
 
 /** Looks at what a process changed, and restores what it may not change. Confinement is not assumed. */
-export function guardChanges(
-  { transaction, protection, sha1 }: GuardParts,
-  changes: readonly Change[],
-): Guarded {
-  const restored: { path: string; why: string }[] = [];
-  const noticed: string[] = [];
-  const checkedOut = lazily(() =>
-    indexOf(transaction.view.look(".git/index").kind === "file" ? transaction.view.read(".git/index") : null),
-  );
-  const tracked = lazily(() => indexOf(transaction.original(".git/index")));
+export function guardChanges(parts: GuardParts, changes: readonly Change[]): Guarded {
+  const { transaction, protection } = parts;
+  const restored: PutBack[] = [];
+  const created: string[] = [];
+  const logged: string[] = [];
+  const isGitsOwn = createGitsOwn(transaction, changes, parts.sha1);
   for (const change of changes) {
     const { path, kind } = change;
-    const why = forbiddenWhy(transaction, protection, change);
-    if (why !== null) {
-      restored.push({ path, why });
+    const forbidden = forbiddenWhy(transaction, protection, change);
+    if (forbidden !== null) {
+      restored.push(forbidden);
       continue;
     }
-    const pattern = protection.protects(path);
-    if (pattern === null || inDependencyFolder(path) || insideGit(path)) continue;
-    if (kind === "added" || protection.action === "log") {
-      noticed.push(path);
-      continue;
-    }
-    if (isGitsOwn(transaction, path, kind, checkedOut(), tracked(), sha1)) continue;
-    restored.push({ path, why: `protected file cannot be modified: ${path}` });
+    if (protection.protects(path) === null || inDependencyFolder(path) || insideGit(path)) continue;
+    if (protection.action === "log") logged.push(path);
+    else if (kind === "added") created.push(path);
+    else if (!isGitsOwn(change))
+      restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
   }
   transaction.revert(restored.map(({ path }) => path));
   const back = new Set(restored.map(({ path }) => path));
-  return { changes: changes.filter(({ path }) => !back.has(path)), restored, noticed };
+  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged };
 }
 
 function forbiddenWhy(
   transaction: Transaction,
   protection: Protection,
   { path, kind }: Change,
-): string | null {
-  if (!insideGit(path))
+): PutBack | null {
+  if (!insideGit(path)) {
     return protection.forbids(path) === "picoclaw"
-      ? `PicoClaw's own files cannot be modified: ${path}`
+      ? { path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" }
       : null;
+  }
   if (kind === "deleted") return null;
-  if (/(^|\/)hooks\/[^/]+$/.test(path))
-    return path.endsWith(".sample") ? null : `git hooks cannot be installed by a job: ${path}`;
-  if (!/(^|\/)config(\.worktree)?$/.test(path) || transaction.view.look(path).kind !== "file") return null;
+  if (/(^|\/)hooks\/./.test(path)) {
+    return path.endsWith(".sample") || transaction.current(path) === null
+      ? null
+      : { path, why: `git hooks cannot be installed by a job: ${path}`, rule: "git" };
+  }
+  if (!/(^|\/)config(\.worktree)?$/.test(path)) return null;
+  const now = transaction.current(path);
+  if (now === null) return null;
   const before = transaction.original(path);
-  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
-  const added = newProgramSettings(before === null ? "" : text(before), text(transaction.view.read(path)));
-  return added.length === 0
-    ? null
-    : `git settings that run programs cannot be set by a job: ${added.map(({ name }) => name).join(", ")} (${path})`;
+  const added = newProgramSettings(textOf(before ?? new Uint8Array()), textOf(now));
+  if (added.length === 0) return null;
+  const names = [...new Set(added.map(({ name }) => name))].join(", ");
+  return {
+    path,
+    why: `git settings that run programs cannot be set by a job: ${names} (${path})`,
+    rule: "git",
+  };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
 }
 
 function insideGit(path: string): boolean {
   return /(^|\/)\.git\//.test(path);
-}
-
-/** What git itself put there (a checkout, a reset) is the repository's content, not a job's edit. */
-function isGitsOwn(
-  transaction: Transaction,
-  path: string,
-  kind: Change["kind"],
-  now: ReadonlyMap<string, string>,
-  before: ReadonlyMap<string, string>,
-  sha1: (bytes: Uint8Array) => string,
-): boolean {
-  if (kind === "deleted") return before.has(path) && !now.has(path);
-  const listed = now.get(path);
-  if (listed === undefined || listed === before.get(path)) return false;
-  const bytes = transaction.view.read(path);
-  return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes])) === listed;
-}
-
-function indexOf(bytes: Uint8Array | null): ReadonlyMap<string, string> {
-  const entries = bytes === null ? null : readGitIndex(bytes);
-  return new Map((entries ?? []).map(({ path, object }) => [path, object]));
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

@@ -1,12 +1,16 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
+import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
-import type { JobOutcome } from "../ports/jobs.ts";
+import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
+import type { ProcessRunner } from "../ports/process.ts";
 import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";
 import { type AutoCommit, autoCommit } from "./auto-commit.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
+import { JobBroken } from "./job-broken.ts";
+import { jobRecord, titleOf } from "./job-record.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkerParts } from "./worker-parts.ts";
 
@@ -35,29 +39,28 @@ export class JobRun {
   }
 
   async run(): Promise<Execution> {
-    const { request, transaction, jobId, commands } = this;
-    this.emit({
-      type: "job_started",
-      workspace: this.#parts.workspace,
-      kind: transaction.kind,
-      commands: commands.length,
-    });
+    const { request, transaction, commands } = this;
+    const counts = executionSummary(commands);
     try {
+      this.announceKind();
+      this.#parts.archive.save(this.record("running", [], [], null));
+      this.emit({
+        type: "job_started",
+        workspace: this.#parts.workspace,
+        kind: transaction.kind,
+        commands: commands.length,
+        file_edits: counts.fileEdits,
+        shell_commands: counts.shellCommands,
+        git_operations: counts.gitOperations,
+      });
       if (request.autoCommit) {
         const before = await this.commitMoment("before");
-        if (!before.ok) {
-          await transaction.discard();
-          await this.#parts.transactions.discard(jobId);
-          return {
-            status: "refused",
-            refusal: { code: "auto-commit", cause: before.code, message: before.error },
-          };
-        }
+        if (!before.ok && !request.signal.aborted) return await this.refuse(before);
       }
       const results = await runCommands(
         {
           ...this.processParts(),
-          processes: this.#parts.processes,
+          processes: () => this.processes(),
           planOptions: this.#parts.planOptions,
           stopOnError: request.stopOnError,
           commandTimeoutSeconds: this.#parts.config.command_timeout,
@@ -71,9 +74,40 @@ export class JobRun {
       return await this.finish(results);
     } catch (error) {
       await this.endProcesses();
-      await this.#parts.transactions.discard(jobId);
-      throw error;
+      throw await this.broken(error);
     }
+  }
+
+  /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
+  private async refuse(before: Exclude<AutoCommit, { ok: true }>): Promise<Execution> {
+    await this.transaction.discard();
+    await this.#parts.transactions.discard(this.jobId);
+    this.#parts.archive.save(this.record("rolled-back", [], [], null));
+    return {
+      status: "refused",
+      refusal: { code: "auto-commit", cause: before.code, message: before.error },
+    };
+  }
+
+  /** Drops what the job had staged, as far as a broken disk lets it. */
+  private async broken(error: unknown): Promise<JobBroken> {
+    try {
+      await this.#parts.transactions.discard(this.jobId);
+      this.#parts.archive.save(this.record("rolled-back", [], [], null));
+    } catch {
+      // The cause is told; the rest is for `doctor --repair`.
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
+    return new JobBroken(this.jobId, error);
+  }
+
+  /** The first job of its kind says how changes are staged here, and why so. */
+  private announceKind(): void {
+    const { staging, archive, messages } = this.#parts;
+    if (this.transaction.kind === "direct") return;
+    if (archive.list().some(({ kind, outcome }) => kind === staging.kind && outcome !== "running")) return;
+    this.#notes.push(messages.transactionKind(staging.kind, staging.reason));
   }
 
   private async finish(results: readonly CommandResult[]): Promise<Execution> {
@@ -81,130 +115,112 @@ export class JobRun {
     const executed = results.filter(({ success }) => success).length;
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
-    const rollsBack =
+    const wantsRollback =
       aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
+    const rollsBack = wantsRollback && transaction.kind !== "none";
     let gitCommit: string | null = null;
-    if (request.autoCommit && executed > 0 && !rollsBack) {
+    if (request.autoCommit && executed > 0 && !wantsRollback) {
       const after = await this.commitMoment("after");
       if (after.ok) gitCommit = after.commit;
       else this.#notes.push(this.#parts.messages.autoCommitFailed(after.error));
     }
-    const ended = await this.endProcesses();
+    const end: JobEnd = {
+      results,
+      gitCommit,
+      ended: await this.endProcesses(),
+      sealed: { changes: [], outside: [], notes: [] },
+      swapped: null,
+      keptAfterFailure: wantsRollback && !rollsBack,
+    };
     if (rollsBack) {
       await this.#parts.transactions.discard(jobId);
       const failure = results.find(({ success }) => !success);
       this.emit({ type: "rolled_back", reason: aborted ? "aborted" : (failure?.error ?? "") });
-      return this.conclude(
-        aborted ? "aborted" : "rolled-back",
-        results,
-        null,
-        { changes: [], outside: [], notes: [] },
-        ended,
-        null,
-      );
+      return this.conclude(aborted ? "aborted" : "rolled-back", end);
     }
     const sealed = await transaction.seal();
     this.#notes.push(...sealed.notes);
     if (request.preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
-      return this.conclude("staged", results, gitCommit, sealed, ended, null);
+      return this.conclude("staged", { ...end, sealed });
     }
     const swapped = await this.#parts.transactions.commit(jobId);
     const done = swapped.status === "done";
     if (done) this.emit({ type: "committed", changes: sealed.changes.length });
     else this.emit({ type: "conflict", paths: conflictsOf(swapped).map(({ path }) => path) });
-    return this.conclude(
-      done ? "committed" : "conflict",
-      results,
-      done ? gitCommit : null,
+    return this.conclude(done ? "committed" : "conflict", {
+      ...end,
       sealed,
-      ended,
       swapped,
-    );
+      gitCommit: done ? gitCommit : null,
+    });
   }
 
-  private async conclude(
-    outcome: JobOutcome,
-    results: readonly CommandResult[],
-    gitCommit: string | null,
-    sealed: Sealed,
-    ended: readonly string[],
-    swapped: SwapOutcome | null,
-  ): Promise<Execution> {
-    const { jobId, request, transaction, commands } = this;
+  private async conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
+    const { jobId, transaction, commands } = this;
     const { transactions, archive, config, messages, logger } = this.#parts;
-    const executedCmds = results.filter(({ success }) => success).length;
-    const failedCmds = results.length - executedCmds;
-    const success =
-      failedCmds === 0 &&
-      results.length === commands.length &&
-      (outcome === "committed" || outcome === "staged");
-    const summary = messages.summary({ total: commands.length, succeeded: executedCmds, failed: failedCmds });
-    const undoable = outcome === "committed" && transaction.kind !== "none";
+    const { results, sealed, gitCommit, swapped } = end;
+    const record = this.record(outcome, results, sealed.changes, gitCommit);
+    const { success, executedCmds, failedCmds } = record;
     const result: PatchExecutionResult = {
       jobId,
       success,
       executedCmds,
       failedCmds,
       results,
-      summary,
+      summary: messages.summary({ total: commands.length, succeeded: executedCmds, failed: failedCmds }),
       ...(gitCommit !== null && { gitCommit }),
       changes: sealed.changes,
-      undo: undoable
-        ? sealed.changes.length > 0
-          ? "available"
-          : "none"
-        : transaction.kind === "none"
-          ? "unavailable"
-          : "none",
+      undo: undoOf(outcome, transaction.kind, sealed),
       dryRun: false,
       notes: this.#notes,
     };
-    archive.save({
-      jobId,
-      groupId: request.groupId ?? jobId.replace("job_", "group_"),
-      workspace: this.#parts.workspace,
-      source: request.source,
-      title: this.#parts.mask(titleOf(request)),
-      createdAt: this.#createdAt.toISOString(),
-      finishedAt: this.#parts.now().toISOString(),
-      kind: transaction.kind,
-      outcome,
-      success,
-      totalCmds: commands.length,
-      executedCmds,
-      failedCmds,
-      ...(gitCommit !== null && { gitCommit }),
-      changes: sealed.changes,
-      notes: this.#notes,
-    });
-    const evicted =
-      undoable || outcome === "staged" ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
+    archive.save(record);
+    const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
+    const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
+    const failure = results.find((one) => !one.success);
     const fields = {
       job_id: jobId,
       success,
       executed_cmds: executedCmds,
       failed_cmds: failedCmds,
-      summary,
+      summary: result.summary,
       outcome,
+      changes: sealed.changes.map(({ path }) => path),
+      ...(failure !== undefined && {
+        failed_command: `${failure.command.type}:${failure.command.action}`,
+        error: failure.error,
+      }),
     };
     if (success) logger.info("worker", ...LOG.executionCompleted, fields);
     else logger.error("worker", ...LOG.executionFailed, fields);
-    const shellRan = results.some(({ command }) => command.type === "shell_command");
-    const conflicts = swapped === null ? [] : conflictsOf(swapped);
     return {
       status: "ran",
       outcome,
       kind: transaction.kind,
       result,
+      totalCmds: commands.length,
       warnings: this.warnings,
-      conflicts,
+      conflicts: swapped === null ? [] : conflictsOf(swapped),
       evicted,
-      ended,
-      shellRan,
+      ended: end.ended,
+      shellRan: results.some(({ command }) => command.type === "shell_command"),
       outside: sealed.outside,
+      keptAfterFailure: end.keptAfterFailure,
     };
+  }
+
+  private record(
+    outcome: JobOutcome,
+    results: readonly CommandResult[],
+    changes: Sealed["changes"],
+    gitCommit: string | null,
+  ): JobRecord {
+    const { jobId, request, transaction, commands } = this;
+    const ended = { outcome, results, changes, gitCommit, notes: [...this.#notes] };
+    const begun = { jobId, request, commands: commands.length, kind: transaction.kind, at: this.#createdAt };
+    return jobRecord(this.#parts, begun, ended);
   }
 
   private emit(event: JobEvent): void {
@@ -219,12 +235,13 @@ export class JobRun {
       action: command.action,
       target: command.target,
     };
-    if (event.success) this.#parts.logger.info("worker", ...LOG.commandExecuted, fields);
+    if (event.success)
+      this.#parts.logger.info("worker", ...LOG.commandExecuted, { ...fields, output: event.output });
     else this.#parts.logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
   }
 
   private processParts() {
-    const { policy, config } = this.#parts;
+    const { policy, config, messages } = this.#parts;
     const { transaction, jobId, request } = this;
     const onOutput = request.onOutput ?? (() => {});
     return {
@@ -235,18 +252,24 @@ export class JobRun {
       outputLimitBytes: config.output_limit,
       signal: request.signal,
       onOutput,
+      messages,
     };
   }
 
+  /** A view that is closed off brings its own way to run a process in it. */
+  private async processes(): Promise<ProcessRunner> {
+    return this.transaction.processes ?? this.#parts.processes();
+  }
+
   private async commitMoment(moment: "before" | "after"): Promise<AutoCommit> {
-    const { config, processes, logger } = this.#parts;
+    const { config, logger } = this.#parts;
     const title = moment === "before" ? "Before patch" : `After patch: ${titleOf(this.request)}`;
     const commit = await autoCommit(
       {
         ...this.processParts(),
-        processes: await processes(),
+        processes: await this.processes(),
         timeoutSeconds: config.git_timeout,
-        protectedPatterns: config.protected_patterns,
+        protection: this.#parts.policy.protection,
         runHooks: config.run_hooks,
       },
       `${config.commit_message_prefix} ${title}`,
@@ -255,10 +278,11 @@ export class JobRun {
       type: "auto_commit",
       moment,
       commit: commit.ok ? commit.commit : null,
-      ...(!commit.ok && { error: commit.error }),
+      ...(!commit.ok && { error: this.#parts.mask(commit.error) }),
     });
     if (commit.ok) {
-      this.#notes.push(...commit.notes);
+      for (const note of commit.notes.map((name) => this.#parts.messages[name]))
+        if (!this.#notes.includes(note)) this.#notes.push(note);
       if (commit.commit !== null)
         logger.info("worker", ...LOG.autoCommitSuccess, {
           job_id: this.jobId,
@@ -274,20 +298,31 @@ export class JobRun {
   /** Everything dies with its job; a server that ran in it is named. */
   private async endProcesses(): Promise<readonly string[]> {
     if (this.transaction.directory === null) return [];
-    const killed = await (await this.#parts.processes()).killJobProcesses(this.jobId);
+    const killed = await (await this.processes()).killJobProcesses(this.jobId);
     return killed.map(({ command }) => command);
   }
+}
+
+/** How a job came to its end. */
+interface JobEnd {
+  readonly results: readonly CommandResult[];
+  readonly gitCommit: string | null;
+  readonly ended: readonly string[];
+  readonly sealed: Sealed;
+  readonly swapped: SwapOutcome | null;
+  readonly keptAfterFailure: boolean;
+}
+
+function undoOf(
+  outcome: JobOutcome,
+  kind: Transaction["kind"],
+  { changes }: Sealed,
+): PatchExecutionResult["undo"] {
+  if (kind === "none") return "unavailable";
+  return outcome === "committed" && changes.length > 0 ? "available" : "none";
 }
 
 function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
   if (outcome.status === "conflict") return outcome.conflicts;
   return outcome.status === "refused" ? [{ path: ".", reason: "changed", by: outcome.reason }] : [];
-}
-
-const TITLE_CHARACTERS = 50;
-
-function titleOf({ plan, patch }: ExecuteRequest): string {
-  const text = plan !== undefined && plan.trim() !== "" ? plan : patch;
-  const line = text.trim().split("\n", 1)[0]?.trim() ?? "";
-  return [...line].slice(0, TITLE_CHARACTERS).join("");
 }

@@ -58,3 +58,30 @@ export function permit(
   }
   return { allowed: true, target: resolved };
 }
+
+/** A folder that moves takes what is in it along: each protected entry counts as if it were named. */
+export function permitBelow(
+  policy: EditPolicy,
+  view: View,
+  from: string,
+  to: string,
+): { readonly allowed: boolean; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const pending = [""];
+  while (pending.length > 0) {
+    const folder = pending.pop() as string;
+    for (const name of view.list(`${from}${folder}`)) {
+      const below = `${folder}/${name}`;
+      const [here, there] = [`${from}${below}`, `${to}${below}`];
+      const pattern = policy.protection.protects(here) ?? policy.protection.protects(there);
+      if (pattern !== null) {
+        if (policy.protection.action === "error")
+          throw new PolicyFault("protected", here, `protected file cannot be modified: ${here}`);
+        if (policy.protection.action === "skip") return { allowed: false, warnings };
+        warnings.push(`modifying protected file: ${here} (${pattern})`);
+      }
+      if (view.look(here).kind === "directory") pending.push(below);
+    }
+  }
+  return { allowed: true, warnings };
+}

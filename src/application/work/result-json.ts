@@ -1,25 +1,49 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { Change, PatchExecutionResult } from "../../domain/patch/result.ts";
 
-/** The result of a job as the world reads it: snake_case, one document. */
-export function toResultJson(
-  result: PatchExecutionResult,
-  mask: (text: string) => string,
-): Record<string, unknown> {
+/** The result of a job as the world reads it (`apply --json`, the library): snake_case, one document. */
+export interface ResultJson {
+  readonly job_id: string;
+  readonly success: boolean;
+  readonly executed_cmds: number;
+  readonly failed_cmds: number;
+  readonly results: readonly CommandResultJson[];
+  readonly summary: string;
+  readonly git_commit?: string;
+  readonly changes: readonly Change[];
+  readonly undo: PatchExecutionResult["undo"];
+  readonly dry_run: boolean;
+  readonly notes?: readonly string[];
+}
+
+export interface CommandResultJson {
+  readonly command: Omit<PatchCommand, "edit">;
+  readonly success: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly duration: number;
+  readonly changes: readonly Change[];
+  readonly notes?: readonly string[];
+}
+
+/** Commands in a result are masked already; see `run-commands.ts`. */
+export function toResultJson(result: PatchExecutionResult): ResultJson {
   return {
     job_id: result.jobId,
     success: result.success,
     executed_cmds: result.executedCmds,
     failed_cmds: result.failedCmds,
-    results: result.results.map(({ command, success, output, error, duration, changes, notes }) => ({
-      command: toCommandJson(command, mask),
-      success,
-      output,
-      error,
-      duration,
-      changes,
-      ...(notes.length > 0 && { notes }),
-    })),
+    results: result.results.map(
+      ({ command: { edit: _, ...command }, success, output, error, duration, changes, notes }) => ({
+        command,
+        success,
+        output,
+        error,
+        duration,
+        changes,
+        ...(notes.length > 0 && { notes }),
+      }),
+    ),
     summary: result.summary,
     ...(result.gitCommit !== undefined && { git_commit: result.gitCommit }),
     changes: result.changes,
@@ -27,11 +51,4 @@ export function toResultJson(
     dry_run: result.dryRun,
     ...(result.notes.length > 0 && { notes: result.notes }),
   };
-}
-
-function toCommandJson(
-  { edit: _, ...command }: PatchCommand,
-  mask: (text: string) => string,
-): Record<string, unknown> {
-  return { ...command, target: mask(command.target), content: mask(command.content) };
 }

@@ -1,12 +1,15 @@
+import type { Messages } from "../../domain/messages/messages.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
-import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import type { Change, CommandResult, FailureReason } from "../../domain/patch/result.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import { ViewFault } from "../ports/view.ts";
-import { failed, type Outcome, runFileEdit } from "./file-edit.ts";
+import { runFileEdit } from "./file-edit.ts";
 import { guardChanges } from "./guard-changes.ts";
+import { maskCommand } from "./mask-command.ts";
+import { failed, type Outcome } from "./outcome.ts";
 import { type EditPolicy, PolicyFault } from "./policy.ts";
 import { runGit } from "./run-git.ts";
 import { type ProcessParts, runShell } from "./run-shell.ts";
@@ -23,6 +26,7 @@ export interface RunParts {
   readonly gitTimeoutSeconds: number;
   readonly outputLimitBytes: number;
   readonly mask: (text: string) => string;
+  readonly messages: Messages;
   readonly clock: () => number;
   readonly emit: (event: JobEvent) => void;
   readonly onOutput: (text: string) => void;
@@ -43,14 +47,16 @@ export async function runCommands(
   const results: CommandResult[] = [];
   for (const [index, command] of commands.entries()) {
     if (parts.signal.aborted) break;
-    parts.emit({ type: "command_started", index, command: maskCommand(command, parts.mask) });
+    const shown = maskCommand(command, parts.mask);
+    parts.emit({ type: "command_started", index, command: shown });
     const started = parts.clock();
     const { outcome, changes } = await runOne(parts, command);
     const result: CommandResult = {
-      command,
+      command: shown,
       success: outcome.ok,
       output: parts.mask(outcome.output),
       error: parts.mask(outcome.error),
+      ...(outcome.reason !== undefined && { reason: outcome.reason }),
       duration: Math.round(parts.clock() - started),
       changes,
       notes: outcome.warnings.map(parts.mask),
@@ -91,28 +97,23 @@ async function runOne(
 }
 
 function guard(
-  { transaction, policy, planOptions }: RunParts,
+  { transaction, policy, planOptions, messages }: RunParts,
   ran: Outcome,
 ): { outcome: Outcome; changes: readonly Change[] } {
   const { protection } = policy;
-  const { changes, restored, noticed } = guardChanges(
+  const { changes, restored, created, logged } = guardChanges(
     { transaction, protection, sha1: planOptions.sha1 },
     transaction.takeChanges({ processRan: true }),
   );
-  const warnings = [...ran.warnings, ...noticed.map((path) => `protected file touched: ${path}`)];
-  if (restored.length === 0) return { outcome: { ...ran, warnings }, changes };
-  const said = restored.map(({ why }) => `${why} (restored)`);
-  const fails = protection.action === "error" || restored.some(({ why }) => !why.startsWith("protected"));
-  if (!fails) return { outcome: { ...ran, warnings: [...warnings, ...said] }, changes };
-  return {
-    outcome: {
-      ok: false,
-      output: ran.output,
-      error: [ran.error, ...said].filter(Boolean).join("\n"),
-      warnings,
-    },
-    changes,
-  };
+  const warnings = [...ran.warnings];
+  if (created.length > 0) warnings.push(messages.protectedCreated(created));
+  if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
+  const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
+  if (skipped.length > 0) warnings.push(messages.protectedRestored(skipped.map(({ path }) => path)));
+  const failing = restored.filter((one) => !skipped.includes(one)).map(({ why }) => `${why} (restored)`);
+  if (failing.length === 0) return { outcome: { ...ran, warnings }, changes };
+  const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");
+  return { outcome: { ...ran, ok: false, error, warnings }, changes };
 }
 
 /** Expected faults become failed commands; anything else is a bug and goes up. */
@@ -120,12 +121,20 @@ function attempt(use: () => Outcome): Outcome {
   try {
     return use();
   } catch (error) {
-    if (error instanceof ViewFault || error instanceof PolicyFault) return failed(error.message);
+    if (error instanceof PolicyFault) return failed(error.message);
+    if (error instanceof ViewFault) return failed(error.message, "", reasonOf(error));
     throw error;
   }
 }
 
-export function maskCommand(command: PatchCommand, mask: (text: string) => string): PatchCommand {
-  const { edit: _, ...plain } = command;
-  return { ...plain, target: mask(command.target), content: mask(command.content) };
+function reasonOf({ code }: ViewFault): FailureReason | undefined {
+  switch (code) {
+    case "outside":
+      return { code: "outside-workspace" };
+    case "no-space":
+    case "read-only":
+      return { code };
+    default:
+      return undefined;
+  }
 }

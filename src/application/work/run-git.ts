@@ -1,9 +1,10 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import { failed, type Outcome } from "./file-edit.ts";
+import type { FailureReason } from "../../domain/patch/result.ts";
+import type { ProcessResult } from "../ports/process.ts";
+import { commitAnyway, type Git } from "./commit-anyway.ts";
+import { failed, type Outcome } from "./outcome.ts";
 import { outcomeOf, type ProcessParts, runInView } from "./run-shell.ts";
 
-/** Stands in where git knows nobody: a commit must not fail for want of a name. */
-export const IDENTITY = ["-c", "user.name=PicoClaw", "-c", "user.email=picoclaw@localhost"] as const;
 const ADD_FLAGS = new Set(["-A", "--all", "-u", "--update", "-N", "--intent-to-add", "-f", "--force"]);
 
 /** Carries out one `git_operation` as an argument list, never through a shell. */
@@ -15,28 +16,33 @@ export async function runGit(
   const args = argumentsFor(parts, command);
   if (args === null) return failed(`unknown git_operation action: ${command.action}`);
   if (args.some((arg) => arg.includes("\0"))) return failed("git argument contains a NUL byte");
-  const run = (before: readonly string[]) =>
-    runInView(
-      parts,
-      ["git", ...before, ...args],
-      parts.env,
-      parts.transaction.directory as string,
-      timeoutSeconds,
-    );
-  let result = await run([]);
-  let unnamed = false;
-  if (command.action === "commit" && result.exitCode === 128 && lacksIdentity(result.output)) {
-    result = await run(IDENTITY);
-    unnamed = result.exitCode === 0;
+  const git = gitIn(parts, timeoutSeconds);
+  if (command.action === "commit") {
+    const { result, notes } = await commitAnyway(git, [], args);
+    const outcome = outcomeOf(result, "git command failed", timeoutSeconds);
+    if (outcome.ok) return { ...outcome, warnings: notes.map((note) => parts.messages[note]) };
+    return explained(git, result, outcome);
   }
-  const outcome = outcomeOf(result, "git command failed", timeoutSeconds);
-  return unnamed
-    ? { ...outcome, warnings: ["git has no identity: committed as PicoClaw <picoclaw@localhost>"] }
-    : outcome;
+  const result = await git(...args);
+  return explained(git, result, outcomeOf(result, "git command failed", timeoutSeconds));
 }
 
-export function lacksIdentity(output: string): boolean {
-  return /Please tell me who you are|empty ident name|unable to auto-detect email/.test(output);
+export function gitIn(parts: ProcessParts, timeoutSeconds: number): Git {
+  const folder = parts.transaction.directory as string;
+  return (...args) => runInView(parts, ["git", ...args], parts.env, folder, timeoutSeconds);
+}
+
+/** Says why git could do nothing at all, where that is the reason. */
+async function explained(git: Git, result: ProcessResult, outcome: Outcome): Promise<Outcome> {
+  const reason = await reasonOf(git, result);
+  return reason === null ? outcome : { ...outcome, reason };
+}
+
+async function reasonOf(git: Git, result: ProcessResult): Promise<FailureReason | null> {
+  if (result.outcome === "not-started")
+    return result.error?.reason === "program-missing" ? { code: "git-missing" } : null;
+  if (result.exitCode !== 128) return null;
+  return (await git("rev-parse", "--git-dir")).exitCode === 0 ? null : { code: "not-a-repository" };
 }
 
 function argumentsFor(parts: ProcessParts, { action, target, content }: PatchCommand): string[] | null {

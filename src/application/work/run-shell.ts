@@ -1,7 +1,10 @@
+import type { Messages } from "../../domain/messages/messages.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { FailureReason } from "../../domain/patch/result.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import { failed, type Outcome, succeeded } from "./file-edit.ts";
+import { ViewFault } from "../ports/view.ts";
+import { failed, type Outcome, succeeded } from "./outcome.ts";
 import type { EditPolicy } from "./policy.ts";
 import { resolveTarget } from "./resolve-path.ts";
 
@@ -16,6 +19,7 @@ export interface ProcessParts {
   readonly outputLimitBytes: number;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
+  readonly messages: Messages;
 }
 
 export async function runShell(
@@ -27,14 +31,14 @@ export async function runShell(
   const shell = command.shell || "bash";
   if (!SHELLS.has(shell)) return failed(`unsupported shell: ${shell} (bash, sh or zsh)`);
   const workdir = workingDirectory(parts, command.workdir);
-  if (workdir === null) return failed(`workdir outside workspace: ${command.workdir}`);
+  if (!workdir.ok) return failed(workdir.error, "", workdir.reason);
   const line = command.content === "" ? command.target : `${command.target} ${command.content}`;
   if (line.includes("\0")) return failed("command contains a NUL byte");
   const result = await runInView(
     parts,
     [shell, "-c", line],
     { ...parts.env, ...command.env },
-    workdir,
+    workdir.path,
     timeoutSeconds,
   );
   return outcomeOf(result, "command failed", timeoutSeconds);
@@ -59,16 +63,29 @@ export function runInView(
   });
 }
 
-function workingDirectory({ transaction, policy }: ProcessParts, workdir: string | undefined): string | null {
+type Workdir =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly error: string; readonly reason?: FailureReason };
+
+function workingDirectory({ transaction, policy }: ProcessParts, workdir: string | undefined): Workdir {
   const root = transaction.directory as string;
-  if (workdir === undefined || workdir === "") return root;
+  if (workdir === undefined || workdir === "") return { ok: true, path: root };
   try {
-    const { path } = resolveTarget({ view: transaction.view, rootNames: policy.rootNames }, workdir, {
+    const { view } = transaction;
+    const { path, entry } = resolveTarget({ view, rootNames: policy.rootNames }, workdir, {
       followLast: true,
     });
-    return path === "" ? root : `${root}/${path}`;
-  } catch {
-    return null;
+    if (entry.kind === "directory") return { ok: true, path: path === "" ? root : `${root}/${path}` };
+    return { ok: false, error: `workdir is not a directory: ${workdir}` };
+  } catch (error) {
+    if (!(error instanceof ViewFault)) throw error;
+    return error.code === "outside"
+      ? {
+          ok: false,
+          error: `workdir outside workspace: ${workdir}`,
+          reason: { code: "outside-workspace" },
+        }
+      : { ok: false, error: error.message };
   }
 }
 
@@ -84,7 +101,10 @@ export function outcomeOf(result: ProcessResult, opening: string, timeoutSeconds
     case "signaled":
       return failed(`${opening}: signal: ${result.signal}${said}`, output);
     case "timed-out":
-      return failed(`${opening}: timed out after ${timeoutSeconds} seconds${said}`, output);
+      return failed(`${opening}: timed out after ${timeoutSeconds} seconds${said}`, output, {
+        code: "timeout",
+        seconds: timeoutSeconds,
+      });
     case "aborted":
       return failed(`${opening}: aborted${said}`, output);
     case "not-started":

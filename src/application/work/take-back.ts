@@ -25,8 +25,9 @@ export type TakeBack =
   | {
       readonly status: "refused";
       readonly job: StoredJob;
-      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable";
+      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable" | "running";
       readonly state: JobState;
+      readonly before: readonly TakenBack[];
     }
   | {
       readonly status: "conflict";
@@ -42,10 +43,22 @@ export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): 
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
   for (const job of chosen) {
+    const refused = (
+      reason: Extract<TakeBack, { status: "refused" }>["reason"],
+      state: JobState,
+    ): TakeBack => ({
+      status: "refused",
+      job,
+      reason,
+      state,
+      before: done,
+    });
+    if (job.outcome === "running") return refused("running", job.state);
+    if (job.kind === "none") return refused("not-undoable", job.state);
     const outcome = await parts.transactions[request.direction](job.jobId, { force: request.force });
     if (outcome.status === "refused") {
       const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
-      return { status: "refused", job, reason, state: outcome.state ?? job.state };
+      return refused(reason, outcome.state ?? job.state);
     }
     if (outcome.status === "conflict") {
       return { status: "conflict", job, conflicts: explain(parts, job, outcome.conflicts), before: done };

@@ -1,4 +1,4 @@
-import type { Messages } from "../../domain/messages/messages.ts";
+import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -11,20 +11,23 @@ export interface WorkerConfig {
   readonly commit_message_prefix: string;
   readonly command_timeout: number;
   readonly git_timeout: number;
-  readonly protected_patterns: readonly string[];
   readonly show_execution_summary: boolean;
   readonly undo_quota: number;
   readonly output_limit: number;
   readonly env_pass: readonly string[];
   readonly run_hooks: boolean;
+  readonly confine: "auto" | "on" | "off";
 }
 
 /** Everything the Worker needs, wired by hand. */
 export interface WorkerParts {
   readonly workspace: string;
   readonly config: WorkerConfig;
-  /** How jobs with processes are staged on this machine. */
-  readonly shellKind: Exclude<TransactionKind, "direct">;
+  /** How jobs with processes are staged on this machine, and why. */
+  readonly staging: {
+    readonly kind: Exclude<TransactionKind, "direct">;
+    readonly reason: TransactionReason;
+  };
   readonly transactions: Transactions;
   readonly archive: JobArchive;
   readonly policy: EditPolicy;
@@ -36,6 +39,8 @@ export interface WorkerParts {
   readonly mask: (text: string) => string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
+  /** This process, so that a job whose process died is told from one that runs. */
+  readonly pid: number;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;

@@ -8,11 +8,21 @@ export interface Change {
   readonly kind: ChangeKind;
 }
 
+/** What kind of failure a command's error text tells of, where a person can be told more than that text. */
+export type FailureReason =
+  | { readonly code: "timeout"; readonly seconds: number }
+  | { readonly code: "outside-workspace" }
+  | { readonly code: "git-missing" }
+  | { readonly code: "not-a-repository" }
+  | { readonly code: "no-space" }
+  | { readonly code: "read-only" };
+
 export interface CommandResult {
   readonly command: PatchCommand;
   readonly success: boolean;
   readonly output: string;
   readonly error: string;
+  readonly reason?: FailureReason;
   /** Milliseconds. */
   readonly duration: number;
   readonly changes: readonly Change[];

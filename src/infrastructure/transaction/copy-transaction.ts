@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
-import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
+import { join, relative, resolve } from "node:path";
+import type { Begun, Repository, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { type Identity, identifyAt, identityOf, kindOf } from "../workspace/identity.ts";
@@ -9,7 +9,7 @@ import { hashAt, readNoFollow } from "./content.ts";
 import { type CopiedRoot, copyEntry, copyRoots, repointGit, restorePaths } from "./copy-roots.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
-import { rootsFor } from "./git-roots.ts";
+import { findGit, isInside, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { changesOf } from "./plan-changes.ts";
@@ -131,6 +131,16 @@ function open(state: OpenCopy): Transaction {
   const shown = (key: string) =>
     relative(workspace, join((copies[Number(key[0])] as CopiedRoot).original, key.slice(2)));
 
+  /** Where a path of the change set stands: its root, its original and its copy. */
+  function place(path: string) {
+    const absolute = resolve(workspace, path);
+    const found = copies.findLastIndex(({ original }) => isInside(original, absolute));
+    const root = Math.max(0, found);
+    const { original, copy } = copies[root] as CopiedRoot;
+    const below = relative(original, absolute);
+    return { root, below, key: `${root}:${below}`, original: absolute, copy: join(copy, below) };
+  }
+
   return {
     kind: "copy",
     view: createFolderView(directory, (path) => touched.add(path)),
@@ -145,22 +155,35 @@ function open(state: OpenCopy): Transaction {
     },
     revert(paths) {
       for (const path of paths) {
-        const original = join(workspace, path);
-        const copy = join(directory, path);
+        const { key, original, copy } = place(path);
         if (lstatSync(original, { throwIfNoEntry: false })) copyEntry(original, copy);
         else rmSync(copy, { recursive: true, force: true });
         const now = lstatSync(copy, { bigint: true, throwIfNoEntry: false });
-        if (now) last?.set(`0:${inTop(path)}`, now.ctimeNs);
-        else last?.delete(`0:${inTop(path)}`);
+        if (now) last?.set(key, now.ctimeNs);
+        else last?.delete(key);
       }
     },
     original(path) {
-      return manifests[0]?.entries.get(inTop(path))?.kind === "file"
-        ? readNoFollow(join(workspace, path))
-        : null;
+      const { root, below, original } = place(path);
+      return manifests[root]?.entries.get(below)?.kind === "file" ? readNoFollow(original) : null;
     },
+    current(path) {
+      const { copy } = place(path);
+      return lstatSync(copy, { throwIfNoEntry: false })?.isFile() ? readNoFollow(copy) : null;
+    },
+    repository: repositoryOf(workspace),
     seal: async () => seal(state, started),
     discard: async () => removeSlots(folder),
+  };
+}
+
+function repositoryOf(workspace: string): Repository | null {
+  const git = findGit(workspace);
+  if (git === null) return null;
+  return {
+    workspaceAt: relative(git.topLevel, workspace),
+    index: relative(workspace, join(git.gitDirectory, "index")),
+    objects: relative(workspace, join(git.commonDirectory, "objects")),
   };
 }
 

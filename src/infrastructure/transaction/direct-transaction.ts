@@ -35,6 +35,8 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
         ? inParent(workspace, path, (parent, name) => readNoFollow(`${parent}/${name}`))
         : null;
     },
+    current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
+    repository: null,
     seal: async (): Promise<Sealed> => {
       const ops = stagedOps(workspace, view);
       for (const op of ops) if (op.b !== null) syncStaged(slot(folder, op.n, "b"));

@@ -25,6 +25,8 @@ export function createInPlaceTransaction(workspace: string, folder: JobFolder): 
     },
     revert: () => {},
     original: () => null,
+    current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
+    repository: null,
     seal: async () => {
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops: [] });
       return { changes: [...all.values()], outside: [], notes: [] };

@@ -1,0 +1,107 @@
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { JournalLine } from "../../application/ports/journal.ts";
+import type { CommandResultJson, ResultJson } from "../../application/work/result-json.ts";
+import { changeLines } from "./change-lines.ts";
+import { describeConflict } from "./describe-conflict.ts";
+import { fail } from "./fail.ts";
+import { listed, undoOf } from "./jobs.ts";
+import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+
+/** `apply --job JOB`: commits exactly what the preview showed. */
+export async function applyPreview(
+  program: CliProgram,
+  worker: OpenWorker,
+  jobId: string,
+  { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
+): Promise<number> {
+  const { messages, archive } = worker;
+  if (dryRun) return showPreview(program, worker, jobId, json);
+  const outcome = await worker.commitPreview(jobId);
+  switch (outcome.status) {
+    case "done": {
+      const { job } = outcome;
+      if (json) program.out(`${JSON.stringify(resultOf(worker, job, archive.events(jobId)))}\n`);
+      else
+        program.out(
+          `${[messages.previewApplied(jobId), changeLines(messages, job.changes), messages.undoHint(jobId)].filter(Boolean).join("\n\n")}\n`,
+        );
+      return EXIT.done;
+    }
+    case "conflict": {
+      const paths = outcome.conflicts.map((conflict) => describeConflict(messages, conflict));
+      const text = messages.commitConflict({ jobId, paths });
+      const facts = { job_id: jobId, conflicts: outcome.conflicts };
+      return fail(program, json, { exitCode: EXIT.failed, code: "conflict", text, facts });
+    }
+    case "busy":
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "busy",
+        text: messages.workspaceBusy(worker.workspace),
+      });
+    case "not-a-preview":
+      return fail(program, json, {
+        exitCode: EXIT.usage,
+        code: "not-a-preview",
+        text: messages.notAPreview(jobId),
+        facts: { state: outcome.job.state },
+      });
+    case "unknown":
+      return fail(program, json, {
+        exitCode: EXIT.usage,
+        code: "unknown-job",
+        text: messages.unknownJob(jobId),
+      });
+  }
+}
+
+/** A dry run of `--job`: what it would bring in. */
+function showPreview(program: CliProgram, worker: OpenWorker, jobId: string, json: boolean): number {
+  const { messages, archive } = worker;
+  const job = archive.read(jobId);
+  if (job === null || job.state !== "staged") {
+    const [code, text] =
+      job === null
+        ? ["unknown-job", messages.unknownJob(jobId)]
+        : ["not-a-preview", messages.notAPreview(jobId)];
+    return fail(program, json, { exitCode: EXIT.usage, code, text });
+  }
+  if (json)
+    program.out(
+      `${JSON.stringify({ ...resultOf(worker, job, archive.events(jobId)), dry_run: true, undo: "none" })}\n`,
+    );
+  else
+    program.out(
+      `${changeLines(messages, job.changes)}\n\n${messages.preview({ jobId, changes: job.changes.length })}\n`,
+    );
+  return EXIT.done;
+}
+
+/** The result document of a job that ran earlier, from its journal. */
+function resultOf({ messages }: OpenWorker, job: StoredJob, journal: readonly JournalLine[]): ResultJson {
+  const results: CommandResultJson[] = [];
+  for (const { event } of journal) {
+    if (event.type !== "command_finished") continue;
+    const started = journal.find(
+      (line) => line.event.type === "command_started" && line.event.index === event.index,
+    );
+    if (started?.event.type !== "command_started") continue;
+    const { success, output, error, duration, changes, notes } = event;
+    const { command } = started.event;
+    results.push({ command, success, output, error, duration, changes, ...(notes.length > 0 && { notes }) });
+  }
+  const undo = undoOf(listed(job));
+  return {
+    job_id: job.jobId,
+    success: job.success,
+    executed_cmds: job.executedCmds,
+    failed_cmds: job.failedCmds,
+    results,
+    summary: messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
+    ...(job.gitCommit !== undefined && { git_commit: job.gitCommit }),
+    changes: job.changes,
+    undo: undo === "undone" ? "none" : undo,
+    dry_run: false,
+    ...(job.notes.length > 0 && { notes: job.notes }),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
+import type { ExecuteRequest } from "./execution.ts";
+import type { WorkerParts } from "./worker-parts.ts";
+
+interface BegunJob {
+  readonly jobId: string;
+  readonly request: ExecuteRequest;
+  readonly commands: number;
+  readonly kind: string;
+  readonly at: Date;
+}
+
+interface JobEnding {
+  readonly outcome: JobOutcome;
+  readonly results: readonly CommandResult[];
+  readonly changes: readonly Change[];
+  readonly gitCommit: string | null;
+  readonly notes: readonly string[];
+}
+
+/** What is remembered of a job: first while it runs, with its process, then as it ended. */
+export function jobRecord(
+  { workspace, mask, now, pid }: Pick<WorkerParts, "workspace" | "mask" | "now" | "pid">,
+  { jobId, request, commands, kind, at }: BegunJob,
+  { outcome, results, changes, gitCommit, notes }: JobEnding,
+): JobRecord {
+  const executedCmds = results.filter(({ success }) => success).length;
+  return {
+    jobId,
+    groupId: request.groupId ?? jobId.replace("job_", "group_"),
+    workspace,
+    source: request.source,
+    title: mask(titleOf(request)),
+    createdAt: at.toISOString(),
+    finishedAt: now().toISOString(),
+    kind,
+    outcome,
+    ...(outcome === "running" && { pid }),
+    success: executedCmds === commands && (outcome === "committed" || outcome === "staged"),
+    totalCmds: commands,
+    executedCmds,
+    failedCmds: results.length - executedCmds,
+    ...(gitCommit !== null && { gitCommit }),
+    changes,
+    notes,
+  };
+}
+
+const TITLE_CHARACTERS = 50;
+
+/** First line of the plan, else of the patch, cut by characters (DECISIONS 5). */
+export function titleOf({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {
+  const text = plan !== undefined && plan.trim() !== "" ? plan : patch;
+  const line = text.trimStart().slice(0, 1000).split("\n", 1)[0]?.trim() ?? "";
+  return [...line].slice(0, TITLE_CHARACTERS).join("");
+}
