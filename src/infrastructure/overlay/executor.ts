@@ -1,0 +1,42 @@
+import { createReadStream, writeSync } from "node:fs";
+import { createProcessRunner } from "../process/process-runner.ts";
+import { closeOnExec, hideFromPeers } from "../runtime/confined-process.ts";
+import { createFolderView } from "../workspace/folder-view.ts";
+import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
+import { createProcessServer } from "./remote-processes.ts";
+import { answerViewCall } from "./remote-view.ts";
+
+/** Descriptors the program hands to the executor, beside standard input and output. */
+export const CALLS = 3;
+export const ANSWERS = 4;
+
+/**
+ * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,
+ * journal and commit stay outside, where nothing that runs in the view can reach them.
+ */
+export function serveView(root: string): void {
+  hideFromPeers();
+  for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
+  const view = createFolderView(root);
+  const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
+  createReadStream("", { fd: CALLS, autoClose: false })
+    .on("data", (bytes) => answer(bytes as Uint8Array))
+    .on("end", () => process.exit(0));
+  const serve = createProcessServer(createProcessRunner(), (frame) => writeAllBlocking(1, frame));
+  createReadStream("", { fd: 0, autoClose: false })
+    .on("data", (bytes) => serve(bytes as Uint8Array))
+    .on("end", () => process.exit(0));
+  writeFrame(ANSWERS, encodeFrame({ ready: true }));
+}
+
+function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EAGAIN") process.exit(1);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

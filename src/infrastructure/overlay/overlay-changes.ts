@@ -1,0 +1,68 @@
+import { lstatSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Change } from "../../domain/patch/result.ts";
+import { walk } from "../workspace/walk.ts";
+import { walkUpper } from "./upper.ts";
+
+interface Seen {
+  readonly ctime: bigint;
+  readonly present: boolean;
+  readonly isFolder: boolean;
+}
+
+/** Tells what one command changed: the difference between two looks at the uppers. Cost follows the changes. */
+export function createChangeWatch(
+  roots: readonly { readonly path: string; readonly upper: string }[],
+  workspace: string,
+): () => Change[] {
+  let last = new Map<string, Seen>();
+  return () => {
+    const now = new Map<string, Seen>();
+    const changes: Change[] = [];
+    for (const root of roots) {
+      for (const { path, stats, kind } of walkUpper(root.upper)) {
+        if (kind === "other") continue;
+        const absolute = join(root.path, path);
+        const isFolder = kind === "directory" || kind === "opaque";
+        const seen: Seen = { ctime: stats.ctimeNs, present: kind !== "gone", isFolder };
+        now.set(absolute, seen);
+        if (kind === "opaque" && last.get(absolute) === undefined)
+          changes.push(...goneBelow(absolute, join(root.upper, path), workspace));
+        const before = last.get(absolute);
+        if (
+          before !== undefined &&
+          before.present === seen.present &&
+          (isFolder || before.ctime === seen.ctime)
+        )
+          continue;
+        const existed = before?.present ?? lstatSync(absolute, { throwIfNoEntry: false }) !== undefined;
+        if (seen.present === existed && isFolder) continue;
+        if (!seen.present && !existed) continue;
+        if (!seen.present && before === undefined) changes.push(...goneBelow(absolute, null, workspace));
+        changes.push({
+          path: relative(workspace, absolute),
+          kind: seen.present ? (existed ? "modified" : "added") : "deleted",
+        });
+      }
+    }
+    for (const [absolute, before] of last) {
+      if (before.present && !now.has(absolute))
+        changes.push({ path: relative(workspace, absolute), kind: "deleted" });
+    }
+    last = now;
+    return changes
+      .filter(({ path }) => !/(^|\/)\.git\/(.*\/)?objects\//.test(path))
+      .sort((x, y) => (x.path < y.path ? -1 : 1));
+  };
+}
+
+/** Everything that went with a deleted folder (or with the former contents of an opaque one), name by name. */
+function goneBelow(lower: string, upper: string | null, workspace: string): Change[] {
+  if (!lstatSync(lower, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const changes: Change[] = [];
+  for (const { path } of walk(lower)) {
+    const stays = upper !== null && lstatSync(join(upper, path), { throwIfNoEntry: false }) !== undefined;
+    if (!stays) changes.push({ path: relative(workspace, join(lower, path)), kind: "deleted" });
+  }
+  return changes;
+}

@@ -1,0 +1,106 @@
+import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { getXattr, listXattrs, removeXattr } from "../runtime/xattr.ts";
+import { hashAt } from "../transaction/content.ts";
+import { areaOf, isIndexFile } from "../transaction/git-area.ts";
+import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { sameToAPerson } from "../transaction/same.ts";
+import { type Identity, identify, identifyAt } from "../workspace/identity.ts";
+import { type UpperEntry, walkUpper } from "./upper.ts";
+
+/** Turns what a job left in an upper into ops, moving its files into slots. */
+export function sealUpper(
+  folder: JobFolder,
+  root: { readonly path: string; readonly upper: string },
+  stamp: bigint,
+  index: number,
+  firstSlot: number,
+): Op[] {
+  const ops: Op[] = [];
+  const isNewRepository = (path: string) => identify(root.path, path) === null;
+  const area = (path: string) => areaOf(path, index > 0, isNewRepository);
+  const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
+    ops.push({
+      n: firstSlot + ops.length,
+      root: index,
+      path,
+      a,
+      b,
+      ...(aHash && { aHash }),
+      ...(bHash && { bHash }),
+      area: area(path),
+    });
+  };
+  const remove = (path: string) => {
+    const a = asOf(stamp, identify(root.path, path), null);
+    if (a !== null) add(path, a, null, hashAt(join(root.path, path), a, isIndexFile(path, area(path))));
+  };
+  const entries: UpperEntry[] = [...walkUpper(root.upper)];
+  for (const { path, kind } of entries) {
+    const absolute = join(root.upper, path);
+    const a = asOf(stamp, identify(root.path, path), absolute);
+    const next = slot(folder, firstSlot + ops.length, "b");
+    switch (kind) {
+      case "gone":
+        remove(path);
+        break;
+      case "directory":
+      case "opaque": {
+        const now = identifyAt(absolute) as Identity;
+        if (a?.kind !== "directory" || a.mode !== now.mode) {
+          mkdirSync(next);
+          chmodSync(next, now.mode);
+          add(path, a, identifyAt(next));
+        }
+        if (kind === "opaque" && a?.kind === "directory") {
+          const kept = new Set(readdirSync(absolute));
+          for (const name of readdirSync(join(root.path, path)))
+            if (!kept.has(name)) remove(`${path}/${name}`);
+        }
+        break;
+      }
+      case "file":
+      case "symlink": {
+        const isIndex = isIndexFile(path, area(path));
+        const now = identifyAt(absolute) as Identity;
+        const bHash = hashAt(absolute, now, isIndex);
+        const original = join(root.path, path);
+        const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
+        if (a !== null && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from: original, to: absolute }))
+          break;
+        renameSync(absolute, next);
+        if (kind === "file") stripMarks(next);
+        add(path, a, identifyAt(next), aHash, bHash);
+        break;
+      }
+      case "other":
+        break;
+    }
+  }
+  return ops;
+}
+
+/**
+ * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
+ * any more, and then nothing may match: the commit must find a conflict there.
+ */
+function asOf(stamp: bigint, now: Identity | null, upper: string | null): Identity | null {
+  if (now !== null)
+    return now.kind !== "directory" && BigInt(now.ctime) >= stamp
+      ? { ...now, ctime: UNKNOWN, ino: UNKNOWN }
+      : now;
+  const cameFromBelow =
+    upper !== null && identifyAt(upper)?.kind === "file" && getXattr(upper, "user.overlay.origin").ok;
+  return cameFromBelow
+    ? { ...(identifyAt(upper as string) as Identity), ctime: UNKNOWN, ino: UNKNOWN }
+    : null;
+}
+
+const UNKNOWN = "0";
+
+/** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
+function stripMarks(path: string): void {
+  const names = listXattrs(path);
+  if (!names.ok) return;
+  for (const name of names.value) if (name.startsWith("user.overlay.")) removeXattr(path, name);
+}

@@ -1,0 +1,138 @@
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
+import { readNoFollow } from "../transaction/content.ts";
+import { takeStamp } from "../transaction/fs-stamp.ts";
+import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
+import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
+import { changesOf } from "../transaction/plan-changes.ts";
+import { createChangeWatch } from "./overlay-changes.ts";
+import { sealUpper } from "./overlay-seal.ts";
+import { createRemoteView } from "./remote-view.ts";
+import { restoreThrough } from "./restore.ts";
+import type { SandboxPlan } from "./sandbox.ts";
+import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
+
+export interface OverlayParts {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  /** Called once, when the sandbox is gone. */
+  readonly onEnd: () => void;
+  /** Everything of the plan but the roots and the job's folder. */
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+}
+
+interface LaidRoot {
+  readonly path: string;
+  readonly upper: string;
+}
+
+export type OverlayBegun = Begun | { readonly ok: false; readonly complaint: string };
+
+/**
+ * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen
+ * only by the executor in its sandbox. The upper is the change set; cost follows the change.
+ */
+export async function beginOverlayTransaction(parts: OverlayParts): Promise<OverlayBegun> {
+  const { workspace, folder } = parts;
+  const stamp = takeStamp(join(folder.path, "stamp"));
+  const roots = rootsFor(workspace).map((path, i): LaidRoot => {
+    const upper = join(folder.path, `u${i}`);
+    mkdirSync(upper);
+    mkdirSync(join(folder.path, `w${i}`));
+    chmodSync(upper, lstatSync(path).mode & 0o7777);
+    return { path, upper };
+  });
+  const plan: SandboxPlan = {
+    ...parts.sandbox,
+    job: folder.path,
+    directory: workspace,
+    roots: roots.map(({ path }) => ({ path, source: { kind: "overlay" } })),
+  };
+  const started = await startExecutor(plan, parts.installation, parts.env);
+  if (!started.ok) {
+    clearLayers(folder, roots.length);
+    return { ok: false, complaint: started.complaint };
+  }
+  return {
+    ok: true,
+    transaction: open({ workspace, folder, roots, stamp, executor: started.executor, onEnd: parts.onEnd }),
+  };
+}
+
+interface OpenOverlay {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly roots: readonly LaidRoot[];
+  readonly stamp: bigint;
+  readonly executor: Executor;
+  readonly onEnd: () => void;
+}
+
+function open(state: OpenOverlay): Transaction {
+  const { workspace, folder, roots, executor } = state;
+  let left: Promise<void> | null = null;
+  const leave = () => {
+    left ??= executor.stop().then(state.onEnd);
+    return left;
+  };
+  const takeChanges = createChangeWatch(roots, workspace);
+  return {
+    kind: "overlay",
+    view: createRemoteView(executor.call),
+    directory: workspace,
+    environment: { TMPDIR: "/tmp" },
+    processes: executor.processes,
+    takeChanges,
+    revert(paths) {
+      for (const path of paths) restoreThrough(executor.call, resolve(workspace, path));
+      takeChanges();
+    },
+    original: (path) => bytesOrNull(resolve(workspace, path)),
+    current: (path) => currentBytes(roots, resolve(workspace, path)),
+    repository: repositoryOf(workspace),
+    async seal(): Promise<Sealed> {
+      await leave();
+      const ops: Op[] = [];
+      roots.forEach((root, i) => {
+        for (const op of sealUpper(folder, root, state.stamp, i, ops.length)) ops.push(op);
+      });
+      const paths = roots.map(({ path }) => path);
+      writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
+      clearLayers(folder, roots.length);
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
+    },
+    async discard() {
+      await leave();
+      clearLayers(folder, roots.length);
+      removeSlots(folder);
+    },
+  };
+}
+
+/** The bytes at an absolute path as the view has them: in the upper when the job changed it, else below. */
+function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const root = roots.find(({ path }) => isInside(path, absolute));
+  if (root === undefined) return null;
+  const above = join(root.upper, relative(root.path, absolute));
+  const stats = lstatSync(above, { throwIfNoEntry: false });
+  if (stats?.isFile()) return readNoFollow(above);
+  return stats === undefined ? bytesOrNull(absolute) : null;
+}
+
+function bytesOrNull(absolute: string): Uint8Array | null {
+  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
+}
+
+/** The kernel leaves a folder without permissions inside each work folder. */
+function clearLayers(folder: JobFolder, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const work = join(folder.path, `w${i}`);
+    for (const name of lstatSync(work, { throwIfNoEntry: false }) ? readdirSync(work) : [])
+      chmodSync(join(work, name), 0o700);
+    rmSync(work, { recursive: true, force: true });
+    rmSync(join(folder.path, `u${i}`), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,58 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { readNoFollow } from "../transaction/content.ts";
+import { inParent } from "../workspace/anchor.ts";
+import type { Call } from "./remote-view.ts";
+
+/** Has the executor put a path back to what stands in the real workspace. */
+export function restoreThrough(call: Call, absolute: string): void {
+  const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  if (stats?.isFile()) {
+    const { mode, atimeMs, mtimeMs } = stats;
+    call(
+      { op: "restore", path: absolute, kind: "file", mode: mode & 0o7777, atimeMs, mtimeMs },
+      readNoFollow(absolute),
+    );
+  } else if (stats?.isSymbolicLink())
+    call({ op: "restore", path: absolute, kind: "symlink", target: readlinkSync(absolute) });
+  else if (stats?.isDirectory())
+    call({ op: "restore", path: absolute, kind: "directory", mode: stats.mode & 0o7777 });
+  else call({ op: "restore", path: absolute, kind: "missing" });
+}
+
+/** The executor's side. Parents that went are made again; no symlink is followed. */
+export function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+  const path = String(head.path).slice(1);
+  const parts = path.split("/");
+  for (let i = 1; i < parts.length; i++) {
+    inParent("/", parts.slice(0, i).join("/"), (folder, name) => {
+      if (lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) === undefined)
+        mkdirSync(`${folder}/${name}`);
+    });
+  }
+  inParent("/", path, (folder, name) => {
+    const at = `${folder}/${name}`;
+    if (head.kind === "directory") {
+      if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) {
+        rmSync(at, { recursive: true, force: true });
+        mkdirSync(at);
+      }
+      chmodSync(at, Number(head.mode));
+      return;
+    }
+    rmSync(at, { recursive: true, force: true });
+    if (head.kind === "symlink") symlinkSync(String(head.target), at);
+    if (head.kind !== "file") return;
+    writeFileSync(at, body, { flag: "wx", mode: Number(head.mode) });
+    chmodSync(at, Number(head.mode));
+    utimesSync(at, Number(head.atimeMs) / 1000, Number(head.mtimeMs) / 1000);
+  });
+}

@@ -1,0 +1,101 @@
+/** What a sandbox shows and where its writes go. All paths are absolute and real. */
+export interface SandboxPlan {
+  /** Roots of the transaction, each laid over with an upper of its own. */
+  readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
+  /** The job's folder, the only place of the host that the sandbox writes to. */
+  readonly job: string;
+  /** A private home: reads fall through, writes stay in `folder`; null where there is none to protect. */
+  readonly home: { readonly path: string; readonly folder: string } | null;
+  /** Folders that must look empty. */
+  readonly hidden: readonly string[];
+  /** Further folders that must be there, read-only: the program itself. */
+  readonly readable: readonly string[];
+  /** A socket that the user lets through. */
+  readonly sockets: readonly string[];
+  readonly network: boolean;
+  readonly confined: boolean;
+  readonly uid: number;
+  readonly gid: number;
+  readonly directory: string;
+}
+
+export type OverlaySource = { readonly kind: "overlay" } | { readonly kind: "bind"; readonly folder: string };
+
+/** Where the sandbox keeps its plain names while it is being set up; hidden before anything else runs. */
+const STAGE = "/run/picoclaw";
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/**
+ * Mounts what bubblewrap cannot (overlays), hides the stage, drops every capability, and becomes the executor.
+ * Arguments: home or "", the roots, "--", folders to hide, "--", the working folder, the command.
+ */
+const SETUP = `set -e
+s=${STAGE}
+if [ -n "$1" ]; then mount -t overlay overlay -o "lowerdir=$s/home,upperdir=$s/hometx/u,workdir=$s/hometx/w,userxattr" "$1"; fi
+shift
+i=0
+while [ "$1" != -- ]; do
+  if [ -d "$s/bind$i" ]; then mount --bind "$s/bind$i" "$1"
+  else mount -t overlay overlay -o "lowerdir=$s/low$i,upperdir=$s/tx/u$i,workdir=$s/tx/w$i,userxattr" "$1"; fi
+  i=$((i + 1)); shift
+done
+shift
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"; fi
+  shift
+done
+shift
+mount -t tmpfs -o mode=0755 tmpfs "$s"
+cd "$1"
+shift
+exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
+`;
+
+/** The arguments of `bwrap` for a plan; `command` is what runs inside. */
+export function sandboxArguments(plan: SandboxPlan, command: readonly string[]): string[] {
+  const args = plan.confined
+    ? confinedBase(plan)
+    : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", STAGE];
+  for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
+  if (plan.home !== null)
+    args.push(
+      "--ro-bind",
+      plan.home.path,
+      plan.home.path,
+      "--ro-bind",
+      plan.home.path,
+      `${STAGE}/home`,
+      "--bind",
+      plan.home.folder,
+      `${STAGE}/hometx`,
+    );
+  plan.roots.forEach(({ path, source }, i) => {
+    args.push("--ro-bind", path, path);
+    if (source.kind === "bind") args.push("--bind", source.folder, `${STAGE}/bind${i}`);
+    else args.push("--ro-bind", path, `${STAGE}/low${i}`);
+  });
+  args.push("--bind", plan.job, `${STAGE}/tx`);
+  for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
+  args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
+  if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
+  if (!plan.network) args.push("--unshare-net");
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", plan.home?.path ?? "");
+  args.push(...plan.roots.map(({ path }) => path), "--", ...plan.hidden, "--", plan.directory, ...command);
+  return args;
+}
+
+/** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */
+function confinedBase({ network }: SandboxPlan): string[] {
+  const args = ["--ro-bind", "/", "/", "--tmpfs", "/dev", "--tmpfs", "/dev/shm"];
+  for (const device of DEVICES) args.push("--dev-bind-try", `/dev/${device}`, `/dev/${device}`);
+  for (const [link, to] of [
+    ["fd", ""],
+    ["stdin", "/0"],
+    ["stdout", "/1"],
+    ["stderr", "/2"],
+  ] as const)
+    args.push("--symlink", `/proc/self/fd${to}`, `/dev/${link}`);
+  args.push("--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp");
+  if (network) args.push("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve");
+  return args;
+}

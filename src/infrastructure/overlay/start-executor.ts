@@ -1,0 +1,127 @@
+import type { ChildProcess } from "node:child_process";
+import { closeSync } from "node:fs";
+import { join } from "node:path";
+import type { ProcessRunner } from "../../application/ports/process.ts";
+import { rawPipe } from "../runtime/confined-process.ts";
+import { openPipe } from "../runtime/pipe.ts";
+import { ChannelClosed, createFrameReader, encodeFrame, readFrame, writeFrame } from "./frames.ts";
+import { createRemoteProcesses } from "./remote-processes.ts";
+import { type Call, createCall } from "./remote-view.ts";
+import { type SandboxPlan, sandboxArguments } from "./sandbox.ts";
+
+export interface Executor {
+  readonly call: Call;
+  readonly processes: ProcessRunner;
+  /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export type Started =
+  | { readonly ok: true; readonly executor: Executor }
+  | { readonly ok: false; readonly complaint: string };
+
+/** The program's own folder and runtime, which the executor needs inside. */
+export interface Installation {
+  readonly folder: string;
+  readonly runtime: string;
+}
+
+/** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
+export async function startExecutor(
+  plan: SandboxPlan,
+  installation: Installation,
+  env: Readonly<Record<string, string>>,
+): Promise<Started> {
+  const { spawn } = await import("node:child_process");
+  const pipes = openChannels();
+  if (pipes === null) return { ok: false, complaint: "no pipes" };
+  const { calls, answers, requests, replies, complaints } = pipes;
+  const child = spawn("bwrap", sandboxArguments(plan, executorCommand(installation, plan.directory)), {
+    stdio: [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd],
+    env: { ...env },
+    cwd: "/",
+  });
+  for (const end of [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd])
+    closeSync(end);
+  const exited = exitOf(child);
+  let complaint = "";
+  const complaining = complaints.read((bytes) => {
+    complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
+  });
+  const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
+  void replies.read(createFrameReader(remote.onFrame)).then(remote.onEnd);
+  let stopping: Promise<void> | null = null;
+  const stop = () => {
+    stopping ??= (async () => {
+      closeSync(calls.writeEnd);
+      closeSync(requests.writeEnd);
+      await ended(child, exited);
+      closeSync(answers.readEnd);
+      await complaining;
+    })();
+    return stopping;
+  };
+  try {
+    readFrame(answers.readEnd);
+  } catch (error) {
+    if (!(error instanceof ChannelClosed)) throw error;
+    await stop();
+    return { ok: false, complaint: complaint.trim() || "the sandbox did not start" };
+  }
+  return {
+    ok: true,
+    executor: { call: createCall(calls.writeEnd, answers.readEnd), processes: remote.runner, stop },
+  };
+}
+
+const COMPLAINT_CHARACTERS = 4000;
+
+function executorCommand({ folder, runtime }: Installation, directory: string): string[] {
+  const flags = [
+    `--config=${join(folder, "bunfig.toml")}`,
+    "--no-env-file",
+    `--tsconfig-override=${join(folder, "tsconfig.json")}`,
+    "--no-install",
+  ];
+  return [runtime, ...flags, join(folder, "src", "wiring", "executor.ts"), directory];
+}
+
+function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {
+  try {
+    writeFrame(descriptor, encodeFrame(head));
+  } catch {
+    // The executor is gone; whoever waits for its answer is told so by the end of the replies.
+  }
+}
+
+function openChannels() {
+  const calls = rawPipe();
+  const answers = rawPipe();
+  const requests = rawPipe();
+  const replies = openPipe();
+  const complaints = openPipe();
+  if (!calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
+  return {
+    calls: calls.value,
+    answers: answers.value,
+    requests: requests.value,
+    replies: replies.value,
+    complaints: complaints.value,
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+}
+
+const GRACE_MS = 500;
+
+/** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
+async function ended(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  await exited;
+  clearTimeout(timer);
+}

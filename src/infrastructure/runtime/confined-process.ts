@@ -1,0 +1,36 @@
+import { cString, DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc-binding.ts";
+
+const PR_SET_DUMPABLE = 4;
+const F_SETFD = 2;
+const FD_CLOEXEC = 1;
+const S_IFCHR = 0o020000;
+
+/** Linux: nobody of the same user may read this process's memory or reach its descriptors through /proc. */
+export function hideFromPeers(): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0 ? DONE : failure(lib);
+}
+
+/** A descriptor that was inherited is not passed on to what this process starts. */
+export function closeOnExec(descriptor: number): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.fcntl(descriptor, F_SETFD, FD_CLOEXEC) === 0 ? DONE : failure(lib);
+}
+
+/** Makes an overlay's mark for "nothing is here" (a character device 0/0, which any user may make). */
+export function makeWhiteout(path: string): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.mknod(cString(path), S_IFCHR, 0n) === 0 ? DONE : failure(lib);
+}
+
+/** Both ends of a plain blocking pipe, closed on exec. */
+export function rawPipe(): LibcResult<{ readonly readEnd: number; readonly writeEnd: number }> {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  const ends = new Int32Array(2);
+  if (lib.c.pipe2(ends, 0o2000000) !== 0) return failure(lib);
+  return { ok: true, value: { readEnd: ends[0] as number, writeEnd: ends[1] as number } };
+}
