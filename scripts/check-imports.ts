@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
 const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { application: ["config"] };
 
 const RUNTIME_FOLDER = "infrastructure/runtime/";
-const ENVIRONMENT_READERS = new Set(["config/load.ts", "main.ts"]);
+const ENVIRONMENT_READERS = new Set(["config/load.ts", "main.ts", "lib.ts"]);
 
 interface Import {
   readonly specifier: string;

@@ -1,0 +1,149 @@
+/** The public library surface: a patch carried out as a job, jobs taken back, in this process. */
+import type { CliProgram } from "./adapters/cli/program.ts";
+import type { StoredJob } from "./application/ports/jobs.ts";
+import type { JobEvent } from "./application/ports/journal.ts";
+import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
+import { toResultJson } from "./application/work/result-json.ts";
+import type { TakeBack } from "./application/work/take-back.ts";
+import { messagesFor } from "./domain/messages/catalogue.ts";
+import { formatExecutionResults as formatResults } from "./domain/messages/format-results.ts";
+import type { Locale } from "./domain/messages/messages.ts";
+import { openWorker } from "./wiring/worker.ts";
+
+export type { PatchCommand } from "./domain/patch/command.ts";
+export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
+export { parsePatch } from "./domain/patch/parse-patch.ts";
+export type { Change } from "./domain/patch/result.ts";
+export type { JobEvent, StoredJob, TakeBack };
+export type CommandResult = CommandResultJson;
+export type PatchExecutionResult = ResultJson;
+
+export interface WorkspaceOptions {
+  /** The folder that the job may touch; default: the current one. */
+  readonly workspace?: string;
+  /** Instead of `PICOCLAW_HOME`. */
+  readonly home?: string;
+  readonly configFile?: string;
+  /** Default: this process's environment. */
+  readonly env?: CliProgram["env"];
+}
+
+export interface ExecuteOptions extends WorkspaceOptions {
+  /** The coder's plan; its first line titles the job. */
+  readonly plan?: string;
+  /** Jobs of one group are taken back together. */
+  readonly groupId?: string;
+  readonly sessionKey?: string;
+  /** These default to the configuration. */
+  readonly dryRun?: boolean;
+  readonly stopOnError?: boolean;
+  readonly autoCommit?: boolean;
+  readonly preview?: boolean;
+  readonly atomic?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: JobEvent) => void;
+}
+
+/** Nothing ran: the text is no patch, the configuration is not valid, or the workspace cannot be worked on. */
+export class WorkerError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    /** What a program can use: the parse failure, the refusal, the configuration's problems. */
+    readonly details: unknown,
+  ) {
+    super(message);
+    this.name = "WorkerError";
+  }
+}
+
+/** Carries out a patch as one job. A command that fails is in the result; only a job that never began throws. */
+export async function executeWorkerPatch(
+  patch: string,
+  options: ExecuteOptions = {},
+): Promise<PatchExecutionResult> {
+  const worker = await open(options);
+  const settings = worker.config.worker;
+  const execution = await worker.execute({
+    patch,
+    source: "library",
+    dryRun: options.dryRun ?? settings.dry_run,
+    preview: options.preview ?? false,
+    atomic: options.atomic ?? false,
+    stopOnError: options.stopOnError ?? settings.stop_on_error,
+    autoCommit: options.autoCommit ?? settings.auto_commit,
+    signal: options.signal ?? new AbortController().signal,
+    ...(options.plan !== undefined && { plan: options.plan }),
+    ...(options.groupId !== undefined && { groupId: options.groupId }),
+    ...(options.sessionKey !== undefined && { sessionKey: options.sessionKey }),
+    ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
+  });
+  switch (execution.status) {
+    case "parse-error": {
+      const { failure } = execution;
+      throw new WorkerError(failure.code, `patch parse error: ${failure.message}`, failure);
+    }
+    case "refused":
+      throw new WorkerError(execution.refusal.code, execution.refusal.message, execution.refusal);
+    case "ran":
+      return toResultJson(execution.result);
+  }
+}
+
+/** Takes back the named job or group, or the last job. */
+export function undoJob(
+  name?: string,
+  options: WorkspaceOptions & { force?: boolean } = {},
+): Promise<TakeBack> {
+  return takeBack("undo", name, options);
+}
+
+/** Brings a job in again that was taken back. */
+export function redoJob(
+  name?: string,
+  options: WorkspaceOptions & { force?: boolean } = {},
+): Promise<TakeBack> {
+  return takeBack("redo", name, options);
+}
+
+/** The workspace's jobs, oldest first. */
+export async function listJobs(options: WorkspaceOptions = {}): Promise<readonly StoredJob[]> {
+  return (await open(options)).archive.list();
+}
+
+/** 000 §8.2: one line per command, errors below. */
+export function formatExecutionResults(results: readonly CommandResult[], locale: Locale = "ja"): string {
+  return formatResults(
+    results.map((result) => ({ ...result, notes: result.notes ?? [] })),
+    messagesFor(locale),
+  );
+}
+
+async function takeBack(
+  direction: "undo" | "redo",
+  name: string | undefined,
+  options: WorkspaceOptions & { force?: boolean },
+): Promise<TakeBack> {
+  const worker = await open(options);
+  await worker.repair();
+  return worker.takeBack({
+    direction,
+    force: options.force ?? false,
+    ...(name !== undefined && { name }),
+  });
+}
+
+async function open({ workspace, home, configFile, env = process.env }: WorkspaceOptions) {
+  const opened = await openWorker(home === undefined ? env : { ...env, PICOCLAW_HOME: home }, {
+    cwd: process.cwd(),
+    ...(workspace !== undefined && { workspace }),
+    ...(configFile !== undefined && { configFile }),
+  });
+  if (opened.ok) return opened.worker;
+  const { problems, messages, message } = opened;
+  throw new WorkerError(
+    problems.length > 0 ? "configuration" : "workspace",
+    message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n"),
+    problems,
+  );
+}
