@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import { isDead } from "../application/work/bury-dead-jobs.ts";
 
 /** Looks at the parts a job needs on this machine. */
 export async function diagnose(
@@ -38,6 +39,17 @@ export async function diagnose(
         : `${messages.jobInterrupted(interrupted.jobId)} ${paths}`,
     });
   }
+  if (!options.repair) {
+    for (const job of worker.archive.list().filter((one) => isDead(one, worker.isAlive)))
+      checks.push({
+        name: "repair",
+        ok: false,
+        text: messages.jobDied(job.jobId),
+        remedy: "picoclaw doctor --repair",
+      });
+  }
+  for (const jobId of options.repair ? await worker.buryDeadJobs() : [])
+    checks.push({ name: "repair", ok: true, text: messages.jobRepaired(jobId, "rolled-back") });
   return checks;
 }
 

@@ -68,8 +68,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     storage,
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
-    isOwn: (absolute) =>
-      absolute === storage.folder || absolute.startsWith(`${storage.folder}/`) || absolute === home,
+    ownFolders: [storage.folder, home],
     copyAttributes: (from, fd) => void copyXattrs(from, fd),
     now: () => new Date(),
   });

@@ -1,3 +1,4 @@
+import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 type Dispatch = (command: string, args: readonly string[], program: CliProgram) => Promise<number>;
@@ -9,17 +10,21 @@ const PATCH = `[
 ]`;
 
 /** A tour in a throw-away folder: dry run, preview, apply, undo, with the real program and its real output. */
-export async function demo(program: CliProgram, run: Dispatch): Promise<number> {
-  const { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = await import("node:fs");
+export async function demo(program: CliProgram, args: readonly string[], run: Dispatch): Promise<number> {
+  await readFlags(program, "demo", args, {}, 0);
+  const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = await import(
+    "node:fs"
+  );
   const { tmpdir } = await import("node:os");
   const { join } = await import("node:path");
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
+  const place = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
+  const folder = join(place, "workspace");
+  mkdirSync(folder);
   writeFileSync(join(folder, "hello.txt"), "hello\n");
   writeFileSync(join(folder, "notes.txt"), "do not lose me\n");
   writeFileSync(join(folder, ".env"), "TOKEN=secret\n");
   const inside: CliProgram = {
-    ...program,
-    cwd: folder,
+    ...program.elsewhere({ cwd: folder, env: { ...program.env, PICOCLAW_HOME: join(place, "home") } }),
     inIsTerminal: false,
     readInput: () => Buffer.from(PATCH),
   };
@@ -44,6 +49,6 @@ export async function demo(program: CliProgram, run: Dispatch): Promise<number> 
     files();
     return EXIT.done;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true });
   }
 }

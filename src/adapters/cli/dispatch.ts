@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   doctor: async () => (await import("./doctor.ts")).doctor,
   demo: async () => {
     const { demo } = await import("./demo.ts");
-    return (program) => demo(program, dispatch);
+    return (program, args) => demo(program, args, dispatch);
   },
 };
 

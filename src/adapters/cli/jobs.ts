@@ -1,8 +1,8 @@
 import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
-import type { JobState, Messages } from "../../domain/messages/messages.ts";
+import type { JobState } from "../../domain/messages/messages.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
@@ -22,13 +22,13 @@ export async function jobs(program: CliProgram, args: readonly string[]): Promis
     return EXIT.done;
   }
   program.out(
-    `${list.length === 0 ? worker.messages.noJobs : table(worker.messages, list, flags.values.all === true)}\n`,
+    `${list.length === 0 ? worker.messages.noJobs : table(worker, list, flags.values.all === true)}\n`,
   );
   return EXIT.done;
 }
 
 /** A job as a list needs it; its changes are there only when it came from its own folder. */
-type ListedJob = IndexedJob & { readonly changes?: StoredJob["changes"] };
+type ListedJob = IndexedJob & Partial<Pick<StoredJob, "changes" | "pid">>;
 
 export function listed(job: StoredJob): ListedJob {
   return { ...job, changeCount: job.changes.length };
@@ -74,22 +74,26 @@ export function undoOf(job: ListedJob): "available" | "unavailable" | "none" | "
   return job.state === "committed" && job.changeCount > 0 ? "available" : "none";
 }
 
-export function resultOf(job: ListedJob): JobState {
+export function resultOf(job: ListedJob, isAlive: (pid: number) => boolean): JobState {
+  if (job.state === "running") return job.pid === undefined || isAlive(job.pid) ? "running" : "interrupted";
   if (job.state === "undone") return "undone";
   if (job.state === "staged") return "preview";
-  if (job.outcome === "running") return "running";
   if (job.outcome === "rolled-back" || job.outcome === "aborted") return "rolled-back";
   return job.success ? "succeeded" : "failed";
 }
 
-function table(messages: Messages, list: readonly ListedJob[], withWorkspace: boolean): string {
+function table(
+  { messages, isAlive }: OpenWorker,
+  list: readonly ListedJob[],
+  withWorkspace: boolean,
+): string {
   const { jobsHeader } = messages;
   const rows = [
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],
     ...list.map((job) => [
       job.jobId,
       job.createdAt.slice(0, 19).replace("T", " "),
-      messages.jobStates[resultOf(job)],
+      messages.jobStates[resultOf(job, isAlive)],
       String(job.changeCount),
       undoOf(job),
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,

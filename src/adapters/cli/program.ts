@@ -19,6 +19,8 @@ export interface CliProgram {
   readonly inIsTerminal: boolean;
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
+  /** The same program in another folder with another environment. */
+  readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorker: (options: OpenOptions) => Promise<Opened>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
@@ -65,6 +67,8 @@ export interface OpenWorker {
   /** Whether a process still runs. */
   isAlive(pid: number): boolean;
   repair(): Promise<Repaired | null>;
+  /** Closes jobs whose process died; returns their ids. */
+  buryDeadJobs(): Promise<readonly string[]>;
 }
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;

@@ -30,11 +30,11 @@ export async function show(program: CliProgram, args: readonly string[]): Promis
 }
 
 function describe(
-  { messages, archive }: OpenWorker,
+  { messages, archive, isAlive }: OpenWorker,
   job: NonNullable<ReturnType<OpenWorker["archive"]["read"]>>,
 ): string {
   const lines = [
-    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job))]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(listed(job))})`,
+    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job), isAlive)]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(listed(job))})`,
     job.title,
     messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
     "",

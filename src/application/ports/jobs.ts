@@ -14,7 +14,7 @@ export interface JobRecord {
   readonly finishedAt: string;
   readonly kind: string;
   readonly outcome: JobOutcome;
-  /** The process that carries it out. */
+  /** The process that carried it out; while the state is `running`, it still does or it died. */
   readonly pid?: number;
   readonly success: boolean;
   readonly totalCmds: number;
@@ -25,7 +25,10 @@ export interface JobRecord {
   readonly notes: readonly string[];
 }
 
-/** `running` until the job has ended; it stays so when its process dies. */
+/**
+ * How the job ended, or was about to end when this was written: the record is written before the swap, so that
+ * a job whose process died in between can still be taken back. What really holds is the state.
+ */
 export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
 
 export interface StoredJob extends JobRecord {

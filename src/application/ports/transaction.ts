@@ -17,10 +17,13 @@ export interface Transactions {
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   /** Keeps a sealed job as a preview. */
   stage(jobId: string): Promise<void>;
-  /** Drops a staged job's change set. */
+  /** Drops a staged job's change set; a job that was committed keeps its undo. */
   discard(jobId: string): Promise<void>;
-  /** Finishes an interrupted swap. Null when nothing was interrupted. */
-  repair(): Promise<Repaired | null>;
+  /**
+   * Finishes an interrupted swap; null when nothing was interrupted. Where somebody edited a path since, it names
+   * the path and touches nothing, unless told to keep such paths as they are and finish the rest.
+   */
+  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
   /** Evicts the oldest undo records past the quota; returns what went. */
   enforceQuota(quotaBytes: number, keep: string): Promise<readonly Evicted[]>;
 }
@@ -125,7 +128,8 @@ export interface LeftAlone {
 export interface Repaired {
   readonly jobId: string;
   readonly direction: "commit" | "undo" | "redo";
-  readonly outcome: "finished" | "stuck";
+  /** `taken-back`: the swap had failed, and everything stands as it did before it. */
+  readonly outcome: "finished" | "taken-back" | "stuck";
   readonly conflicts: readonly Conflict[];
 }
 

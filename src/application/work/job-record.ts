@@ -36,7 +36,7 @@ export function jobRecord(
     finishedAt: now().toISOString(),
     kind,
     outcome,
-    ...(outcome === "running" && { pid }),
+    pid,
     success: executedCmds === commands && (outcome === "committed" || outcome === "staged"),
     totalCmds: commands,
     executedCmds,

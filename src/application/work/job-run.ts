@@ -140,6 +140,8 @@ export class JobRun {
     }
     const sealed = await transaction.seal();
     this.#notes.push(...sealed.notes);
+    const ending = request.preview ? "staged" : "committed";
+    this.#parts.archive.save(this.record(ending, results, sealed.changes, gitCommit));
     if (request.preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
@@ -176,7 +178,7 @@ export class JobRun {
       dryRun: false,
       notes: this.#notes,
     };
-    archive.save(record);
+    if (outcome !== "committed" && outcome !== "staged") archive.save(record);
     const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
     const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
     const failure = results.find((one) => !one.success);

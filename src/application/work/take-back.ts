@@ -53,7 +53,7 @@ export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): 
       state,
       before: done,
     });
-    if (job.outcome === "running") return refused("running", job.state);
+    if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
     const outcome = await parts.transactions[request.direction](job.jobId, { force: request.force });
     if (outcome.status === "refused") {

@@ -1,0 +1,26 @@
+import type { StoredJob } from "../ports/jobs.ts";
+import type { WorkerParts } from "./worker-parts.ts";
+
+export type BuryParts = Pick<WorkerParts, "archive" | "transactions" | "processes"> & {
+  readonly isAlive: (pid: number) => boolean;
+};
+
+/** Whether a job was cut off: it is said to run, but its process is gone. It had applied nothing. */
+export function isDead(job: StoredJob, isAlive: (pid: number) => boolean): boolean {
+  return job.state === "running" && (job.pid === undefined || !isAlive(job.pid));
+}
+
+/** Ends what dead jobs left running, drops what they had staged, and closes their records. */
+export async function buryDeadJobs(parts: BuryParts): Promise<readonly string[]> {
+  const { archive, transactions, isAlive } = parts;
+  const dead = archive.list().filter((job) => isDead(job, isAlive));
+  if (dead.length === 0) return [];
+  const { killJobProcesses } = await parts.processes();
+  for (const { state: _, stateAt: __, bytes: ___, pid: ____, ...record } of dead) {
+    await killJobProcesses(record.jobId);
+    await transactions.discard(record.jobId);
+    archive.append(record.jobId, { type: "rolled_back", reason: "its process died" });
+    archive.save({ ...record, outcome: "aborted", success: false, changes: [] });
+  }
+  return dead.map(({ jobId }) => jobId);
+}

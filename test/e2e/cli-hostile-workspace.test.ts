@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Cli, create, createCli } from "./cli-kit.ts";
+
+let cli: Cli;
+let mark: string;
+beforeEach(() => {
+  cli = createCli();
+  mark = join(cli.folder, "mark");
+});
+afterEach(() => cli.remove());
+
+const MARKING = () =>
+  `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(mark)}, "");\n`;
+
+/** What a stranger's repository may hold to reach into the program that is run in it. */
+const TRAPS: readonly (readonly [name: string, set: () => void])[] = [
+  [
+    "bunfig.toml with a preload",
+    () => {
+      cli.write("bunfig.toml", 'preload = ["./evil.ts"]\n[run]\npreload = ["./evil.ts"]\n');
+      cli.write("evil.ts", MARKING());
+    },
+  ],
+  [
+    ".env with PicoClaw's variables",
+    () => {
+      cli.write(".env", "PICOCLAW_DRY_RUN=true\nPICOCLAW_LOCALE=ja\nBUN_OPTIONS=--preload=./evil.ts\n");
+      cli.write(".env.local", "PICOCLAW_DRY_RUN=true\n");
+    },
+  ],
+  [
+    "tsconfig.json with paths",
+    () => {
+      cli.write(
+        "tsconfig.json",
+        JSON.stringify({
+          compilerOptions: { baseUrl: ".", paths: { "*": ["./evil.ts"], "node:fs": ["./evil.ts"] } },
+        }),
+      );
+      cli.write("evil.ts", MARKING());
+    },
+  ],
+  [
+    "node_modules with a runtime and libraries of its own",
+    () => {
+      cli.write("node_modules/.bin/bun", `#!/bin/sh\ntouch ${mark}\n`);
+      chmodSync(join(cli.workspace, "node_modules/.bin/bun"), 0o755);
+      for (const name of ["picomatch", "zod", "yaml"]) {
+        cli.write(`node_modules/${name}/index.js`, MARKING());
+        cli.write(`node_modules/${name}/package.json`, JSON.stringify({ name, version: "9.9.9" }));
+      }
+    },
+  ],
+  [
+    "package.json with a type and imports",
+    () =>
+      cli.write(
+        "package.json",
+        '{"type":"commonjs","imports":{"#x":"./evil.ts"},"bun":{"preload":["./evil.ts"]}}',
+      ),
+  ],
+];
+
+describe("a stranger's workspace does not reach into the program", () => {
+  test.each(TRAPS)("%s", (_name, set) => {
+    set();
+    const ran = cli.apply([create("done.txt", "x")], [], { env: { PICOCLAW_WORKER_GIT_TIMEOUT: "20" } });
+    expect([ran.code, ran.err]).toEqual([0, ""]);
+    expect(ran.out).toStartWith("Done!");
+    expect(cli.read("done.txt")).toBe("x");
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test("its picoclaw.yaml cannot take protection away, run hooks or leave the folder until it is trusted", () => {
+    cli.write(
+      "picoclaw.yaml",
+      "worker:\n  protected_patterns: []\n  run_hooks: true\n  workspace: /\n  action_on_protected_file: log\n",
+    );
+    cli.write("a.key", "secret");
+    const ran = cli.apply([create("a.key", "stolen")]);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain("worker.run_hooks");
+    expect(cli.read("a.key")).toBe("secret");
+  });
+
+  test("a picoclaw.yaml, a home inside the workspace and the job's records are not a job's to edit", () => {
+    const env = { PICOCLAW_HOME: join(cli.workspace, "state") };
+    const ran = cli.apply(
+      [create("picoclaw.yaml", "worker: {}"), create(".picoclaw/x", ""), create("state/config.yaml", "")],
+      ["--json"],
+      { env },
+    );
+    expect(cli.json(ran)).toMatchObject({
+      executed_cmds: 0,
+      results: [
+        { error: "PicoClaw's own files cannot be modified: picoclaw.yaml" },
+        { error: "PicoClaw's own files cannot be modified: .picoclaw/x" },
+        { error: "PicoClaw's own files cannot be modified: state/config.yaml" },
+      ],
+    });
+  });
+});

@@ -1,0 +1,112 @@
+/** Runs `bin/picoclaw` as a real process in a throw-away workspace with a home of its own. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+export const PROGRAM = join(import.meta.dir, "../../bin/picoclaw");
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  readonly input?: string | Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly program?: string;
+}
+
+export function createCli() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-cli-")));
+  const workspace = join(folder, "ws");
+  const home = join(folder, "home");
+  mkdirSync(workspace);
+  mkdirSync(join(folder, "user"));
+  const environment = (extra: RunOptions["env"] = {}) => ({
+    PATH: process.env.PATH ?? "",
+    HOME: join(folder, "user"),
+    PICOCLAW_HOME: home,
+    PICOCLAW_LOCALE: "en",
+    ...extra,
+  });
+
+  function run(args: readonly string[], options: RunOptions = {}): Ran {
+    const ran = spawnSync(options.program ?? PROGRAM, args, {
+      cwd: options.cwd ?? workspace,
+      env: environment(options.env),
+      input: options.input ?? "",
+      encoding: "utf8",
+      timeout: 25_000,
+    });
+    return { code: ran.status, out: ran.stdout, err: ran.stderr };
+  }
+
+  return {
+    folder,
+    workspace,
+    home,
+    run,
+    start: (args: readonly string[], env?: RunOptions["env"]): ChildProcess =>
+      spawn(PROGRAM, args, { cwd: workspace, env: environment(env), stdio: ["ignore", "pipe", "pipe"] }),
+    /** `apply` of JSON commands on standard input. */
+    apply: (commands: unknown, args: readonly string[] = [], options: RunOptions = {}): Ran =>
+      run(["apply", ...args], { input: JSON.stringify(commands), ...options }),
+    json: (ran: Ran): Record<string, unknown> => JSON.parse(ran.out) as Record<string, unknown>,
+    write(path: string, text: string | Uint8Array): void {
+      mkdirSync(dirname(join(workspace, path)), { recursive: true });
+      writeFileSync(join(workspace, path), text);
+    },
+    read: (path: string) => readFileSync(join(workspace, path), "utf8"),
+    git: (...args: string[]) =>
+      spawnSync("git", args, { cwd: workspace, env: environment(), encoding: "utf8" }).stdout,
+    tree: () => treeOf(workspace),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+export type Cli = ReturnType<typeof createCli>;
+
+/** Every file with its text, without git's own. */
+export function treeOf(folder: string): Record<string, string> {
+  const files: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name).slice(folder.length + 1);
+    if (!/(^|\/)\.git\//.test(path)) files[path] = readFileSync(join(folder, path), "utf8");
+  }
+  return files;
+}
+
+export const create = (target: string, content: string) => ({
+  type: "file_edit",
+  action: "create",
+  target,
+  content,
+});
+export const shell = (target: string) => ({ type: "shell_command", action: "run", target });
+
+export function jobIdIn(text: string): string {
+  return /job_\d+_[0-9a-z]{8}/.exec(text)?.[0] ?? "";
+}
+
+/** Asks again until the answer is there; fails loudly when it never comes. */
+export async function until<T>(ask: () => T | undefined | false, deadlineMs = 10_000): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (performance.now() > end) throw new Error("it never came");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
+
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+  cli.write("a", "old");
+});
+afterEach(() => cli.remove());
+
+const COMMANDS = [create("a", "new"), shell("echo made > b")];
+
+describe("a preview", () => {
+  test("really runs, changes nothing, and `apply --job` commits exactly it", () => {
+    const ran = cli.apply(COMMANDS, ["--preview"]);
+    const job = jobIdIn(ran.out);
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain(
+      `Preview: 2 changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${job}`,
+    );
+    expect(cli.tree()).toEqual({ a: "old" });
+    expect(cli.run(["show", job, "--diff"]).out).toContain("-old\n");
+    const applied = cli.run(["apply", "--job", job, "--json"]);
+    expect(applied.code).toBe(0);
+    expect(cli.json(applied)).toMatchObject({
+      job_id: job,
+      success: true,
+      executed_cmds: 2,
+      failed_cmds: 0,
+      results: [{ success: true }, { success: true }],
+      changes: [
+        { path: "a", kind: "modified" },
+        { path: "b", kind: "added" },
+      ],
+      undo: "available",
+      dry_run: false,
+    });
+    expect(cli.tree()).toEqual({ a: "new", b: "made\n" });
+    expect(cli.run(["undo", job]).code).toBe(0);
+    expect(cli.tree()).toEqual({ a: "old" });
+  });
+
+  test("that no longer fits is a conflict, and stays", () => {
+    const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
+    cli.write("a", "mine");
+    const ran = cli.run(["apply", "--job", job]);
+    expect([ran.code, ran.out]).toEqual([1, ""]);
+    expect(ran.err).toStartWith(
+      "Nothing was applied, because these were changed by something else meanwhile:\n  a\n",
+    );
+    expect(cli.tree()).toEqual({ a: "mine" });
+    expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([{ job_id: job, state: "staged" }]);
+  });
+
+  test("is not committed by a dry run", () => {
+    const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
+    const ran = cli.run(["apply", "--job", job], { env: { PICOCLAW_DRY_RUN: "1" } });
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("  M a\n  A b\n");
+    expect(cli.tree()).toEqual({ a: "old" });
+  });
+
+  test.each([
+    ["an unknown job", ["apply", "--job", "job_1_aaaaaaaa"], "No such job: job_1_aaaaaaaa\n"],
+    ["a path", ["apply", "--job", "../../ws"], "No such job: ../../ws\n"],
+    [
+      "a job and a file",
+      ["apply", "--job", "job_1_aaaaaaaa", "p.json"],
+      "Usage error: --job job_1_aaaaaaaa p.json\n",
+    ],
+    ["no name", ["apply", "--job"], "--job needs a value.\n"],
+  ])("of %s is bad input", (_name, args, err) => {
+    expect(cli.run(args)).toEqual({ code: 2, out: "", err });
+  });
+
+  test("that was applied cannot be applied again", () => {
+    const job = jobIdIn(cli.apply([create("c", "1")], ["--preview"]).out);
+    expect(cli.run(["apply", "--job", job]).code).toBe(0);
+    expect(cli.run(["apply", "--job", job])).toEqual({
+      code: 2,
+      out: "",
+      err: `${job} is not a preview: there is nothing to apply.\n`,
+    });
+  });
+
+  test("of commands is refused where nothing stages them", () => {
+    const env = { PICOCLAW_WORKER_TRANSACTION: "none" };
+    const ran = cli.apply(COMMANDS, ["--preview", "--json"], { env });
+    expect(ran.code).toBe(3);
+    expect(cli.json(ran)).toMatchObject({ success: false, error: { code: "preview" } });
+    expect(cli.tree()).toEqual({ a: "old" });
+  });
+});

@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
+
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => cli.remove());
+
+const job = (content: string, args: readonly string[] = []) =>
+  jobIdIn(cli.apply([create("a", content)], args).out);
+
+describe("undo and redo", () => {
+  test("take back the last job, then the one before, and bring them in again in turn", () => {
+    const first = job("1");
+    const second = job("2");
+    expect(cli.run(["undo"])).toEqual({
+      code: 0,
+      err: "",
+      out: `${second} was taken back (1 paths). To do it again: picoclaw redo ${second}\n`,
+    });
+    expect(cli.tree()).toEqual({ a: "1" });
+    expect(cli.run(["undo"]).out).toContain(first);
+    expect(cli.tree()).toEqual({});
+    expect(cli.run(["undo"])).toEqual({ code: 3, out: "", err: "There is no job to take back.\n" });
+    expect(cli.run(["redo"]).out).toBe(
+      `${first} was done again (1 paths). To take it back: picoclaw undo ${first}\n`,
+    );
+    expect(cli.run(["redo"]).code).toBe(0);
+    expect(cli.tree()).toEqual({ a: "2" });
+    expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "There is no job to do again.\n" });
+  });
+
+  test("an older job under a newer one names it, and --force overrules", () => {
+    const first = job("1");
+    const second = job("2");
+    const ran = cli.run(["undo", first]);
+    expect([ran.code, ran.out]).toEqual([3, ""]);
+    expect(ran.err).toBe(
+      `Nothing was taken back, because these were changed after ${first}:\n  a (changed since by ${second}; take that back first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
+    );
+    expect(cli.tree()).toEqual({ a: "2" });
+    expect(cli.run(["undo", first, "--force"]).code).toBe(0);
+    expect(cli.tree()).toEqual({});
+  });
+
+  test("what the user saved since is not overwritten", () => {
+    const id = job("1");
+    cli.write("a", "mine");
+    const ran = cli.run(["undo", "--json"]);
+    expect(ran.code).toBe(3);
+    expect(cli.json(ran)).toMatchObject({
+      success: false,
+      error: { code: "conflict", job_id: id, conflicts: [{ path: "a", reason: "changed" }] },
+    });
+    expect(cli.read("a")).toBe("mine");
+  });
+
+  test("a group goes back as one, newest first, and comes again oldest first", () => {
+    cli.write("a", "0");
+    for (const content of ["1", "2", "3"]) job(content, ["--group", "turn-1"]);
+    expect(cli.run(["undo", "turn-1"]).code).toBe(0);
+    expect(cli.tree()).toEqual({ a: "0" });
+    expect(cli.run(["undo", "turn-1"])).toMatchObject({ code: 3 });
+    expect(cli.run(["redo", "turn-1"]).code).toBe(0);
+    expect(cli.tree()).toEqual({ a: "3" });
+  });
+
+  test("a group that stops half-way says what went back and what did not", () => {
+    cli.write("a", "0");
+    const first = job("1", ["--group", "g"]);
+    const second = jobIdIn(cli.apply([create("b", "1")], ["--group", "g"]).out);
+    cli.write("a", "mine");
+    const ran = cli.run(["undo", "g"]);
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain(`${second} was taken back`);
+    expect(ran.err).toContain(`changed after ${first}`);
+    expect(cli.tree()).toEqual({ a: "mine" });
+  });
+
+  test("--list shows the paths and touches nothing", () => {
+    const id = jobIdIn(cli.apply([create("a", "1"), shell("echo 2 > b")]).out);
+    expect(cli.run(["undo", "--list"])).toEqual({
+      code: 0,
+      err: "",
+      out: `Taking back ${id} restores:\n  a\n  b\n`,
+    });
+    expect(cli.json(cli.run(["undo", "--list", "--json"]))).toEqual({
+      jobs: [
+        {
+          job_id: id,
+          changes: [
+            { path: "a", kind: "added" },
+            { path: "b", kind: "added" },
+          ],
+        },
+      ],
+    });
+    expect(cli.tree()).toEqual({ a: "1", b: "2\n" });
+  });
+
+  test("a name that is no job is bad input", () => {
+    expect(cli.run(["undo", "job_1_aaaaaaaa"])).toEqual({
+      code: 2,
+      out: "",
+      err: "No such job: job_1_aaaaaaaa\n",
+    });
+    expect(cli.run(["redo", "../../etc"])).toEqual({ code: 2, out: "", err: "No such job: ../../etc\n" });
+  });
+
+  test("a job that is back already says so", () => {
+    const id = job("1");
+    cli.run(["undo", id]);
+    expect(cli.run(["undo", id])).toEqual({
+      code: 3,
+      out: "",
+      err: `${id} cannot be swapped now: it is undone. See: picoclaw jobs\n`,
+    });
+  });
+
+  test("a job that ran in place explains that nothing can be taken back", () => {
+    const env = { PICOCLAW_WORKER_TRANSACTION: "none" };
+    const ran = cli.apply([shell("echo 1 > a")], [], { env });
+    expect(ran.out).toContain("worker.transaction is none: the effects of shell commands cannot be undone.");
+    const undone = cli.run(["undo", jobIdIn(ran.out)], { env });
+    expect([undone.code, undone.out]).toEqual([3, ""]);
+    expect(undone.err).toContain("There is no undo data");
+  });
+});
+
+describe("jobs and show", () => {
+  test("list the history, newest last, as a table and as JSON", () => {
+    expect(cli.run(["jobs"])).toEqual({ code: 0, err: "", out: "There are no jobs yet.\n" });
+    const first = job("1");
+    const second = job("2");
+    cli.run(["undo"]);
+    expect(cli.run(["jobs"]).out).toMatch(
+      new RegExp(`^Job .*\\n${first} .* succeeded +1 +available .*\\n${second} .* undone +1 +undone .*\\n$`),
+    );
+    expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
+      { job_id: first, state: "committed", success: true, undo: "available", changes: [{ path: "a" }] },
+      { job_id: second, state: "undone", undo: "undone" },
+    ]);
+    expect(cli.json(cli.run(["jobs", "--limit", "1", "--json"])).jobs).toHaveLength(1);
+    expect(cli.run(["jobs", "--limit", "0"])).toMatchObject({ code: 2 });
+  });
+
+  test("show one job with its commands, changes and differences", () => {
+    cli.write("a", "old\n");
+    const id = jobIdIn(cli.apply([create("a", "new\n"), shell("echo out; exit 2")]).out);
+    const { code, out } = cli.run(["show", id, "--diff"]);
+    expect(code).toBe(0);
+    expect(out).toContain("[2] shell_command run echo out; exit 2\n    ✗ ");
+    expect(out).toContain("--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-old\n+new\n");
+    expect(cli.json(cli.run(["show", "--json", "--diff"]))).toMatchObject({
+      job_id: id,
+      diff: expect.stringContaining("+new\n"),
+      events: expect.arrayContaining([expect.objectContaining({ event: { type: "committed", changes: 1 } })]),
+    });
+    expect(cli.run(["show", "job_1_x"])).toEqual({ code: 2, out: "", err: "No such job: job_1_x\n" });
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { type Cli, create, createCli, PROGRAM } from "./cli-kit.ts";
+
+let cli: Cli;
+beforeAll(() => {
+  cli = createCli();
+});
+afterAll(() => cli.remove());
+
+const COMMANDS = ["apply", "undo", "redo", "jobs", "show", "config", "trust", "doctor", "demo"];
+
+describe("usage", () => {
+  test("--version is the package's", () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8"));
+    expect(cli.run(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
+  });
+
+  test("help lists every command; no command at all is bad usage", () => {
+    const { code, out, err } = cli.run(["--help"]);
+    expect([code, err]).toEqual([0, ""]);
+    for (const command of COMMANDS) expect(out).toContain(`\n  ${command}`);
+    expect(cli.run([])).toEqual({ code: 2, out, err: "" });
+  });
+
+  test.each(COMMANDS)("%s --help explains it and runs nothing", (command) => {
+    const { code, out, err } = cli.run([command, "--help"], { cwd: "/" });
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toStartWith(`picoclaw ${command}`);
+    for (const flag of ["--workspace", "--config", "--json", "--help"]) expect(out).toContain(flag);
+  });
+
+  test.each([
+    ["an unknown command", ["aply"], "Unknown command: aply (did you mean apply?)\npicoclaw --help\n"],
+    ["a command of Object", ["constructor"], "Unknown command: constructor\npicoclaw --help\n"],
+    ["an unknown flag", ["apply", "--dryrun"], "Unknown option: --dryrun (did you mean --dry-run?)\n"],
+    ["a flag of another command", ["jobs", "--atomic"], expect.stringMatching(/^Unknown option: --atomic/)],
+    ["a flag without its value", ["apply", "--workspace"], "--workspace needs a value.\n"],
+    ["too many words", ["apply", "a", "b"], "Usage error: b\n"],
+    ["a value where none goes", ["jobs", "--json=1"], expect.stringMatching(/^Usage error: /)],
+    ["a bad verb", ["config", "foo"], expect.stringMatching(/^Usage error: config foo\n/)],
+  ])("%s is exit code 2", (_name, args, err) => {
+    expect(cli.run(args)).toEqual({ code: 2, out: "", err });
+  });
+
+  test.each([
+    ["an unknown command", ["aply", "--json"], "unknown-command"],
+    ["an unknown flag", ["apply", "--json", "--nope"], "usage"],
+    ["a missing patch", ["apply", "nope.json", "--json"], "unreadable-patch"],
+    ["a missing job", ["show", "job_1_a", "--json"], "unknown-job"],
+  ])("%s is one JSON document under --json", (_name, args, code) => {
+    const ran = cli.run(args);
+    expect([ran.code, ran.err]).toEqual([2, ""]);
+    expect(cli.json(ran)).toEqual({ success: false, error: { code, message: expect.any(String) } });
+  });
+
+  test("the program works from any folder and through symlinks of symlinks", () => {
+    const bin = join(cli.folder, "bin");
+    mkdirSync(bin);
+    symlinkSync(PROGRAM, join(bin, "one"));
+    symlinkSync("one", join(bin, "two"));
+    const ran = cli.run(["apply", "--workspace", cli.workspace, "--json"], {
+      program: join(bin, "two"),
+      cwd: "/",
+      input: JSON.stringify([create("linked.txt", "x")]),
+    });
+    expect(ran.code).toBe(0);
+    expect(cli.read("linked.txt")).toBe("x");
+  });
+});
+
+describe("language", () => {
+  const header = (env: Readonly<Record<string, string>>) => cli.run(["--help"], { env }).out.split(":")[0];
+  test.each([
+    ["PICOCLAW_LOCALE over all", { PICOCLAW_LOCALE: "ja", LC_ALL: "en_US.UTF-8", LANG: "en" }, "使い方"],
+    ["LC_ALL over LANG", { PICOCLAW_LOCALE: "", LC_ALL: "en_US.UTF-8", LANG: "ja_JP.UTF-8" }, "Usage"],
+    ["LANG", { PICOCLAW_LOCALE: "", LANG: "en_GB.UTF-8" }, "Usage"],
+    ["another LANG is Japanese", { PICOCLAW_LOCALE: "", LANG: "fr_FR.UTF-8" }, "使い方"],
+    ["C is Japanese", { PICOCLAW_LOCALE: "", LANG: "C.UTF-8" }, "使い方"],
+  ])("%s", (_name, env, word) => {
+    expect(header(env)).toBe(word);
+  });
+
+  test("a parse error is said in the seeds' words, with its detail", () => {
+    const ja = cli.run(["apply"], { input: "hello", env: { PICOCLAW_LOCALE: "ja" } });
+    expect([ja.code, ja.out]).toEqual([2, ""]);
+    expect(ja.err).toStartWith("patch のフォーマットが不正だよ。JSON または Markdown で書いてね。\n詳細");
+    expect(cli.run(["apply"], { input: "hello" }).err).toStartWith(
+      "The patch is not in a valid format. Write it as JSON or Markdown.\nDetail",
+    );
+  });
+
+  test("a timeout is said in the seeds' words, with its limit", () => {
+    const ran = cli.run(["apply"], {
+      input: JSON.stringify([{ type: "shell_command", action: "run", target: "echo early; sleep 30" }]),
+      env: { PICOCLAW_LOCALE: "ja", PICOCLAW_WORKER_COMMAND_TIMEOUT: "1" },
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain("    エラー: command failed: timed out after 1 seconds (output: early\n)");
+    expect(ran.out).toContain("\n[1] コマンドがタイムアウトしたよ（制限時間: 1 秒）\n");
+  });
+});
