@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import picomatch from "picomatch";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
+import { buryDeadJobs } from "../application/work/bury-dead-jobs.ts";
 import { commitPreview } from "../application/work/commit-preview.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { takeBack } from "../application/work/take-back.ts";
@@ -109,7 +110,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       execute: (request) => executePatch(parts, request),
       takeBack: (request) => takeBack(parts, request),
       commitPreview: (jobId) => commitPreview(parts, jobId),
-      repair: () => transactions.repair(),
+      repair: (options) => transactions.repair(options),
     },
   };
 }
