@@ -27,16 +27,17 @@ export async function diagnose(
     ok: true,
     text: messages.transactionKind(worker.staging.kind, worker.staging.reason),
   });
-  const interrupted = options.repair ? await worker.repair() : null;
+  // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
+  const interrupted = options.repair ? await worker.repair({ keepMine: true }) : null;
   if (interrupted !== null) {
-    const finished = interrupted.outcome === "finished";
-    const paths = interrupted.conflicts.map(({ path }) => path).join(", ");
+    const { jobId, outcome, conflicts } = interrupted;
+    const finished = outcome !== "stuck";
+    const paths = conflicts.map(({ path }) => ` ${path}`).join("");
+    const done = messages.jobRepaired(jobId, outcome === "taken-back" ? "rolled-back" : "completed");
     checks.push({
       name: "repair",
       ok: finished,
-      text: finished
-        ? messages.jobRepaired(interrupted.jobId, "completed")
-        : `${messages.jobInterrupted(interrupted.jobId)} ${paths}`,
+      text: `${finished ? done : messages.jobInterrupted(jobId)}${paths}`,
     });
   }
   if (!options.repair) {

@@ -5,7 +5,8 @@ export async function mendFirst(program: CliProgram, worker: OpenWorker): Promis
   const repaired = await worker.repair();
   if (repaired === null) return;
   const { messages } = worker;
+  const { jobId, outcome } = repaired;
   program.err(
-    `${repaired.outcome === "finished" ? messages.jobRepaired(repaired.jobId, "completed") : messages.jobInterrupted(repaired.jobId)}\n`,
+    `${outcome === "stuck" ? messages.jobInterrupted(jobId) : messages.jobRepaired(jobId, outcome === "finished" ? "completed" : "rolled-back")}\n`,
   );
 }

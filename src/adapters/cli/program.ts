@@ -66,7 +66,7 @@ export interface OpenWorker {
   mask(text: string): string;
   /** Whether a process still runs. */
   isAlive(pid: number): boolean;
-  repair(): Promise<Repaired | null>;
+  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
   /** Closes jobs whose process died; returns their ids. */
   buryDeadJobs(): Promise<readonly string[]>;
 }

@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict, LeftAlone } from "../../application/ports/transaction.ts";
 import { inFolder, inParent } from "../workspace/anchor.ts";
@@ -5,113 +6,175 @@ import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from ".
 import { walk } from "../workspace/walk.ts";
 import { hashAt } from "./content.ts";
 import { isIndexFile } from "./git-area.ts";
-import type { Op, Plan } from "./job-folder.ts";
+import type { JobFolder, Op, Plan, Stands } from "./job-folder.ts";
 import { openForWriting } from "./open-files.ts";
-import { type Direction, incoming, outgoing, rootOf } from "./swap.ts";
+import {
+  type Direction,
+  inSlot,
+  keepsFolder,
+  outSlot,
+  recordedTurn,
+  rootOf,
+  shownPath,
+  type Turn,
+} from "./turns.ts";
 
-export interface Expectation {
-  /** What should stand at an op's path now. */
-  readonly stands: (op: Op) => Identity | null;
-  /** A folder that is to leave must be quiet: nothing below it may be newer than this (ns on its file system). */
-  readonly quietSince: (op: Op) => bigint;
-  /** Git state that moved on is left alone instead of being a conflict. */
-  readonly leaveGitState: boolean;
+export interface CheckRequest {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly workspace: string;
+  readonly direction: Direction;
+  /** What the last swap left; null before the first. */
+  readonly stands: Stands | null;
 }
 
 export interface Checked {
   readonly conflicts: readonly Conflict[];
-  /** Ops that are left out of the swap on purpose. */
-  readonly skip: ReadonlySet<number>;
+  /** What there is to do, with what was found at each path and in each slot. */
+  readonly turns: readonly Turn[];
   readonly left: readonly LeftAlone[];
 }
 
 /** Looks at every path of a plan before anything is moved. */
-export function checkSwap(plan: Plan, workspace: string, direction: Direction, expect: Expectation): Checked {
-  const shown = (op: Op) => relative(workspace, join(rootOf(plan, op), op.path));
+export function checkSwap(request: CheckRequest): Checked {
+  const { folder, plan, workspace, direction, stands } = request;
+  const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
-  const skip = new Set<number>();
+  const turns: Turn[] = [];
   const left: LeftAlone[] = [];
-  const files = new Map<string, Op>();
-  const folders = new Map<string, Op>();
   for (const op of plan.ops) {
-    const reason = checkOp(plan, op, direction, expect);
-    if (reason === null) {
-      const goes = outgoing(op, direction);
-      if (goes?.kind === "file") files.set(join(rootOf(plan, op), op.path), op);
-      else if (goes?.kind === "directory" && incoming(op, direction) === null && op.a !== null)
-        folders.set(join(rootOf(plan, op), op.path), op);
-    } else if (op.area === "git" && expect.leaveGitState) {
-      skip.add(op.n);
-      left.push({ path: shown(op), reason: "moved-on" });
-    } else if (op.area === "object" && op.a === null) {
-      skip.add(op.n);
-    } else {
-      conflicts.push({ path: shown(op), reason });
+    const recorded = recordedTurn(op, direction, stands);
+    const seen = lookAt(request, recorded);
+    const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
+    if (!hasWork(turn, folder, direction)) continue;
+    if (seen.reason === null) turns.push(turn);
+    else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
+    else if (op.area !== "object") {
+      conflicts.push({ path: shown(op), reason: seen.reason });
+      if (canBeForced(turn, seen.reason)) turns.push(turn);
     }
   }
-  for (const held of openForWriting(new Set(files.keys()), [...folders.keys()])) {
-    conflicts.push({ path: relative(workspace, held.path), reason: "open", by: held.process });
-  }
-  return { conflicts, skip, left };
+  return { conflicts: [...conflicts, ...heldBySomebody(request, turns)], turns, left };
 }
 
-function checkOp(plan: Plan, op: Op, direction: Direction, expect: Expectation): Conflict["reason"] | null {
+function canBeForced({ op, goes }: Turn, reason: Conflict["reason"]): boolean {
+  if (reason === "parent-missing" || reason === "no-access") return false;
+  return !keepsFolder(op) || goes?.kind === "directory";
+}
+
+function comesFor(folder: JobFolder, recorded: Turn, direction: Direction): Identity | null {
+  return keepsFolder(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
+}
+
+/** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
+function hasWork({ op, goes, comes }: Turn, folder: JobFolder, direction: Direction): boolean {
+  if (keepsFolder(op)) return true;
+  const incoming = direction === "forward" ? op.b : op.a;
+  if (incoming !== null) return comes !== null;
+  if (op.area === "object" && direction === "back") return false;
+  return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
+}
+
+interface Seen {
+  readonly current: Identity | null;
+  readonly reason: Conflict["reason"] | null;
+}
+
+function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn): Seen {
+  const { plan, direction, stands } = request;
   const root = rootOf(plan, op);
-  const expected = expect.stands(op);
-  let current: Identity | null;
+  let current: Identity | null = null;
   try {
     current = identify(root, op.path);
-    if (current === null && incoming(op, direction) !== null && !parentsAreFolders(root, op.path))
-      return "parent-missing";
+    if (current === null && comes !== null && !parentsAreFolders(request, op))
+      return { current, reason: "parent-missing" };
   } catch (error) {
-    return (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing";
+    return {
+      current,
+      reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
+    };
   }
+  const seen = (reason: Seen["reason"]): Seen => ({ current, reason });
   if (current === null || expected === null) {
-    if (current === expected) return null;
-    if (op.area === "object" && op.a === null && direction === "forward") return null;
-    return current === null ? "missing" : "exists";
+    if (current === expected) return seen(null);
+    return seen(current === null ? "missing" : "exists");
   }
   if (expected.kind === "directory" && current.kind === "directory")
-    return checkFolder(root, op, direction, current, expected, expect);
-  if (sameUntouched(current, expected)) return null;
-  const hash = outgoing(op, direction) === op.a ? op.aHash : op.bHash;
-  if (current.kind !== expected.kind || hash === undefined) return "changed";
+    return seen(folderReason(root, op, current, expected, BigInt(stands?.stamp ?? plan.stamp)));
+  if (sameUntouched(current, expected)) return seen(null);
+  if (current.kind !== expected.kind || op.area === "object") return seen("changed");
+  const hash = direction === "forward" ? op.aHash : op.bHash;
   const isIndex = isIndexFile(op.path, op.area);
-  if (!isIndex && (current.mode !== expected.mode || current.size !== expected.size)) return "changed";
-  const now = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
-  return now === hash ? null : "changed";
+  if (hash === undefined || (!isIndex && (current.mode !== expected.mode || current.size !== expected.size)))
+    return seen("changed");
+  const bytes = inParent(root, op.path, (parent, name) =>
+    hashAt(`${parent}/${name}`, current as Identity, isIndex),
+  );
+  return seen(bytes === hash ? null : "changed");
 }
 
-function checkFolder(
+/** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
+function folderReason(
   root: string,
   op: Op,
-  direction: Direction,
   current: Identity,
   expected: Identity,
-  expect: Expectation,
+  since: bigint,
 ): Conflict["reason"] | null {
-  if (incoming(op, direction)?.kind === "directory") return current.mode === expected.mode ? null : "changed";
+  if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
   if (op.a === null) return null;
-  const since = expect.quietSince(op);
-  const noisy = inFolder(root, op.path, (self) => {
-    for (const { stats } of walk(self)) if (stats.ctimeNs >= since) return true;
-    return false;
+  if (BigInt(current.ctime) >= since) return "changed";
+  let noisy = false;
+  inFolder(root, op.path, (self) => {
+    const entries = walk(self, {
+      unreadable: () => {
+        noisy = true;
+      },
+    });
+    for (const { stats } of entries) noisy ||= stats.ctimeNs >= since;
   });
   return noisy ? "changed" : null;
 }
 
+/** Files that another process has open for writing, and git state that a running git has locked. */
+function heldBySomebody({ plan, workspace }: CheckRequest, turns: readonly Turn[]): Conflict[] {
+  const absolute = (op: Op) => join(rootOf(plan, op), op.path);
+  const files = new Set<string>();
+  const folders: string[] = [];
+  const held: Conflict[] = [];
+  const planned = new Set(plan.ops.map(absolute));
+  for (const { op, goes, comes } of turns) {
+    if (goes?.kind === "file") files.add(absolute(op));
+    else if (goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null)
+      folders.push(absolute(op));
+    const lock = `${absolute(op)}.lock`;
+    if (op.area === "git" && !planned.has(lock) && lstatSync(lock, { throwIfNoEntry: false }) !== undefined)
+      held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
+  }
+  for (const { path, process } of openForWriting(files, folders))
+    held.push({ path: relative(workspace, path), reason: "open", by: process });
+  return held;
+}
+
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
-function parentsAreFolders(root: string, path: string): boolean {
+function parentsAreFolders({ plan, direction }: CheckRequest, { root, path }: Op): boolean {
   const parts = path.split("/");
   for (let i = 1; i < parts.length; i++) {
     const prefix = parts.slice(0, i).join("/");
     try {
-      const found = inParent(root, prefix, (parent, name) => identifyAt(`${parent}/${name}`));
+      const found = inParent(plan.roots[root] as string, prefix, (parent, name) =>
+        identifyAt(`${parent}/${name}`),
+      );
       if (found === null) return true;
-      if (found.kind !== "directory") return false;
+      if (found.kind !== "directory") return becomesFolder(plan, root, prefix, direction);
     } catch (error) {
       return !isAbsence(error);
     }
   }
   return true;
+}
+
+function becomesFolder(plan: Plan, root: number, path: string, direction: Direction): boolean {
+  const op = plan.ops.find((each) => each.root === root && each.path === path);
+  return (direction === "forward" ? op?.b : op?.a)?.kind === "directory";
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readFileSync, readlinkSync } from "node:fs";
 import { hashHex } from "../runtime/hash.ts";
-import type { Identity } from "../workspace/identity.ts";
+import { inParent } from "../workspace/anchor.ts";
+import { type Identity, identifyAt, sameUntouched } from "../workspace/identity.ts";
 import { indexKey } from "./git-area.ts";
 
 /** Larger files are told apart by inode and times alone. */
@@ -13,6 +14,27 @@ export function hashAt(absolute: string, identity: Identity, isIndex: boolean): 
     if (identity.kind !== "file" || identity.size > HASH_LIMIT_BYTES) return undefined;
     const bytes = readNoFollow(absolute);
     return (isIndex ? indexKey(bytes) : null) ?? digest(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The hash of what stood at a path when `then` was taken; undefined when it has been touched since, so that nobody's
+ * save is ever taken for the original.
+ */
+export function hashIfUntouched(
+  root: string,
+  path: string,
+  then: Identity,
+  isIndex: boolean,
+): string | undefined {
+  try {
+    return inParent(root, path, (parent, name) => {
+      const absolute = `${parent}/${name}`;
+      const hash = hashAt(absolute, then, isIndex);
+      return sameUntouched(identifyAt(absolute), then) ? hash : undefined;
+    });
   } catch {
     return undefined;
   }

@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { findGit, isInside } from "./git-roots.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
+import { copyFolder } from "./copy-folder.ts";
+import type { Manifest } from "./manifest.ts";
 
 /** One root of the transaction and where its copy stands. */
 export interface CopiedRoot {
@@ -9,94 +11,74 @@ export interface CopiedRoot {
   readonly copy: string;
 }
 
-/** Copies each root with everything that belongs to it, sharing blocks where the file system can. */
-export function copyRoots(
-  roots: readonly string[],
-  into: string,
-  leaveOut: (absolute: string) => boolean,
-): { copies: CopiedRoot[]; error: string | null } {
+export type Copied =
+  | { readonly ok: true; readonly copies: readonly CopiedRoot[] }
+  | { readonly ok: false; readonly code: "no-space" | "failed"; readonly message: string };
+
+export interface CopyRequest {
+  readonly roots: readonly string[];
+  /** What each root held just before; what could not be copied becomes hidden in it. */
+  readonly manifests: readonly Manifest[];
+  readonly into: string;
+  readonly ownFolders: readonly string[];
+}
+
+/**
+ * Copies each root with everything that belongs to it, sharing blocks where the file system can. What the user may
+ * not read is hidden from the job, and so is what the user made while the copy was under way.
+ */
+export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): Copied {
   const copies = roots.map((original, i) => ({
     original,
     copy: join(into, String(i), basename(original) || "root"),
   }));
-  for (const { original, copy } of copies) {
-    mkdirSync(copy, { recursive: true });
-    const names = readdirSync(original).filter((name) => !leaveOut(join(original, name)));
-    for (let i = 0; i < names.length; i += 500) {
-      const error = copyNames(original, names.slice(i, i + 500), copy);
-      if (error !== null) return { copies, error };
+  for (const [i, root] of copies.entries()) {
+    const manifest = manifests[i] as Manifest;
+    mkdirSync(dirname(root.copy), { recursive: true, mode: 0o700 });
+    const complaints = copyFolder(root.original, root.copy, ownFolders);
+    const fatal = complaints.find((line) => !isHarmless(line));
+    if (fatal !== undefined)
+      return { ok: false, code: /No space left|quota/.test(fatal) ? "no-space" : "failed", message: fatal };
+    if (complaints.length > 0) hideMissing(root, manifest);
+    dropNewcomers(root, manifest);
+  }
+  return { ok: true, copies };
+}
+
+/** What is not ours to read, cannot be made by this user, or went away meanwhile is no reason to give up. */
+function isHarmless(complaint: string): boolean {
+  return /Permission denied|Operation not permitted|No such file or directory|Invalid argument: .*socket/.test(
+    complaint,
+  );
+}
+
+function hideMissing({ copy }: CopiedRoot, { entries, hidden }: Manifest): void {
+  for (const path of entries.keys())
+    if (lstatSync(join(copy, path), { throwIfNoEntry: false }) === undefined) hidden.add(path);
+}
+
+/** Folders that changed since the manifest may have given the copy names that the manifest does not know. */
+function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifest): void {
+  const check = (path: string, ctime: string) => {
+    const now = lstatSync(join(original, path), { bigint: true, throwIfNoEntry: false });
+    if (now === undefined || String(now.ctimeNs) === ctime || !isFolder(join(copy, path))) return;
+    for (const name of readdirSync(join(copy, path))) {
+      const below = path === "" ? name : `${path}/${name}`;
+      if (!entries.has(below)) removeTree(join(copy, below));
     }
-    const stats = lstatSync(original);
-    utimesSync(copy, stats.atime, stats.mtime);
-  }
-  return { copies, error: null };
+  };
+  check("", top);
+  for (const [path, { kind, ctime }] of entries) if (kind === "directory") check(path, ctime);
 }
 
-function copyNames(from: string, names: readonly string[], to: string): string | null {
-  if (names.length === 0) return null;
-  const sources = names.map((name) => `./${name}`);
-  const options = process.platform === "linux" ? ["-a", "-x", "--reflink=auto"] : ["-cpRP"];
-  const ran = spawnSync("cp", [...options, "--", ...sources, `${to}/`], {
-    cwd: from,
-    encoding: "utf8",
-    maxBuffer: 1 << 20,
-  });
-  if (ran.error) return ran.error.message;
-  if (ran.status === 0) return null;
-  const complaints = ran.stderr.split("\n").filter((line) => line !== "" && !/Permission denied/.test(line));
-  return complaints.length === 0 ? null : (complaints[0] as string);
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/**
- * A worktree's `.git` file and its counterpart name each other by absolute path (a submodule names its work tree).
- * In the copy they must name the copies. Returns the files that were rewritten, for `restorePointers`.
- */
-export function repointGit(workspace: string, copies: readonly CopiedRoot[]): string[] {
-  const git = findGit(workspace);
-  if (git === null) return [];
-  const top = copies[0] as CopiedRoot;
-  const common = copies.find((root) => isInside(root.original, git.commonDirectory));
-  if (common === undefined || isInside(top.original, git.commonDirectory)) return [];
-  const inCopy = (path: string) => join(common.copy, path.slice(common.original.length));
-  const rewritten = [join(top.copy, ".git")];
-  replaceText(rewritten[0] as string, () => `gitdir: ${inCopy(git.gitDirectory)}\n`);
-  const back = join(inCopy(git.gitDirectory), "gitdir");
-  if (lstatSync(back, { throwIfNoEntry: false })) {
-    replaceText(back, () => `${join(top.copy, ".git")}\n`);
-    rewritten.push(back);
-  }
-  const config = join(inCopy(git.gitDirectory), "config");
-  if (
-    lstatSync(config, { throwIfNoEntry: false })?.isFile() &&
-    /^\s*worktree\s*=/m.test(readFileSync(config, "utf8"))
-  ) {
-    replaceText(config, (text) =>
-      text.replace(/^(\s*worktree\s*=\s*).*$/m, (_, key: string) => `${key}${top.copy}`),
-    );
-    rewritten.push(config);
-  }
-  return rewritten;
-}
-
-function replaceText(path: string, change: (text: string) => string): void {
-  writeFileSync(path, change(readFileSync(path, "utf8")));
-}
-
-/** Files of a copy may have recorded where the copy stood; in the workspace they must say the real place. */
-export function restorePaths(file: string, copies: readonly CopiedRoot[]): void {
-  const text = readFileSync(file, "latin1");
-  let restored = text;
-  for (const { original, copy } of copies)
-    restored = restored.replaceAll(
-      Buffer.from(copy).toString("latin1"),
-      Buffer.from(original).toString("latin1"),
-    );
-  if (restored !== text) writeFileSync(file, restored, "latin1");
-}
-
+/** Puts one entry of the workspace in place of what the copy has. */
 export function copyEntry(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
+  removeTree(to);
   const options = process.platform === "linux" ? ["-a", "-T", "--reflink=auto"] : ["-cpRP"];
-  spawnSync("rm", ["-rf", "--", to]);
   spawnSync("cp", [...options, "--", from, to]);
 }

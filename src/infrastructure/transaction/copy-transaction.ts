@@ -1,34 +1,43 @@
-import { chmodSync, lstatSync, mkdirSync, readlinkSync, renameSync, rmSync } from "node:fs";
+import { closeSync, lstatSync, openSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Begun, Repository, Sealed, Transaction } from "../../application/ports/transaction.ts";
+import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
+import { syncfs } from "../runtime/sync.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
-import { type Identity, identifyAt, identityOf, kindOf } from "../workspace/identity.ts";
+import { identityOf } from "../workspace/identity.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
 import { walk } from "../workspace/walk.ts";
-import { hashAt, readNoFollow } from "./content.ts";
-import { type CopiedRoot, copyEntry, copyRoots, repointGit, restorePaths } from "./copy-roots.ts";
+import { readNoFollow } from "./content.ts";
+import { type CopiedRoot, copyEntry, copyRoots } from "./copy-roots.ts";
+import { type CopySeal, sealRoot } from "./copy-seal.ts";
 import { takeStamp } from "./fs-stamp.ts";
-import { areaOf, isIndexFile } from "./git-area.ts";
-import { findGit, isInside, rootsFor } from "./git-roots.ts";
-import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
+import { repointGit } from "./git-pointers.ts";
+import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
+import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { changesOf } from "./plan-changes.ts";
+import { renameable } from "./storage.ts";
 
 export interface CopyParts {
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly limitBytes: number;
-  /** True for absolute paths that belong to PicoClaw and are no part of any view. */
-  readonly isOwn: (absolute: string) => boolean;
+  readonly ownFolders: readonly string[];
 }
 
 /**
  * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
-export function beginCopyTransaction({ workspace, folder, limitBytes, isOwn }: CopyParts): Begun {
+export function beginCopyTransaction({ workspace, folder, limitBytes, ownFolders }: CopyParts): Begun {
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
+  const apart = roots.find((root) => !renameable(root, folder.path));
+  if (apart !== undefined) {
+    const message = `on another file system than the workspace, so that no commit can reach it: ${apart}`;
+    return { ok: false, refusal: { code: "failed", message } };
+  }
+  const isOwn = (absolute: string) => ownFolders.includes(absolute);
   const manifests = roots.map((root) => takeManifest(root, (path) => isOwn(join(root, path))));
   const bytes = manifests.reduce((sum, manifest) => sum + manifest.bytes, 0);
   if (bytes > limitBytes) {
@@ -42,46 +51,50 @@ export function beginCopyTransaction({ workspace, folder, limitBytes, isOwn }: C
       },
     };
   }
-  const { copies, error } = copyRoots(roots, join(folder.path, "view"), isOwn);
-  if (error !== null) {
-    removeSlots(folder);
-    const code = /No space left/.test(error) ? "no-space" : "failed";
-    return { ok: false, refusal: { code, message: `the workspace could not be copied: ${error}` } };
+  const copied = copyRoots({ roots, manifests, into: join(folder.path, "view"), ownFolders });
+  if (!copied.ok) {
+    const message = `the workspace could not be copied: ${copied.message}`;
+    return { ok: false, refusal: { code: copied.code, message } };
   }
-  const pointers = new Set(repointGit(workspace, copies));
-  return { ok: true, transaction: open({ workspace, folder, copies, manifests, pointers, stamp }) };
+  const { copies } = copied;
+  const pointers = repointGit(workspace, copies);
+  const started = takeStamp(join(folder.path, "stamp"));
+  return {
+    ok: true,
+    transaction: open({ workspace, folder, copies, manifests, pointers, ownFolders, stamp, started }),
+  };
 }
 
 /** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
 const FOLDER = -1n;
 
-interface OpenCopy {
+interface OpenCopy extends CopySeal {
   readonly workspace: string;
-  readonly folder: JobFolder;
-  readonly copies: readonly CopiedRoot[];
-  readonly manifests: readonly Manifest[];
-  readonly pointers: ReadonlySet<string>;
+  /** Before the manifest was taken: what the user changes from then on is a conflict. */
   readonly stamp: bigint;
 }
 
 function open(state: OpenCopy): Transaction {
-  const { workspace, folder, copies, manifests } = state;
+  const { workspace, folder, copies, manifests, started } = state;
   const top = copies[0] as CopiedRoot;
   const prefix = relative(top.original, workspace);
   const directory = join(top.copy, prefix);
-  const copied = takeStamp(join(folder.path, "started"));
-  const started = takeStamp(join(folder.path, "started"), copied);
   /** The view as of the last look: path → ctime, for telling what one command changed. */
   let last: Map<string, bigint> | null = null;
   const touched = new Set<string>();
   const inTop = (path: string) => (prefix === "" ? path : `${prefix}/${path}`);
 
-  function snapshot(): Map<string, bigint> {
+  /** A folder that the job shut to itself is taken to hold what it held. */
+  function snapshot(before: Map<string, bigint>): Map<string, bigint> {
     const now = new Map<string, bigint>();
+    const shut: string[] = [];
     copies.forEach(({ copy }, i) => {
-      for (const { path, stats } of walk(copy))
+      const unreadable = (path: string) => void shut.push(`${i}:${path}/`);
+      for (const { path, stats } of walk(copy, { unreadable }))
         now.set(`${i}:${path}`, stats.isDirectory() ? FOLDER : stats.ctimeNs);
     });
+    for (const [key, ctime] of shut.length === 0 ? [] : before)
+      if (shut.some((prefix) => key.startsWith(prefix))) now.set(key, ctime);
     return now;
   }
 
@@ -148,7 +161,7 @@ function open(state: OpenCopy): Transaction {
     environment: {},
     takeChanges({ processRan }) {
       const before = last ?? initial();
-      const now = processRan ? snapshot() : glance(before);
+      const now = processRan ? snapshot(before) : glance(before);
       last = now;
       touched.clear();
       return differences(before, now);
@@ -157,7 +170,7 @@ function open(state: OpenCopy): Transaction {
       for (const path of paths) {
         const { key, original, copy } = place(path);
         if (lstatSync(original, { throwIfNoEntry: false })) copyEntry(original, copy);
-        else rmSync(copy, { recursive: true, force: true });
+        else removeTree(copy);
         const now = lstatSync(copy, { bigint: true, throwIfNoEntry: false });
         if (now) last?.set(key, now.ctimeNs);
         else last?.delete(key);
@@ -172,33 +185,26 @@ function open(state: OpenCopy): Transaction {
       return lstatSync(copy, { throwIfNoEntry: false })?.isFile() ? readNoFollow(copy) : null;
     },
     repository: repositoryOf(workspace),
-    seal: async () => seal(state, started),
+    seal: async () => seal(state),
     discard: async () => removeSlots(folder),
   };
 }
 
-function repositoryOf(workspace: string): Repository | null {
-  const git = findGit(workspace);
-  if (git === null) return null;
-  return {
-    workspaceAt: relative(git.topLevel, workspace),
-    index: relative(workspace, join(git.gitDirectory, "index")),
-    objects: relative(workspace, join(git.commonDirectory, "objects")),
-  };
-}
-
-async function seal(state: OpenCopy, started: bigint): Promise<Sealed> {
+async function seal(state: OpenCopy): Promise<Sealed> {
   const { workspace, folder, copies, manifests, stamp } = state;
   const ops: Op[] = [];
-  copies.forEach((root, i) => {
-    for (const op of rootOps(state, root, i, started, ops.length)) ops.push(op);
-  });
-  const outside = changedMeanwhile(copies, manifests, new Set(ops.map((op) => `${op.root}:${op.path}`)));
   const notes = manifests.flatMap(({ hidden }) =>
     [...hidden].map((path) => `not visible to the job: ${path}`),
   );
-  rmSync(join(folder.path, "view"), { recursive: true, force: true });
+  for (const index of copies.keys()) {
+    const sealed = sealRoot(state, index, ops.length);
+    for (const op of sealed.ops) ops.push(op);
+    notes.push(...sealed.notes);
+  }
+  const outside = changedMeanwhile(copies, manifests, new Set(ops.map((op) => `${op.root}:${op.path}`)));
+  removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);
+  if (ops.length > 0) syncStorage(folder.path);
   writePlan(folder, { roots, stamp: String(stamp), ops });
   return {
     changes: changesOf(ops, roots, workspace),
@@ -207,82 +213,11 @@ async function seal(state: OpenCopy, started: bigint): Promise<Sealed> {
   };
 }
 
-/** Compares one copy with what its root held, and moves what is new or different into slots. */
-function rootOps(state: OpenCopy, root: CopiedRoot, index: number, started: bigint, firstSlot: number): Op[] {
-  const { folder, manifests, pointers, copies } = state;
-  const manifest = manifests[index] as Manifest;
-  const isGitRoot = index > 0;
-  const isNewRepository = (path: string) => !manifest.entries.has(path);
-  const ops: Op[] = [];
-  const seen = new Set<string>();
-  const folders = new Set<string>();
-  const found = [...walk(root.copy)];
-  for (const { path, stats } of found) {
-    seen.add(path);
-    if (stats.isDirectory()) folders.add(path);
-    const a = manifest.entries.get(path) ?? null;
-    const kind = kindOf(stats);
-    if (isHidden(manifest.hidden, path) || kind === "other") continue;
-    const absolute = join(root.copy, path);
-    if (a !== null && a.kind === kind && kind !== "directory" && stats.ctimeNs < started) continue;
-    if (pointers.has(absolute) && stats.ctimeNs < started) continue;
-    if (a?.kind === "directory" && kind === "directory" && Number(stats.mode & 0o7777n) === a.mode) continue;
-    if (pointers.has(absolute)) restorePaths(absolute, copies);
-    const area = areaOf(path, isGitRoot, isNewRepository);
-    const now = identifyAt(absolute) as Identity;
-    const isIndex = isIndexFile(path, area);
-    const bHash = hashAt(absolute, now, isIndex);
-    const aHash = a === null ? undefined : hashAt(join(root.original, path), a, isIndex);
-    if (a !== null && same(a, now, aHash, bHash, isIndex, absolute, join(root.original, path))) continue;
-    const n = firstSlot + ops.length;
-    const to = slot(folder, n, "b");
-    if (kind === "directory") {
-      mkdirSync(to);
-      chmodSync(to, now.mode);
-    } else renameSync(absolute, to);
-    ops.push({
-      n,
-      root: index,
-      path,
-      a,
-      b: identifyAt(to),
-      ...(aHash && { aHash }),
-      ...(bHash && { bHash }),
-      area,
-    });
-  }
-  for (const [path, a] of manifest.entries) {
-    if (seen.has(path) || isHidden(manifest.hidden, path) || isUnderDeleted(path, manifest, folders))
-      continue;
-    const area = areaOf(path, isGitRoot, isNewRepository);
-    const aHash = hashAt(join(root.original, path), a, isIndexFile(path, area));
-    ops.push({ n: firstSlot + ops.length, root: index, path, a, b: null, ...(aHash && { aHash }), area });
-  }
-  return ops;
-}
-
-/** Whether nothing a person could see differs: kind, mode, bytes and, but for an index, the time of change. */
-function same(
-  a: Identity,
-  b: Identity,
-  aHash: string | undefined,
-  bHash: string | undefined,
-  isIndex: boolean,
-  absolute: string,
-  original: string,
-): boolean {
-  if (a.kind !== b.kind || a.mode !== b.mode) return false;
-  if (isIndex) return aHash !== undefined && aHash === bHash;
-  if (a.kind === "symlink") return readlinkSync(absolute) === readlinkSync(original);
-  return a.size === b.size && a.mtime === b.mtime && (aHash === bHash || aHash === undefined);
-}
-
-/** A deleted folder is one op; what was in it goes with it. */
-function isUnderDeleted(path: string, manifest: Manifest, folders: ReadonlySet<string>): boolean {
-  const slash = path.lastIndexOf("/");
-  if (slash < 0) return false;
-  const parent = path.slice(0, slash);
-  return manifest.entries.get(parent)?.kind === "directory" && !folders.has(parent);
+/** What was staged reaches the disk before any intent names it. */
+function syncStorage(path: string): void {
+  const descriptor = openSync(path, "r");
+  syncfs(descriptor);
+  closeSync(descriptor);
 }
 
 const MEANWHILE_LIMIT = 20;

@@ -4,7 +4,7 @@ import type { Change } from "../../domain/patch/result.ts";
 import { inParent } from "../workspace/anchor.ts";
 import { type Identity, identifyAt } from "../workspace/identity.ts";
 import { createStagedView, type StagedView, syncStaged } from "../workspace/staged-view.ts";
-import { hashAt, readNoFollow } from "./content.ts";
+import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
@@ -55,10 +55,7 @@ function stagedOps(workspace: string, view: StagedView): Op[] {
     if (b === null && base === null) continue;
     if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
     const isIndex = isIndexFile(path, area);
-    const aHash =
-      base === null
-        ? undefined
-        : inParent(workspace, path, (parent, name) => hashAt(`${parent}/${name}`, base, isIndex));
+    const aHash = base === null ? undefined : hashIfUntouched(workspace, path, base, isIndex);
     const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
     if (base !== null && b !== null && unchanged(base, b, aHash, bHash)) continue;
     ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });

@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import type { Repository } from "../../application/ports/transaction.ts";
 
 /** Where the git state of a workspace lies; found by looking, git itself is not needed. */
 export interface GitPlaces {
@@ -56,4 +57,15 @@ export function rootsFor(workspace: string): string[] {
 
 export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The workspace's repository as paths relative to the workspace; null when it has none. */
+export function repositoryOf(workspace: string): Repository | null {
+  const git = findGit(workspace);
+  if (git === null) return null;
+  return {
+    workspaceAt: relative(git.topLevel, workspace),
+    index: relative(workspace, join(git.gitDirectory, "index")),
+    objects: relative(workspace, join(git.commonDirectory, "objects")),
+  };
 }

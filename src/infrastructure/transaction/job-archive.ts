@@ -47,19 +47,28 @@ export function createJobArchive(storage: string, now: () => Date): JobArchive {
     events: (jobId) =>
       (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
         .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as JournalLine),
+        .flatMap((line) => journalLine(line)),
     differences: (jobId) => differences(storage, jobId, list),
   };
+}
+
+/** A line that a crash cut short is left out. */
+function journalLine(line: string): JournalLine[] {
+  try {
+    return line === "" ? [] : [JSON.parse(line) as JournalLine];
+  } catch {
+    return [];
+  }
 }
 
 /** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
 function differences(storage: string, jobId: string, list: () => StoredJob[]): FileDifference[] {
   const folder = jobFolder(storage, jobId);
   const plan = readPlan(folder);
-  const state = readState(folder)?.state;
-  if (plan === null) return [];
-  const stands = readStands(folder);
+  const record = readState(folder);
+  if (plan === null || record === null) return [];
+  const { state } = record;
+  const stands = readStands(folder, record.turn);
   const inEffect = state === "committed";
   return plan.ops
     .filter((op) => op.area === "file" && op.a?.kind !== "directory" && op.b?.kind !== "directory")
@@ -67,7 +76,7 @@ function differences(storage: string, jobId: string, list: () => StoredJob[]): F
       const path = join(plan.roots[op.root] as string, op.path);
       const standing = () => {
         const now = identifyAt(path);
-        const known = stands.get(op.n);
+        const known = stands?.entries.get(op.n)?.standing;
         if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
         return fromLaterJob(storage, list, jobId, plan, op, inEffect ? op.bHash : op.aHash);
       };

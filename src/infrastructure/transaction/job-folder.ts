@@ -14,13 +14,14 @@ import {
 import { join } from "node:path";
 import type { JobState } from "../../application/ports/transaction.ts";
 import type { Identity } from "../workspace/identity.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:
  *   state.json    which side of the swap stands in the workspace
  *   plan.ndjson   one line per path: what stood there before, what the job put there
  *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
- *   stands.ndjson what the last swap left in the workspace, to tell later edits from ours
+ *   stands.T.ndjson what swap number T left in the workspace and in the slots, to tell later edits from ours
  *   journal.ndjson, job.json   the story, for `jobs` and `show`
  */
 export interface JobFolder {
@@ -54,7 +55,21 @@ export interface StateFile {
   readonly state: JobState;
   readonly at: string;
   readonly bytes?: number;
-  readonly pid?: number;
+  /** How many swaps the job has had; names its `stands` file. */
+  readonly turn: number;
+}
+
+/** What a swap left behind. */
+export interface Stands {
+  /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
+  readonly stamp: string;
+  readonly entries: ReadonlyMap<number, Left>;
+}
+
+export interface Left {
+  readonly standing: Identity | null;
+  /** What lies in the op's slot. */
+  readonly kept: Identity | null;
 }
 
 export function jobFolder(storage: string, id: string): JobFolder {
@@ -63,7 +78,9 @@ export function jobFolder(storage: string, id: string): JobFolder {
 
 export function createJobFolder(storage: string, id: string): JobFolder {
   const folder = jobFolder(storage, id);
-  mkdirSync(join(folder.path, "slots"), { recursive: true, mode: 0o700 });
+  mkdirSync(join(storage, "jobs"), { recursive: true, mode: 0o700 });
+  mkdirSync(folder.path, { mode: 0o700 });
+  mkdirSync(join(folder.path, "slots"), { mode: 0o700 });
   return folder;
 }
 
@@ -103,31 +120,48 @@ export function readPlan(folder: JobFolder): Plan | null {
   return { roots, stamp, ops: lines.map((line) => JSON.parse(line) as Op) };
 }
 
-export function writeStands(folder: JobFolder, stands: ReadonlyMap<number, Identity | null>): void {
-  const lines: string[] = [];
-  for (const [n, identity] of stands) lines.push(JSON.stringify([n, identity]));
-  writeDurably(join(folder.path, "stands.ndjson"), lines.join("\n"));
+export function writeStands(folder: JobFolder, turn: number, stands: Stands): void {
+  const lines = [JSON.stringify({ stamp: stands.stamp })];
+  for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));
+  writeDurably(standsPath(folder, turn), lines.join("\n"));
 }
 
-export function readStands(folder: JobFolder): Map<number, Identity | null> {
-  const text = readText(join(folder.path, "stands.ndjson"));
-  const stands = new Map<number, Identity | null>();
-  if (text === null || text === "") return stands;
-  for (const line of text.split("\n")) {
-    const [n, identity] = JSON.parse(line) as [number, Identity | null];
-    stands.set(n, identity);
+/** Null before the first swap. */
+export function readStands(folder: JobFolder, turn: number): Stands | null {
+  const text = readText(standsPath(folder, turn));
+  if (text === null) return null;
+  const [header, ...lines] = text.split("\n");
+  const entries = new Map<number, Left>();
+  for (const line of lines) {
+    const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
+    entries.set(n, { standing, kept });
   }
-  return stands;
+  return { stamp: (JSON.parse(header as string) as Stands).stamp, entries };
+}
+
+export function removeStands(folder: JobFolder, turn: number): void {
+  rmSync(standsPath(folder, turn), { force: true });
+}
+
+function standsPath(folder: JobFolder, turn: number): string {
+  return join(folder.path, `stands.${turn}.ndjson`);
 }
 
 export function appendJournal(folder: JobFolder, line: string): void {
   appendFileSync(join(folder.path, "journal.ndjson"), line);
 }
 
+/** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
-  for (const name of ["slots", "view", "plan.ndjson", "stands.ndjson"]) {
-    rmSync(join(folder.path, name), { recursive: true, force: true });
-  }
+  const plan = join(folder.path, "plan.ndjson");
+  rmSync(plan, { force: true });
+  for (const name of ["slots", "view"]) removeTree(join(folder.path, name));
+  for (const name of readNames(folder.path))
+    if (name.startsWith("stands.") || name === "stamp") rmSync(join(folder.path, name), { force: true });
+}
+
+function readNames(path: string): string[] {
+  return existsSync(path) ? readdirSync(path) : [];
 }
 
 /** Written beside, synced, renamed over: a reader sees the old text or the new one. */

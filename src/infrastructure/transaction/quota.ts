@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Evicted } from "../../application/ports/transaction.ts";
 import { walk } from "../workspace/walk.ts";
+import { readIntent } from "./intent.ts";
 import {
   appendJournal,
   type JobFolder,
@@ -16,6 +17,7 @@ import {
 export function slotBytes(folder: JobFolder): number {
   const slots = join(folder.path, "slots");
   let bytes = 0;
+  if (!existsSync(slots)) return 0;
   for (const name of readdirSync(slots)) {
     const stats = lstatSync(join(slots, name), { bigint: true });
     bytes += Number(stats.blocks) * 512;
@@ -25,6 +27,12 @@ export function slotBytes(folder: JobFolder): number {
   return bytes;
 }
 
+/** The second in a job's id; within one second, the one that last changed its state earlier. */
+function byAge(x: string, xAt: string, y: string, yAt: string): number {
+  const second = (id: string) => Number(id.split("_")[1]);
+  return second(x) - second(y) || (xAt < yAt ? -1 : xAt > yAt ? 1 : 0);
+}
+
 /** Forgets the oldest undo records and previews until the rest fits; the newest job is always kept. */
 export function evictPastQuota(
   storage: string,
@@ -32,17 +40,19 @@ export function evictPastQuota(
   keep: string,
   now: () => Date,
 ): Evicted[] {
+  const busy = readIntent(storage)?.job_id;
   const jobs = listJobIds(storage)
     .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
-    .filter(({ state }) => state !== null && ["committed", "undone", "staged"].includes(state.state));
+    .filter(({ state }) => state !== null && ["committed", "undone", "staged"].includes(state.state))
+    .sort((x, y) => byAge(x.folder.id, x.state?.at ?? "", y.folder.id, y.state?.at ?? ""));
   let total = jobs.reduce((sum, { state }) => sum + (state?.bytes ?? 0), 0);
   const evicted: Evicted[] = [];
   for (const { folder, state } of jobs) {
     if (total <= quotaBytes) break;
     const bytes = state?.bytes ?? 0;
-    if (folder.id === keep || bytes === 0) continue;
+    if (folder.id === keep || folder.id === busy || bytes === 0) continue;
     removeSlots(folder);
-    writeState(folder, { state: "evicted", at: now().toISOString(), bytes: 0 });
+    writeState(folder, { state: "evicted", at: now().toISOString(), bytes: 0, turn: state?.turn ?? 0 });
     appendJournal(
       folder,
       `${JSON.stringify({ at: now().toISOString(), event: { type: "evicted", bytes } })}\n`,

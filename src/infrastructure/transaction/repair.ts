@@ -1,54 +1,73 @@
-import { lstatSync } from "node:fs";
 import type { Conflict } from "../../application/ports/transaction.ts";
-import { type Identity, identify } from "../workspace/identity.ts";
+import { identify, identifyAt } from "../workspace/identity.ts";
 import type { Intent } from "./intent.ts";
-import { type JobFolder, type Op, type Plan, slot } from "./job-folder.ts";
-import { type Checkpoint, incoming, LateConflict, outgoing, rootOf, swap } from "./swap.ts";
+import { type JobFolder, type Plan, readStands } from "./job-folder.ts";
+import type { Swap } from "./swap.ts";
+import {
+  type Direction,
+  inSlot,
+  isThing,
+  keepsFolder,
+  opposite,
+  outSlot,
+  recordedTurn,
+  reversed,
+  rootOf,
+  shownPath,
+  type Turn,
+} from "./turns.ts";
 
-/**
- * Finishes a swap that was cut off. The slots say for each path whether it is still before, already after, or
- * in between; a path that is before must still hold what the job expected, or somebody edited it since: then
- * nothing more is moved and the path is returned.
- */
-export function resumeSwap(folder: JobFolder, plan: Plan, intent: Intent, at: Checkpoint): Conflict[] {
-  const direction = intent.direction === "undo" ? "back" : "forward";
+/** A swap that was cut off, as its intent and the record of the job tell it. */
+export function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
+  const direction: Direction = intent.direction === "undo" ? "back" : "forward";
+  const stands = readStands(folder, intent.turn - 1);
   const skip = new Set(intent.skip);
-  const conflicts: Conflict[] = [];
-  for (const op of plan.ops) {
-    if (!skip.has(op.n) && isOther(folder, plan, op, direction))
-      conflicts.push({ path: op.path, reason: "changed" });
-  }
-  if (conflicts.length > 0) return conflicts;
-  try {
-    swap(folder, plan, direction, skip, at);
-  } catch (error) {
-    if (error instanceof LateConflict) return [{ path: error.path, reason: "changed" }];
-    throw error;
-  }
-  return [];
+  const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
+  const turns = plan.ops
+    .filter((op) => !skip.has(op.n))
+    .map((op) => ({ ...recordedTurn(op, direction, stands), ...found.get(op.n) }));
+  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  return intent.taking_back === true ? reverse(swap) : swap;
 }
 
-/** Neither what the swap found nor what it was putting there. */
-function isOther(folder: JobFolder, plan: Plan, op: Op, direction: "forward" | "back"): boolean {
-  const standing = identify(rootOf(plan, op), op.path);
-  if (standing === null) return false;
-  const goes = outgoing(op, direction);
-  const comes = incoming(op, direction);
-  if (standing.kind === "directory") return goes?.kind !== "directory" && comes?.kind !== "directory";
-  const outSlot = slot(folder, op.n, direction === "forward" ? "a" : "b");
-  const inSlot = slot(folder, op.n, direction === "forward" ? "b" : "a");
-  const movedOut = lstatSync(outSlot, { throwIfNoEntry: false }) !== undefined;
-  const waiting = lstatSync(inSlot, { throwIfNoEntry: false }) !== undefined;
-  if (waiting && !movedOut)
-    return goes === null ? op.area !== "object" && !isInode(standing, comes) : !resembles(standing, goes);
-  return false;
+/** The swap that puts everything back. */
+export function reverse(swap: Swap): Swap {
+  return { ...swap, direction: opposite(swap.direction), turns: swap.turns.map(reversed) };
 }
 
-function isInode(standing: Identity, planned: Identity | null): boolean {
-  return planned !== null && standing.ino === planned.ino;
+export interface Edited {
+  readonly conflicts: readonly Conflict[];
+  /** The ops that somebody edited since, and those that cannot be finished around them. */
+  readonly ops: ReadonlySet<number>;
 }
 
-/** Same kind, size and time of change; the inode may differ after a forced undo. */
-function resembles(standing: Identity, planned: Identity): boolean {
-  return standing.kind === planned.kind && standing.size === planned.size && standing.mtime === planned.mtime;
+/** Paths that are neither before nor after the swap: somebody edited them since it was cut off. */
+export function editedSince(swap: Swap, workspace: string): Edited {
+  const edited = swap.turns.filter((turn) => isOther(swap, turn));
+  const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
+  const touches = ({ op, goes }: Turn) => {
+    const own = `${op.root}:${op.path}`;
+    return paths.some(
+      (path) =>
+        path === own ||
+        own.startsWith(`${path}/`) ||
+        (goes?.kind === "directory" && path.startsWith(`${own}/`)),
+    );
+  };
+  return {
+    conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
+    ops: new Set(edited.length === 0 ? [] : swap.turns.filter(touches).map(({ op }) => op.n)),
+  };
+}
+
+function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): boolean {
+  const here = identify(rootOf(plan, op), op.path);
+  if (keepsFolder(op)) return here?.kind !== "directory";
+  const out = identifyAt(outSlot(folder, op, direction));
+  const waiting = identifyAt(inSlot(folder, op, direction));
+  if (goes === null) return !isThing(here, isThing(waiting, comes) ? null : comes);
+  if (comes === null) return !isThing(here, isThing(out, goes) ? null : goes);
+  if (isThing(out, comes)) return !isThing(here, goes);
+  if (isThing(out, goes) && isThing(waiting, comes)) return here !== null;
+  return !isThing(here, isThing(out, goes) || isThing(waiting, goes) ? comes : goes);
 }

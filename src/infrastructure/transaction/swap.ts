@@ -1,166 +1,135 @@
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  unlinkSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import type { LeftAlone } from "../../application/ports/transaction.ts";
-import { inFolder, inParent } from "../workspace/anchor.ts";
-import { type Identity, identifyAt, sameBody } from "../workspace/identity.ts";
-import { type JobFolder, type Op, type Plan, slot } from "./job-folder.ts";
-
-export type Direction = "forward" | "back";
+import { inParent } from "../workspace/anchor.ts";
+import { identifyAt, isAbsence } from "../workspace/identity.ts";
+import { openDoors, openTurn, restoreModes } from "./doors.ts";
+import type { Door } from "./intent.ts";
+import type { JobFolder, Plan } from "./job-folder.ts";
+import { exchange, moveIfFree } from "./move.ts";
+import { inDepthOrder } from "./swap-order.ts";
+import { type Direction, inSlot, isThing, keepsFolder, outSlot, rootOf, type Turn } from "./turns.ts";
 
 /** Called between the steps of a swap; a crash test stops the program there. */
 export type Checkpoint = (point: string) => void;
 
-/** Somebody wrote into a file in the instant between the check and the rename. */
-export class LateConflict extends Error {
+/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
+export class SwapFailure extends Error {
   /** `path` is absolute. */
-  constructor(readonly path: string) {
-    super(`changed while it was being replaced: ${path}`);
+  constructor(
+    readonly path: string,
+    cause?: unknown,
+  ) {
+    super(cause === undefined ? `changed while it was being replaced: ${path}` : `${path}: ${cause}`, {
+      cause,
+    });
   }
+}
+
+export interface Swap {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly direction: Direction;
+  readonly turns: readonly Turn[];
+  readonly doors: readonly Door[];
 }
 
 /**
  * Exchanges the two sides of a plan: what stands in the workspace goes into its slot, the other side comes in.
- * Each step is a rename within one file system and can be told from the slots alone, so the same call finishes
- * a swap that was cut off, and the opposite call takes back one that was begun.
- *   1. what only leaves goes out, deepest first
- *   2. what comes in (or replaces) goes in, shallowest first
+ * Each step is a rename within one file system, and inode numbers tell how far a turn has come; so the same call
+ * finishes a swap that was cut off, and the swap of the reversed turns takes back one that was begun.
+ *   1. read-only folders are opened
+ *   2. what only leaves goes out, deepest first
+ *   3. what comes in (or replaces) goes in: folders first, then objects, files, refs, index
+ *   4. git state and objects that only leave go last, so that no ref is ever without its object
+ *   5. folders get their modes
  */
-export function swap(
-  folder: JobFolder,
-  plan: Plan,
-  direction: Direction,
-  skip: ReadonlySet<number>,
-  at: Checkpoint,
-): LeftAlone[] {
+export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
+  const { plan } = request;
   const left: LeftAlone[] = [];
-  const ops = plan.ops.filter((op) => !skip.has(op.n));
-  const byDepth = ops
-    .map((op) => ({ op, depth: op.path.split("/").length }))
-    .sort((x, y) => x.depth - y.depth);
-  for (let i = byDepth.length - 1; i >= 0; i--) {
-    const { op } = byDepth[i] as { op: Op };
-    if (leaves(op, direction)) {
-      moveOut(folder, plan, op, direction, left);
-      at(`out ${op.n}`);
+  const { early, incoming, late } = inDepthOrder(request.turns);
+  const attempt = (turn: Turn, point: string, act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      throw error instanceof SwapFailure
+        ? error
+        : new SwapFailure(`${rootOf(plan, turn.op)}/${turn.op.path}`, error);
     }
-  }
-  for (const { op } of byDepth) {
-    if (incoming(op, direction) === null) continue;
-    moveIn(folder, plan, op, direction, at);
-    at(`in ${op.n}`);
-  }
+    at(`${point} ${turn.op.n}`);
+  };
+  openDoors(request);
+  for (const turn of request.turns) attempt(turn, "open", () => openTurn(request, turn));
+  for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
+  for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
+  for (const turn of late) attempt(turn, "out", () => takeOut(request, turn, left));
+  restoreModes(request);
+  at("modes");
   return left;
 }
 
-export function incoming(op: Op, direction: Direction): Identity | null {
-  return direction === "forward" ? op.b : op.a;
-}
-
-export function outgoing(op: Op, direction: Direction): Identity | null {
-  return direction === "forward" ? op.a : op.b;
-}
-
-function sides(direction: Direction): { out: "a" | "b"; in: "a" | "b" } {
-  return direction === "forward" ? { out: "a", in: "b" } : { out: "b", in: "a" };
-}
-
-/** Whether the standing entry goes out by itself: nothing replaces it, or something of another kind does. */
-function leaves(op: Op, direction: Direction): boolean {
-  const goes = outgoing(op, direction);
-  const comes = incoming(op, direction);
-  if (goes === null) return false;
-  if (comes === null) return !(op.area === "object" && direction === "back");
-  return (goes.kind === "directory") !== (comes.kind === "directory");
-}
-
-function moveOut(folder: JobFolder, plan: Plan, op: Op, direction: Direction, left: LeftAlone[]): void {
-  const to = slot(folder, op.n, sides(direction).out);
-  if (present(to)) return;
-  inParentOrSkip(rootOf(plan, op), op.path, (parent, name) => {
-    const from = `${parent}/${name}`;
-    if (!present(from)) return;
-    const madeByJob = op.a === null && op.b?.kind === "directory";
-    if (madeByJob && readdirSync(from).length > 0) {
-      left.push({ path: `${rootOf(plan, op)}/${op.path}`, reason: "not-empty" });
+/** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
+function takeOut({ folder, plan, direction }: Swap, { op, goes }: Turn, left: LeftAlone[]): void {
+  const slot = outSlot(folder, op, direction);
+  if (identifyAt(slot) !== null) return;
+  const path = `${rootOf(plan, op)}/${op.path}`;
+  inParentIfThere(rootOf(plan, op), op.path, (parent, name) => {
+    const here = `${parent}/${name}`;
+    if (op.a === null && goes?.kind === "directory" && readdirSync(here).length > 0) {
+      left.push({ path, reason: "not-empty" });
       return;
     }
-    renameSync(from, to);
+    if (!isThing(identifyAt(here), goes)) throw new SwapFailure(path);
+    renameSync(here, slot);
+    if (isThing(identifyAt(slot), goes)) return;
+    moveIfFree(slot, here);
+    throw new SwapFailure(path);
   });
 }
 
-function moveIn(folder: JobFolder, plan: Plan, op: Op, direction: Direction, at: Checkpoint): void {
-  const side = sides(direction);
-  const from = slot(folder, op.n, side.in);
-  const out = slot(folder, op.n, side.out);
-  const goes = outgoing(op, direction);
-  const comes = incoming(op, direction) as Identity;
-  const root = rootOf(plan, op);
-  if (goes?.kind === "directory" && comes.kind === "directory") {
-    inFolder(root, op.path, (self) => chmodSync(self, comes.mode));
-    return;
-  }
-  if (!present(from)) return;
-  makeParents(root, op.path);
-  inParent(root, op.path, (parent, name) => {
-    const to = `${parent}/${name}`;
-    if (comes.kind === "directory") {
-      if (identifyAt(to)?.kind === "directory") return;
-      renameSync(from, to);
+function bringIn({ folder, plan, direction }: Swap, turn: Turn, at: Checkpoint): void {
+  const { op, goes, comes } = turn;
+  if (keepsFolder(op)) return;
+  const from = inSlot(folder, op, direction);
+  const out = outSlot(folder, op, direction);
+  const path = `${rootOf(plan, op)}/${op.path}`;
+  makeParents(rootOf(plan, op), op.path);
+  inParent(rootOf(plan, op), op.path, (parent, name) => {
+    const here = `${parent}/${name}`;
+    if (goes === null) {
+      if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
       return;
     }
-    if (goes === null || leaves(op, direction)) {
-      if (op.area === "object" && present(to)) return;
-      placeNew(from, to, `${root}/${op.path}`);
+    if (isThing(identifyAt(out), comes)) {
+      // An exchange that was cut off before its second step, seen from the other side.
+      replace(out, here, out, turn, path);
       return;
     }
-    if (!present(out) && present(to)) {
-      linkOrMove(to, out);
-      at(`link ${op.n}`);
-    }
-    renameSync(from, to);
-    const kept = identifyAt(out);
-    if (kept !== null && !sameContents(kept, goes)) throw new LateConflict(`${root}/${op.path}`);
+    if (identifyAt(out) === null) {
+      if (isThing(identifyAt(from), comes)) {
+        replace(from, here, out, turn, path);
+        at(`exchange ${op.n}`);
+      }
+      if (isThing(identifyAt(from), goes)) renameSync(from, out);
+    } else if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
   });
 }
 
-/** An undone or redone entry may have another inode than planned (`--force`, index refresh): sizes and times tell. */
-function sameContents(kept: Identity, planned: Identity): boolean {
-  return kept.ino !== planned.ino || sameBody({ ...kept, mode: planned.mode }, planned);
-}
-
-/** Keeps the old inode under a second name, so that the path is never empty; without hard links, moves it. */
-function linkOrMove(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch {
-    renameSync(from, to);
+/** `from` and `here` change places; afterwards `from` (or, without that ability, `out`) holds what stood here. */
+function replace(from: string, here: string, out: string, { goes }: Turn, path: string): void {
+  if (!isThing(identifyAt(here), goes)) throw new SwapFailure(path);
+  if (exchange(from, here)) {
+    if (isThing(identifyAt(from), goes)) return;
+    exchange(from, here);
+    throw new SwapFailure(path);
   }
-}
-
-/** Moves into a free name only: an entry that somebody made meanwhile is never overwritten. */
-function placeNew(from: string, to: string, path: string): void {
-  const standing = identifyAt(to);
-  if (standing !== null) {
-    if (standing.ino !== identifyAt(from)?.ino) throw new LateConflict(path);
-    unlinkSync(from);
-    return;
+  const aside = from === out ? `${out}.aside` : out;
+  renameSync(here, aside);
+  if (!isThing(identifyAt(aside), goes)) {
+    moveIfFree(aside, here);
+    throw new SwapFailure(path);
   }
-  try {
-    linkSync(from, to);
-  } catch (error) {
-    if ((error as { code?: string }).code === "EEXIST") throw new LateConflict(path);
-    renameSync(from, to);
-    return;
-  }
-  unlinkSync(from);
+  if (!moveIfFree(from, here)) throw new SwapFailure(path);
+  if (aside !== out) renameSync(aside, out);
 }
 
 function makeParents(root: string, path: string): void {
@@ -169,21 +138,16 @@ function makeParents(root: string, path: string): void {
   const parts = path.split("/");
   for (let i = 1; i < parts.length; i++) {
     inParent(root, parts.slice(0, i).join("/"), (parent, name) => {
-      if (!present(`${parent}/${name}`)) mkdirSync(`${parent}/${name}`);
+      if (identifyAt(`${parent}/${name}`) === null) mkdirSync(`${parent}/${name}`);
     });
   }
 }
 
-function inParentOrSkip(root: string, path: string, use: (parent: string, name: string) => void): void {
-  const slash = path.lastIndexOf("/");
-  if (slash > 0 && !existsSync(`${root}/${path.slice(0, slash)}`)) return;
-  inParent(root, path, use);
-}
-
-export function rootOf(plan: Plan, op: Op): string {
-  return plan.roots[op.root] as string;
-}
-
-function present(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+/** For paths whose parent may have gone with a folder above. */
+function inParentIfThere(root: string, path: string, use: (parent: string, name: string) => void): void {
+  try {
+    inParent(root, path, use);
+  } catch (error) {
+    if (!isAbsence(error)) throw error;
+  }
 }

@@ -1,46 +1,41 @@
 import { existsSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
 import type {
   BeginRequest,
   Begun,
-  Conflict,
   Evicted,
   JobState,
-  LeftAlone,
-  Repaired,
   SwapOutcome,
   Transactions,
 } from "../../application/ports/transaction.ts";
-import { type Identity, identify } from "../workspace/identity.ts";
-import { checkSwap, type Expectation } from "./check.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
 import { beginCopyTransaction } from "./copy-transaction.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
-import { clearIntent, type Intent, readIntent, writeIntent } from "./intent.ts";
+import { type Intent, readIntent } from "./intent.ts";
 import {
   createJobFolder,
   type JobFolder,
   jobFolder,
-  type Plan,
   readPlan,
-  readStands,
   readState,
   removeSlots,
-  writeStands,
   writeState,
 } from "./job-folder.ts";
 import { withWorkspaceLock } from "./lock.ts";
 import { changesOf } from "./plan-changes.ts";
 import { evictPastQuota, slotBytes } from "./quota.ts";
-import { resumeSwap } from "./repair.ts";
+import { refusalOf } from "./refusal.ts";
+import { createRunningJobs } from "./running-jobs.ts";
 import type { Storage } from "./storage.ts";
-import { type Checkpoint, type Direction, LateConflict, rootOf, swap } from "./swap.ts";
+import type { Checkpoint } from "./swap.ts";
+import { finishInterrupted, type SwapParts, swapJob } from "./swap-job.ts";
 
 export interface TransactionParts {
   readonly storage: Storage;
   readonly copyLimitBytes: number;
   readonly lockTimeoutMs: number;
-  readonly isOwn: (absolute: string) => boolean;
+  /** Absolute folders that belong to PicoClaw and are no part of any view. */
+  readonly ownFolders: readonly string[];
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
   readonly now: () => Date;
   /** For fault tests: called between the steps of a swap. */
@@ -51,13 +46,32 @@ export interface TransactionParts {
 export function createTransactions(parts: TransactionParts): Transactions {
   const { storage, now } = parts;
   const { workspace } = storage;
-  const at: Checkpoint = parts.checkpoint ?? (() => {});
+  const running = createRunningJobs(storage.folder);
+  const swapParts: SwapParts = {
+    storage: storage.folder,
+    workspace,
+    now,
+    at: parts.checkpoint ?? (() => {}),
+  };
 
   async function begin({ jobId, kind }: BeginRequest): Promise<Begun> {
     const trouble = workspaceTrouble(workspace);
     if (trouble !== null) return trouble;
+    try {
+      for (const dead of running.sweep()) forget(dead);
+      const begun = open(jobId, kind);
+      if (!begun.ok) forget(jobId);
+      return begun;
+    } catch (error) {
+      forget(jobId);
+      return { ok: false, refusal: refusalOf(error, storage.folder) };
+    }
+  }
+
+  function open(jobId: string, kind: BeginRequest["kind"]): Begun {
+    running.start(jobId);
     const folder = createJobFolder(storage.folder, jobId);
-    setState(folder, "running", { pid: process.pid });
+    setState(folder, "running");
     switch (kind) {
       case "direct":
         return {
@@ -71,150 +85,91 @@ export function createTransactions(parts: TransactionParts): Transactions {
           workspace,
           folder,
           limitBytes: parts.copyLimitBytes,
-          isOwn: parts.isOwn,
+          ownFolders: parts.ownFolders,
         });
     }
   }
 
-  function setState(folder: JobFolder, state: JobState, more: { bytes?: number; pid?: number } = {}): void {
-    writeState(folder, { state, at: now().toISOString(), ...more });
-  }
-
-  function commitExpectation(plan: Plan): Expectation {
-    return { stands: (op) => op.a, quietSince: () => BigInt(plan.stamp), leaveGitState: false };
-  }
-
-  function laterExpectation(folder: JobFolder): Expectation {
-    const stands = readStands(folder);
-    return {
-      stands: (op) => stands.get(op.n) ?? null,
-      quietSince: (op) => BigInt(stands.get(op.n)?.ctime ?? "0") + 1n,
-      leaveGitState: true,
-    };
-  }
-
-  /** Checks, writes the intent, swaps, notes what stands now. Called under the lock. */
-  function exchange(
-    folder: JobFolder,
-    plan: Plan,
-    intent: Omit<Intent, "skip" | "job_id">,
-    expect: Expectation,
-    force: boolean,
-  ): SwapOutcome {
-    const direction: Direction = intent.direction === "undo" ? "back" : "forward";
-    const checked = checkSwap(plan, workspace, direction, expect);
-    const stopping = checked.conflicts.filter(
-      ({ reason }) => !force || reason === "parent-missing" || reason === "no-access",
-    );
-    if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
-    const skip = new Set(checked.skip);
-    at("checked");
-    writeIntent(storage.folder, { job_id: folder.id, direction: intent.direction, skip: [...skip] });
-    at("intent");
-    let left: LeftAlone[];
-    try {
-      left = swap(folder, plan, direction, skip, at);
-    } catch (error) {
-      swap(folder, plan, direction === "forward" ? "back" : "forward", skip, () => {});
-      clearIntent(storage.folder);
-      if (error instanceof LateConflict)
-        return {
-          status: "conflict",
-          conflicts: [{ path: relative(workspace, error.path), reason: "changed" }],
-        };
-      throw error;
+  /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
+  function forget(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    if (readState(folder)?.state === "running") {
+      removeSlots(folder);
+      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+      else removeTree(folder.path);
     }
-    settle(folder, plan, intent.direction);
-    const touched = plan.ops.filter((op) => !skip.has(op.n));
-    return {
-      status: "done",
-      changes: changesOf(touched, plan.roots, workspace),
-      left: [...checked.left, ...left.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
-    };
+    running.end(jobId);
   }
 
-  /** After the last rename: what stands now, the new state, and the intent goes. */
-  function settle(folder: JobFolder, plan: Plan, direction: Intent["direction"]): void {
-    const stands = new Map<number, Identity | null>();
-    for (const op of plan.ops) stands.set(op.n, identify(rootOf(plan, op), op.path));
-    writeStands(folder, stands);
-    at("stands");
-    setState(folder, direction === "undo" ? "undone" : "committed", { bytes: slotBytes(folder) });
-    at("state");
-    clearIntent(storage.folder);
-    at("cleared");
+  function setState(folder: JobFolder, state: JobState, more: { bytes?: number } = {}): void {
+    writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
   }
 
-  async function locked(use: () => SwapOutcome): Promise<SwapOutcome> {
-    const outcome = await withWorkspaceLock(workspace, parts.lockTimeoutMs, () => {
-      const stuck = finishInterrupted();
-      if (stuck !== null && stuck.outcome === "stuck")
-        return { status: "conflict", conflicts: stuck.conflicts } as SwapOutcome;
-      return use();
-    });
-    return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+  async function locked<T>(use: () => T): Promise<T | "busy"> {
+    return withWorkspaceLock(workspace, parts.lockTimeoutMs, use);
   }
 
-  function finishInterrupted(): Repaired | null {
-    const intent = readIntent(storage.folder);
-    if (intent === null) return null;
-    const folder = jobFolder(storage.folder, intent.job_id);
-    const plan = readPlan(folder);
-    if (plan === null) {
-      clearIntent(storage.folder);
-      return { jobId: intent.job_id, direction: intent.direction, outcome: "finished", conflicts: [] };
-    }
-    const conflicts: Conflict[] = resumeSwap(folder, plan, intent, at);
-    if (conflicts.length > 0)
-      return { jobId: intent.job_id, direction: intent.direction, outcome: "stuck", conflicts };
-    settle(folder, plan, intent.direction);
-    return { jobId: intent.job_id, direction: intent.direction, outcome: "finished", conflicts: [] };
-  }
-
-  function swapJob(
+  async function swapFrom(
     jobId: string,
     from: JobState,
     direction: Intent["direction"],
     force: boolean,
   ): Promise<SwapOutcome> {
-    return locked(() => {
+    const outcome = await locked((): SwapOutcome => {
+      const interrupted = finishInterrupted(swapParts, { keepMine: false });
+      if (interrupted?.outcome === "stuck") return { status: "conflict", conflicts: interrupted.conflicts };
       const folder = jobFolder(storage.folder, jobId);
       const state = readState(folder);
       if (state === null) return { status: "refused", reason: "unknown-job" };
-      if (state.state === "evicted") return { status: "refused", reason: "evicted" };
-      if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
       const plan = readPlan(folder);
+      if (state.state === "evicted") return { status: "refused", reason: "evicted" };
+      if (direction === "commit" && state.state === "committed" && plan !== null)
+        return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
+      if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
       if (plan === null) return { status: "refused", reason: "evicted" };
-      const expect = direction === "commit" ? commitExpectation(plan) : laterExpectation(folder);
-      return exchange(folder, plan, { direction }, expect, force);
+      return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     });
+    return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+  }
+
+  /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
+  function stage(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    setState(folder, "staged", { bytes: slotBytes(folder) });
+    running.end(jobId);
   }
 
   return {
     begin,
-    commit: (jobId) => {
-      const state = readState(jobFolder(storage.folder, jobId));
-      if (state?.state === "running") setState(jobFolder(storage.folder, jobId), "staged");
-      return swapJob(jobId, "staged", "commit", false);
+    commit: async (jobId) => {
+      if (readState(jobFolder(storage.folder, jobId))?.state === "running") stage(jobId);
+      return swapFrom(jobId, "staged", "commit", false);
     },
-    undo: (jobId, { force }) => swapJob(jobId, "committed", "undo", force),
-    redo: (jobId, { force }) => swapJob(jobId, "undone", "redo", force),
+    undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
+    redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
     discard: async (jobId) => {
       const folder = jobFolder(storage.folder, jobId);
-      removeSlots(folder);
-      setState(folder, "discarded");
+      const drop = () => {
+        const state = readState(folder)?.state;
+        if (state !== "running" && state !== "staged") return;
+        if (readIntent(storage.folder)?.job_id === jobId) return;
+        removeSlots(folder);
+        setState(folder, "discarded", { bytes: 0 });
+      };
+      if (readState(folder)?.state === "running") drop();
+      else await locked(drop);
+      running.end(jobId);
     },
-    stage: async (jobId) => {
-      const folder = jobFolder(storage.folder, jobId);
-      setState(folder, "staged", { bytes: slotBytes(folder) });
-    },
-    repair: async () => {
-      if (!existsSync(join(storage.folder, "intent.json"))) return null;
-      const outcome = await withWorkspaceLock(workspace, parts.lockTimeoutMs, finishInterrupted);
+    stage: async (jobId) => stage(jobId),
+    repair: async (options = { keepMine: false }) => {
+      if (readIntent(storage.folder) === null) return null;
+      const outcome = await locked(() => finishInterrupted(swapParts, options));
       return outcome === "busy" ? null : outcome;
     },
-    enforceQuota: async (quotaBytes, keep): Promise<readonly Evicted[]> =>
-      evictPastQuota(storage.folder, quotaBytes, keep, now),
+    enforceQuota: async (quotaBytes, keep): Promise<readonly Evicted[]> => {
+      const evicted = await locked(() => evictPastQuota(storage.folder, quotaBytes, keep, now));
+      return evicted === "busy" ? [] : evicted;
+    },
   };
 }
 

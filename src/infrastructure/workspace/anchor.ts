@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync } from "node:fs";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
@@ -12,12 +12,14 @@ const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
   const slash = path.lastIndexOf("/");
   const name = path.slice(slash + 1);
+  if (name === ".." || name === ".") throw noSuchName(path);
   if (slash < 0) return use(root, name);
   return inFolder(root, path.slice(0, slash), (folder) => use(folder, name));
 }
 
 export function inFolder<T>(root: string, path: string, use: (folder: string) => T): T {
   if (path === "") return use(root);
+  if (UPWARDS.test(path)) throw noSuchName(path);
   if (process.platform !== "linux") return use(checkedFolder(root, path));
   let fd = -1;
   try {
@@ -33,6 +35,13 @@ export function inFolder<T>(root: string, path: string, use: (folder: string) =>
   }
 }
 
+/** Callers resolve paths first; a component that leads upwards has no business here. */
+const UPWARDS = /(^|\/)\.\.?(\/|$)/;
+
+function noSuchName(path: string): Error {
+  return Object.assign(new Error(`ENOENT: not a plain path: '${path}'`), { code: "ENOENT" });
+}
+
 function checkedFolder(root: string, path: string): string {
   let at = root;
   for (const part of path.split("/")) {
@@ -42,9 +51,4 @@ function checkedFolder(root: string, path: string): string {
     }
   }
   return at;
-}
-
-/** The target of a symlink as the bytes say it. */
-export function linkTarget(root: string, path: string): string {
-  return inParent(root, path, (folder, name) => readlinkSync(`${folder}/${name}`));
 }

@@ -4,6 +4,7 @@ import {
   constants,
   copyFileSync,
   fchmodSync,
+  fchownSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -13,11 +14,13 @@ import {
   readlinkSync,
   renameSync,
   rmdirSync,
+  type Stats,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import { copyXattrs } from "../runtime/xattr.ts";
 import { inFolder, inParent } from "./anchor.ts";
 import { isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
@@ -74,8 +77,8 @@ export function createFolderView(root: string, touched: (path: string) => void =
         const found = lstatSync(absolute, { throwIfNoEntry: false });
         if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
         const keep = mode ?? (found?.isFile() ? found.mode & 0o7777 : undefined);
-        if (found !== undefined && !found.isFile()) unlinkSync(absolute);
-        replaceFile(absolute, bytes, keep);
+        if (found?.isFile() && holds(absolute, found, bytes, keep)) return;
+        replaceFile(absolute, found, bytes, keep);
         touched(path);
       });
     },
@@ -144,17 +147,47 @@ export function readRegular(absolute: string, path: string): Uint8Array {
   }
 }
 
-/** Writes in place (keeping the inode and its attributes) through a descriptor that never follows a link. */
-function replaceFile(absolute: string, bytes: Uint8Array, mode: number | undefined): void {
-  const fd = openSync(
-    absolute,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    mode ?? 0o666,
-  );
+/** Whether a file says and is all this already: then it keeps its time of change as well. */
+function holds(absolute: string, found: Stats, bytes: Uint8Array, mode: number | undefined): boolean {
+  if (found.size !== bytes.length || (found.mode & 0o7777) !== mode) return false;
+  return Buffer.from(bytes).equals(readRegular(absolute, absolute));
+}
+
+/**
+ * Written beside and renamed over, with the attributes and owner of the file it replaces: a disk that fills up
+ * half-way leaves the old file whole.
+ */
+function replaceFile(
+  absolute: string,
+  found: Stats | undefined,
+  bytes: Uint8Array,
+  mode: number | undefined,
+): void {
+  const beside = `${absolute.slice(0, absolute.lastIndexOf("/"))}/.picoclaw-${crypto.randomUUID()}`;
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const fd = openSync(beside, flags, mode ?? 0o666);
   try {
     writeFileSync(fd, bytes);
+    if (found?.isFile()) {
+      copyXattrs(absolute, fd);
+      adoptOwner(fd, found);
+    }
     if (mode !== undefined) fchmodSync(fd, mode);
+    renameSync(beside, absolute);
+  } catch (error) {
+    unlinkSync(beside);
+    throw error;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** An ordinary user cannot give files away; the mode still holds. */
+export function adoptOwner(fd: number, owner: { readonly uid: number; readonly gid: number }): void {
+  if (process.getuid?.() !== 0 && owner.gid === process.getgid?.()) return;
+  try {
+    fchownSync(fd, owner.uid, owner.gid);
+  } catch {
+    // Not ours to give.
   }
 }

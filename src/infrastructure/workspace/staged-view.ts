@@ -3,18 +3,18 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
-import { readRegular } from "./folder-view.ts";
+import { adoptOwner, readRegular } from "./folder-view.ts";
 import { type Identity, identifyAt, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
 
@@ -107,13 +107,19 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     makeParents(path);
     const slot = touch(path);
     const before = bases.get(path)?.base ?? null;
-    rmSync(slot, { force: true, recursive: true });
     const keep = mode ?? (found.kind === "file" ? found.mode : undefined);
-    const fd = openSync(slot, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, keep ?? 0o666);
+    const beside = `${slot}.new`;
+    rmSync(beside, { force: true });
+    const fd = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, keep ?? 0o666);
     try {
       writeFileSync(fd, bytes);
       if (before?.kind === "file") adopt(path, before, fd);
       if (keep !== undefined) fchmodSync(fd, keep);
+      if (entries.get(path)?.kind === "directory") rmSync(slot, { recursive: true });
+      renameSync(beside, slot);
+    } catch (error) {
+      rmSync(beside, { force: true });
+      throw error;
     } finally {
       closeSync(fd);
     }
@@ -123,13 +129,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   /** A replaced file keeps its owner and attributes. */
   function adopt(path: string, before: Identity, fd: number): void {
     inParent(root, path, (folder, name) => copyAttributes(`${folder}/${name}`, fd));
-    if (process.getuid?.() === 0 || before.gid !== process.getgid?.()) {
-      try {
-        fchownSync(fd, before.uid, before.gid);
-      } catch {
-        // An ordinary user cannot give files away; the mode still holds.
-      }
-    }
+    adoptOwner(fd, before);
   }
 
   function read(path: string): Uint8Array {
@@ -157,19 +157,26 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     entries.set(path, { kind: "symlink", slotPath: slot });
   }
 
+  /** A name that is not text is listed as the decoder shows it: it cannot be touched, but its folder is not empty. */
   function list(path: string): string[] {
     const names = new Set<string>();
+    const unsayable = new Set<string>();
     const own = entries.get(path);
     if (own === undefined || (own.kind === "directory" && bases.get(path)?.base?.kind === "directory")) {
       if (path === "" || lowerLook(path).kind === "directory")
-        for (const name of inFolder(root, path, (folder) => readdirSync(folder))) names.add(name);
+        for (const name of inFolder(root, path, (folder) => readdirSync(folder))) {
+          names.add(name);
+          if (name.includes("\ufffd") && lowerLook(path === "" ? name : `${path}/${name}`).kind === "missing")
+            unsayable.add(name);
+        }
     }
     const prefix = path === "" ? "" : `${path}/`;
     for (const staged of entries.keys()) {
       if (staged.startsWith(prefix) && !staged.slice(prefix.length).includes("/"))
         names.add(staged.slice(prefix.length));
     }
-    return [...names].filter((name) => look(`${prefix}${name}`).kind !== "missing").sort();
+    const isThere = (name: string) => unsayable.has(name) || look(`${prefix}${name}`).kind !== "missing";
+    return [...names].filter(isThere).sort();
   }
 
   function remove(path: string): void {
@@ -193,6 +200,14 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
         from,
         `no such file or directory: ${from}`,
       );
+  }
+
+  /** A folder moves whole or not at all. */
+  function refuseUnmovable(from: string): void {
+    const found = look(from);
+    if (found.kind === "directory") for (const name of list(from)) refuseUnmovable(`${from}/${name}`);
+    else if (found.kind === "missing" || found.kind === "other")
+      throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
   }
 
   function move(from: string, to: string): void {
@@ -231,6 +246,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       if (there.kind === "directory" || (there.kind !== "missing" && look(from).kind === "directory")) {
         throw new ViewFault("exists", to, `already exists: ${to}`);
       }
+      refuseUnmovable(from);
       move(from, to);
     }),
     copy: guarded(copy),

@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, readdirSync } from "node:fs";
+import { type BigIntStats, chmodSync, lstatSync, readdirSync, statSync } from "node:fs";
 
 export interface Walked {
   readonly path: string;
@@ -8,13 +8,19 @@ export interface Walked {
 export interface WalkOptions {
   /** Returns false to leave a path, and all below it, out. */
   readonly enter?: (path: string, stats: BigIntStats) => boolean;
-  /** Called for a folder that cannot be listed or a name that cannot be looked at. */
+  /** Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. */
   readonly unreadable?: (path: string) => void;
+  /** Opens folders whose mode shuts out their owner; `stats` still tell the mode they had. */
+  readonly unlock?: boolean;
 }
 
-/** Every entry below `root`, parents before children, no symlink followed, other file systems not entered. */
+/**
+ * Every entry below `root`, parents before children, no symlink followed, other file systems not entered.
+ * A name that is not UTF-8 cannot be said as text: it is `unreadable` under the name that the decoder made of it.
+ */
 export function* walk(root: string, options: WalkOptions = {}): Generator<Walked> {
-  const device = lstatSync(root, { bigint: true }).dev;
+  // Followed: a root may be named through a descriptor (`/proc/self/fd/N`).
+  const device = statSync(root, { bigint: true }).dev;
   const pending: string[] = [""];
   while (pending.length > 0) {
     const folder = pending.pop() as string;
@@ -33,12 +39,23 @@ export function* walk(root: string, options: WalkOptions = {}): Generator<Walked
         continue;
       }
       if (options.enter?.(path, stats) === false) continue;
+      if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
       yield { path, stats };
       if (stats.isDirectory()) {
         if (stats.dev === device) pending.push(path);
         else options.unreadable?.(path);
       }
     }
+  }
+}
+
+/** Root passes every door; others open their own. */
+export function unlockFolder(path: string, stats: BigIntStats): void {
+  if ((stats.mode & 0o700n) === 0o700n || process.getuid?.() === 0) return;
+  try {
+    chmodSync(path, Number(stats.mode & 0o7777n) | 0o700);
+  } catch {
+    // Somebody else's folder: the walk says that it cannot be read.
   }
 }
 

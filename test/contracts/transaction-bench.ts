@@ -1,0 +1,146 @@
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
+import type { View } from "../../src/application/ports/view.ts";
+import { copyXattrs } from "../../src/infrastructure/runtime/libc.ts";
+import { findGit } from "../../src/infrastructure/transaction/git-roots.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/transaction/storage.ts";
+import {
+  createTransactions,
+  type TransactionParts,
+} from "../../src/infrastructure/transaction/transactions.ts";
+import { type Tree, treeOf } from "./tree.ts";
+
+/** How a job is staged. Nothing in a test may depend on where the view lies. */
+export type StagingKind = "direct" | "copy" | "overlay";
+
+/** A workspace of its own with the real engine on it. */
+export interface TransactionBench {
+  readonly kind: StagingKind;
+  /** Everything of this bench lies below; the workspace is one folder of it. */
+  readonly folder: string;
+  readonly workspace: string;
+  readonly storage: Storage;
+  readonly transactions: Transactions;
+  at(path: string): string;
+  /** Writes as the user does, outside any job. */
+  save(path: string, text: string | Uint8Array): void;
+  read(path: string): string;
+  tree(): Tree;
+  begin(kind?: StagingKind): Promise<{ jobId: string; transaction: Transaction }>;
+  /** A job from begin to its preview. */
+  stage(change: Change, kind?: StagingKind): Promise<string>;
+  /** A job from begin to its commit, which must succeed. */
+  apply(change: Change, kind?: StagingKind): Promise<string>;
+  remove(): void;
+}
+
+export type Change = (view: View, transaction: Transaction) => void | Promise<void>;
+
+export interface BenchOptions {
+  readonly parts?: Partial<TransactionParts>;
+  readonly home?: string;
+  /** Where the workspace lies below the bench's folder. */
+  readonly workspaceAt?: string;
+  readonly folder?: string;
+}
+
+export function createBench(kind: StagingKind, options: BenchOptions = {}): TransactionBench {
+  const folder = options.folder ?? realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-bench-")));
+  const workspace = join(folder, options.workspaceAt ?? "ws");
+  mkdirSync(workspace, { recursive: true });
+  const home = options.home ?? join(folder, "home");
+  const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
+  const transactions = openTransactions(storage, home, options.parts);
+  const bench: TransactionBench = {
+    kind,
+    folder,
+    workspace,
+    storage,
+    transactions,
+    at: (path) => join(workspace, path),
+    save(path, text) {
+      mkdirSync(dirname(join(workspace, path)), { recursive: true });
+      writeFileSync(join(workspace, path), text);
+    },
+    read: (path) => readFileSync(join(workspace, path), "utf8"),
+    tree: () => treeOf(workspace),
+    async begin(wanted = kind) {
+      const jobId = newJobId();
+      const begun = await transactions.begin({ jobId, kind: wanted });
+      if (!begun.ok) throw new Error(`refused: ${begun.refusal.message}`);
+      return { jobId, transaction: begun.transaction };
+    },
+    async stage(change, wanted) {
+      const { jobId, transaction } = await bench.begin(wanted);
+      await change(transaction.view, transaction);
+      await transaction.seal();
+      await transactions.stage(jobId);
+      return jobId;
+    },
+    async apply(change, wanted) {
+      const jobId = await bench.stage(change, wanted);
+      const outcome = await transactions.commit(jobId);
+      if (outcome.status !== "done") throw new Error(`not committed: ${JSON.stringify(outcome)}`);
+      return jobId;
+    },
+    remove: () => removeAll(folder),
+  };
+  return bench;
+}
+
+/** The engine on a storage, as a second process would open it. */
+export function openTransactions(
+  storage: Storage,
+  home: string,
+  parts: Partial<TransactionParts> = {},
+): Transactions {
+  return createTransactions({
+    storage,
+    copyLimitBytes: 1 << 30,
+    lockTimeoutMs: 10_000,
+    ownFolders: [storage.folder, home],
+    copyAttributes: (from, descriptor) => void copyXattrs(from, descriptor),
+    now: () => new Date(),
+    ...parts,
+  });
+}
+
+export function newJobId(): string {
+  const random = Buffer.from(crypto.getRandomValues(new Uint8Array(4))).toString("hex");
+  return `job_${Math.floor(Date.now() / 1000)}_${random}`;
+}
+
+export const text = (content: string): Uint8Array => Buffer.from(content);
+
+/** Appends in place, keeping the inode, as `echo >>` does. */
+export function appendInPlace(path: string, content: string): void {
+  appendFileSync(path, content);
+}
+
+/** Removes a folder whatever the modes in it are. */
+export function removeAll(folder: string): void {
+  const open = (at: string) => {
+    if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) return;
+    chmodSync(at, 0o700);
+    for (const name of readdirSync(at)) open(join(at, name));
+  };
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    open(folder);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
