@@ -111,6 +111,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       takeBack: (request) => takeBack(parts, request),
       commitPreview: (jobId) => commitPreview(parts, jobId),
       repair: (options) => transactions.repair(options),
+      buryDeadJobs: () => buryDeadJobs({ ...parts, isAlive }),
     },
   };
 }
