@@ -7,12 +7,12 @@ import { commitPreview } from "../application/work/commit-preview.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { takeBack } from "../application/work/take-back.ts";
 import type { WorkerParts } from "../application/work/worker-parts.ts";
-import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import { createProtection } from "../domain/policy/protection.ts";
+import { chooseStaging } from "../infrastructure/overlay/staging.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
@@ -65,11 +65,26 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent } = config.worker;
+  const staging = chooseStaging({ setting, workspace, memory: storage.folder, path: env.PATH ?? "" });
+  const sandbox = async () => {
+    const { createSandbox } = await import("./sandbox.ts");
+    return createSandbox({
+      env,
+      storage,
+      home,
+      confined: confine !== "off",
+      mustConfine: confine === "on",
+      allowSshAgent,
+      staging,
+    });
+  };
   const transactions = createTransactions({
     storage,
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
     ownFolders: [storage.folder, home],
+    sandbox,
     copyAttributes: (from, fd) => void copyXattrs(from, fd),
     now: () => new Date(),
   });
@@ -77,7 +92,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
   const parts: WorkerParts = {
     workspace,
     config: config.worker,
-    staging: stagingFor(config.worker.transaction),
+    staging: { ...staging, confinable: staging.bubblewrap !== null && staging.kind !== "none" },
     transactions,
     archive,
     policy: { protection, rootNames: [...new Set([workspace, given])] },
@@ -140,9 +155,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as { code?: string }).code === "EPERM";
   }
-}
-
-function stagingFor(setting: Config["worker"]["transaction"]): WorkerParts["staging"] {
-  if (setting === "none" || setting === "copy") return { kind: setting, reason: "configured" };
-  return { kind: "copy", reason: "no-overlay" };
 }

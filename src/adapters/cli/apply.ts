@@ -47,6 +47,7 @@ export async function apply(program: CliProgram, args: readonly string[]): Promi
       sessionKey: "cli:default",
       dryRun,
       preview: values.preview === true,
+      allowNetwork: values["allow-net"] === true,
       atomic: values.atomic === true,
       stopOnError: values["stop-on-error"] === true || settings.stop_on_error,
       autoCommit: values["auto-commit"] === true || settings.auto_commit,

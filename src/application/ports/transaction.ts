@@ -33,6 +33,8 @@ export type TransactionKind = "direct" | "copy" | "overlay" | "none";
 export interface BeginRequest {
   readonly jobId: string;
   readonly kind: TransactionKind;
+  /** Whether processes may reach the network, where the view can keep them from it. Default: yes. */
+  readonly network?: boolean;
 }
 
 export type Begun =

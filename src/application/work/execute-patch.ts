@@ -55,7 +55,7 @@ export async function executePatch(parts: WorkerParts, request: ExecuteRequest):
   });
   const setting = runsProcesses ? settingRefusal(parts, request) : null;
   const begun: Begun | { ok: false; refusal: SettingRefusal } =
-    setting !== null ? { ok: false, refusal: setting } : await begin(parts, jobId, kind);
+    setting !== null ? { ok: false, refusal: setting } : await begin(parts, request, jobId, kind);
   if (!begun.ok) {
     const { code, message } = begun.refusal;
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
@@ -66,7 +66,7 @@ export async function executePatch(parts: WorkerParts, request: ExecuteRequest):
 
 /** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
 function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRefusal | null {
-  if (parts.config.confine === "on")
+  if (parts.config.confine === "on" && !parts.staging.confinable)
     return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
   if (request.preview && parts.staging.kind === "none")
     return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
@@ -74,9 +74,18 @@ function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRef
 }
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
-async function begin(parts: WorkerParts, jobId: string, kind: TransactionKind): Promise<Begun> {
+async function begin(
+  parts: WorkerParts,
+  request: ExecuteRequest,
+  jobId: string,
+  kind: TransactionKind,
+): Promise<Begun> {
   try {
-    return await parts.transactions.begin({ jobId, kind });
+    return await parts.transactions.begin({
+      jobId,
+      kind,
+      network: !request.preview || request.allowNetwork === true,
+    });
   } catch (error) {
     const fault = toViewFault(error, (error as { path?: string }).path ?? parts.workspace);
     if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;

@@ -15,6 +15,8 @@ export interface ExecuteRequest {
   readonly sessionKey?: string;
   readonly dryRun: boolean;
   readonly preview: boolean;
+  /** Lets a preview reach the network; a job that is applied always may. */
+  readonly allowNetwork?: boolean;
   readonly atomic: boolean;
   readonly stopOnError: boolean;
   readonly autoCommit: boolean;

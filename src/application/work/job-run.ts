@@ -92,6 +92,7 @@ export class JobRun {
   /** Drops what the job had staged, as far as a broken disk lets it. */
   private async broken(error: unknown): Promise<JobBroken> {
     try {
+      await this.transaction.discard();
       await this.#parts.transactions.discard(this.jobId);
       this.#parts.archive.save(this.record("rolled-back", [], [], null));
     } catch {
@@ -133,6 +134,7 @@ export class JobRun {
       keptAfterFailure: wantsRollback && !rollsBack,
     };
     if (rollsBack) {
+      await transaction.discard();
       await this.#parts.transactions.discard(jobId);
       const failure = results.find(({ success }) => !success);
       this.emit({ type: "rolled_back", reason: aborted ? "aborted" : (failure?.error ?? "") });

@@ -27,6 +27,8 @@ export interface WorkerParts {
   readonly staging: {
     readonly kind: Exclude<TransactionKind, "direct">;
     readonly reason: TransactionReason;
+    /** Whether processes can be kept from the rest of the machine. */
+    readonly confinable: boolean;
   };
   readonly transactions: Transactions;
   readonly archive: JobArchive;

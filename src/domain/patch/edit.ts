@@ -19,13 +19,15 @@ export interface HunkLine {
 
 export interface Hunk {
   readonly lines: readonly HunkLine[];
+  /** The same lines as one text, where each is its tag, its text and its line end; absent where they are not. */
+  readonly written?: string | undefined;
   /** 1-based line the hunk claims to start at in the old file; only breaks ties. */
-  readonly oldStart?: number;
-  readonly newStart?: number;
+  readonly oldStart?: number | undefined;
+  readonly newStart?: number | undefined;
   /** V4A `@@ class X` anchors, outermost first, or the text after `@@ -1,2 +1,2 @@` in a diff. */
-  readonly anchors?: readonly string[];
+  readonly anchors?: readonly string[] | undefined;
   /** V4A `*** End of File`. */
-  readonly atEnd?: boolean;
+  readonly atEnd?: boolean | undefined;
 }
 
 /** A binary change without `forward` is git's "Binary files differ": it names a change but does not carry it. */

@@ -10,7 +10,7 @@ import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { restoreThrough } from "./restore.ts";
-import type { SandboxPlan } from "./sandbox.ts";
+import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
 
 export interface OverlayParts {
@@ -58,7 +58,15 @@ export async function beginOverlayTransaction(parts: OverlayParts): Promise<Over
   }
   return {
     ok: true,
-    transaction: open({ workspace, folder, roots, stamp, executor: started.executor, onEnd: parts.onEnd }),
+    transaction: open({
+      workspace,
+      folder,
+      roots,
+      stamp,
+      executor: started.executor,
+      onEnd: parts.onEnd,
+      environment: sandboxEnvironment(parts.sandbox),
+    }),
   };
 }
 
@@ -69,6 +77,7 @@ interface OpenOverlay {
   readonly stamp: bigint;
   readonly executor: Executor;
   readonly onEnd: () => void;
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 function open(state: OpenOverlay): Transaction {
@@ -83,7 +92,7 @@ function open(state: OpenOverlay): Transaction {
     kind: "overlay",
     view: createRemoteView(executor.call),
     directory: workspace,
-    environment: { TMPDIR: "/tmp" },
+    environment: state.environment,
     processes: executor.processes,
     takeChanges,
     revert(paths) {

@@ -51,6 +51,17 @@ shift
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
 
+/** What processes in a sandbox must be told. */
+export function sandboxEnvironment({
+  confined,
+  sockets,
+}: Pick<SandboxPlan, "confined" | "sockets">): Record<string, string> {
+  return {
+    ...(confined && { TMPDIR: "/tmp" }),
+    ...(sockets[0] !== undefined && { SSH_AUTH_SOCK: sockets[0] }),
+  };
+}
+
 /** The arguments of `bwrap` for a plan; `command` is what runs inside. */
 export function sandboxArguments(plan: SandboxPlan, command: readonly string[]): string[] {
   const args = plan.confined

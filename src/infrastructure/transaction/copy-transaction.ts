@@ -2,11 +2,13 @@ import { closeSync, lstatSync, openSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
+import type { ConfinedCopy } from "../overlay/confined-copy.ts";
 import { syncfs } from "../runtime/sync.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { identityOf } from "../workspace/identity.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { walk } from "../workspace/walk.ts";
+import { watchView } from "../workspace/watch-view.ts";
 import { readNoFollow } from "./content.ts";
 import { type CopiedRoot, copyEntry, copyRoots } from "./copy-roots.ts";
 import { type CopySeal, sealRoot } from "./copy-seal.ts";
@@ -23,13 +25,23 @@ export interface CopyParts {
   readonly folder: JobFolder;
   readonly limitBytes: number;
   readonly ownFolders: readonly string[];
+  readonly network: boolean;
+  /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
+  readonly confine: ConfineCopy | null;
 }
+
+export type ConfineCopy = (
+  job: string,
+  copies: readonly CopiedRoot[],
+  options: { network: boolean },
+) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 
 /**
  * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
-export function beginCopyTransaction({ workspace, folder, limitBytes, ownFolders }: CopyParts): Begun {
+export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
+  const { workspace, folder, limitBytes, ownFolders, network, confine } = parts;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
   const apart = roots.find((root) => !renameable(root, folder.path));
@@ -57,11 +69,26 @@ export function beginCopyTransaction({ workspace, folder, limitBytes, ownFolders
     return { ok: false, refusal: { code: copied.code, message } };
   }
   const { copies } = copied;
-  const pointers = repointGit(workspace, copies);
+  const confined = confine === null ? null : await confine(folder.path, copies, { network });
+  if (confined !== null && "complaint" in confined) {
+    const message = `the sandbox did not start: ${confined.complaint}`;
+    return { ok: false, refusal: { code: "failed", message } };
+  }
+  const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
   return {
     ok: true,
-    transaction: open({ workspace, folder, copies, manifests, pointers, ownFolders, stamp, started }),
+    transaction: open({
+      workspace,
+      folder,
+      copies,
+      manifests,
+      pointers,
+      ownFolders,
+      stamp,
+      started,
+      confined,
+    }),
   };
 }
 
@@ -72,10 +99,11 @@ interface OpenCopy extends CopySeal {
   readonly workspace: string;
   /** Before the manifest was taken: what the user changes from then on is a conflict. */
   readonly stamp: bigint;
+  readonly confined: ConfinedCopy | null;
 }
 
 function open(state: OpenCopy): Transaction {
-  const { workspace, folder, copies, manifests, started } = state;
+  const { workspace, folder, copies, manifests, started, confined } = state;
   const top = copies[0] as CopiedRoot;
   const prefix = relative(top.original, workspace);
   const directory = join(top.copy, prefix);
@@ -156,9 +184,13 @@ function open(state: OpenCopy): Transaction {
 
   return {
     kind: "copy",
-    view: createFolderView(directory, (path) => touched.add(path)),
-    directory,
-    environment: {},
+    view:
+      confined === null
+        ? createFolderView(directory, (path) => touched.add(path))
+        : watchView(confined.view, (path) => touched.add(path)),
+    directory: confined === null ? directory : workspace,
+    environment: confined?.environment ?? {},
+    ...(confined !== null && { processes: confined.processes }),
     takeChanges({ processRan }) {
       const before = last ?? initial();
       const now = processRan ? snapshot(before) : glance(before);
@@ -185,8 +217,14 @@ function open(state: OpenCopy): Transaction {
       return lstatSync(copy, { throwIfNoEntry: false })?.isFile() ? readNoFollow(copy) : null;
     },
     repository: repositoryOf(workspace),
-    seal: async () => seal(state),
-    discard: async () => removeSlots(folder),
+    seal: async () => {
+      await confined?.stop();
+      return seal(state);
+    },
+    discard: async () => {
+      await confined?.stop();
+      removeSlots(folder);
+    },
   };
 }
 

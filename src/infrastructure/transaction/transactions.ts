@@ -7,8 +7,9 @@ import type {
   SwapOutcome,
   Transactions,
 } from "../../application/ports/transaction.ts";
+import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
-import { beginCopyTransaction } from "./copy-transaction.ts";
+import type { ConfineCopy } from "./copy-transaction.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
@@ -37,9 +38,18 @@ export interface TransactionParts {
   /** Absolute folders that belong to PicoClaw and are no part of any view. */
   readonly ownFolders: readonly string[];
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
+  /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
+  readonly sandbox?: () => Promise<Sandbox>;
   readonly now: () => Date;
   /** For fault tests: called between the steps of a swap. */
   readonly checkpoint?: Checkpoint;
+}
+
+export interface Sandbox {
+  overlay(folder: JobFolder, options: { network: boolean }): Promise<OverlayBegun>;
+  /** Called when an overlay could not be made: whether a copy may serve instead. */
+  fallsBack(complaint: string): boolean;
+  confine(): ConfineCopy | null;
 }
 
 /** The one commit and undo engine for every way to stage. */
@@ -54,12 +64,12 @@ export function createTransactions(parts: TransactionParts): Transactions {
     at: parts.checkpoint ?? (() => {}),
   };
 
-  async function begin({ jobId, kind }: BeginRequest): Promise<Begun> {
+  async function begin({ jobId, kind, network = true }: BeginRequest): Promise<Begun> {
     const trouble = workspaceTrouble(workspace);
     if (trouble !== null) return trouble;
     try {
       for (const dead of running.sweep()) forget(dead);
-      const begun = open(jobId, kind);
+      const begun = await open(jobId, kind, network);
       if (!begun.ok) forget(jobId);
       return begun;
     } catch (error) {
@@ -68,7 +78,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     }
   }
 
-  function open(jobId: string, kind: BeginRequest["kind"]): Begun {
+  async function open(jobId: string, kind: BeginRequest["kind"], network: boolean): Promise<Begun> {
     running.start(jobId);
     const folder = createJobFolder(storage.folder, jobId);
     setState(folder, "running");
@@ -80,14 +90,36 @@ export function createTransactions(parts: TransactionParts): Transactions {
         };
       case "none":
         return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
-      default:
-        return beginCopyTransaction({
-          workspace,
-          folder,
-          limitBytes: parts.copyLimitBytes,
-          ownFolders: parts.ownFolders,
-        });
+      case "overlay":
+        return overlayOr(folder, network, () => copy(folder, network));
+      case "copy":
+        return copy(folder, network);
     }
+  }
+
+  async function copy(folder: JobFolder, network: boolean): Promise<Begun> {
+    const { copyLimitBytes: limitBytes, ownFolders } = parts;
+    const { beginCopyTransaction } = await import("./copy-transaction.ts");
+    const confine = (await parts.sandbox?.())?.confine() ?? null;
+    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, network, confine });
+  }
+
+  /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
+  async function overlayOr(
+    folder: JobFolder,
+    network: boolean,
+    otherwise: () => Promise<Begun>,
+  ): Promise<Begun> {
+    const sandbox = await parts.sandbox?.();
+    const begun = await sandbox?.overlay(folder, { network });
+    if (begun === undefined || "complaint" in begun) {
+      const complaint = begun?.complaint ?? "there is no sandbox here";
+      if (!sandbox?.fallsBack(complaint))
+        return { ok: false, refusal: { code: "failed", message: complaint } };
+      const copied = await otherwise();
+      return copied.ok ? { ...copied, insteadOf: { kind: "overlay", complaint } } : copied;
+    }
+    return begun;
   }
 
   /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */

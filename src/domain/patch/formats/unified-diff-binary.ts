@@ -1,4 +1,6 @@
 import type { BinaryPatch } from "../edit.ts";
+import { stripCr } from "./unified-diff-names.ts";
+import type { DiffText } from "./unified-diff-text.ts";
 
 /** Reads the base85 data after `GIT binary patch`: a forward hunk and, for undoing, often a reverse one. */
 export type BinaryRead =
@@ -8,72 +10,72 @@ export type BinaryRead =
       readonly reverse?: BinaryPatch;
       readonly next: number;
     }
-  | { readonly ok: false; readonly line: number; readonly message: string };
+  | { readonly ok: false; readonly at: number; readonly message: string };
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-const DIGITS = new Int16Array(128).fill(-1);
-for (let i = 0; i < ALPHABET.length; i++) DIGITS[ALPHABET.charCodeAt(i)] = i;
 
-export function readBinary(lines: readonly string[], at: number): BinaryRead {
-  const forward = readBinaryHunk(lines, at);
-  if (forward === null) return { ok: false, line: at + 1, message: "unrecognized binary patch" };
-  if ("line" in forward) return { ok: false, ...forward };
-  const reverse = readBinaryHunk(lines, forward.next);
+export function readBinary(diff: DiffText, at: number): BinaryRead {
+  const digits = new Int16Array(128).fill(-1);
+  for (let i = 0; i < ALPHABET.length; i++) digits[ALPHABET.charCodeAt(i)] = i;
+  const forward = readBinaryHunk(diff, at, digits);
+  if (forward === null) return { ok: false, at, message: "unrecognized binary patch" };
+  if ("message" in forward) return { ok: false, ...forward };
+  const reverse = readBinaryHunk(diff, forward.next, digits);
   if (reverse === null) return { ok: true, forward: forward.patch, next: forward.next };
-  if ("line" in reverse) return { ok: false, ...reverse };
+  if ("message" in reverse) return { ok: false, ...reverse };
   return { ok: true, forward: forward.patch, reverse: reverse.patch, next: reverse.next };
 }
 
-type HunkOfBinary = { patch: BinaryPatch; next: number } | { line: number; message: string } | null;
+type HunkOfBinary = { patch: BinaryPatch; next: number } | { at: number; message: string } | null;
 
-function readBinaryHunk(lines: readonly string[], from: number): HunkOfBinary {
-  const header = /^(literal|delta) (\d+)\r?$/.exec(lines[from] ?? "");
+function readBinaryHunk(diff: DiffText, from: number, digits: Int16Array): HunkOfBinary {
+  const header = /^(literal|delta) (\d+)\r?$/.exec(diff.line(from));
   if (!header) return null;
-  const chunks: Uint8Array[] = [];
-  let at = from + 1;
-  for (; at < lines.length; at++) {
-    const line = lines[at]!.endsWith("\r") ? lines[at]!.slice(0, -1) : lines[at]!;
-    if (line === "") {
-      at++;
-      break;
-    }
-    const chunk = decodeLine(line);
-    if (chunk === null) return { line: at + 1, message: "corrupt binary patch" };
-    chunks.push(chunk);
+  const start = diff.after(from);
+  const end = endOfData(diff, start);
+  // Five letters for four bytes; the last four of a line may be cut.
+  const data = new Uint8Array(end - start + 4);
+  let size = 0;
+  for (let at = start; at < end; at = diff.after(at)) {
+    const length = decodeLine(stripCr(diff.line(at)), data, size, digits);
+    if (length < 0) return { at, message: "corrupt binary patch" };
+    size += length;
   }
   const method = header[1] === "delta" ? "delta" : "literal";
-  return { patch: { method, size: Number(header[2]), data: concat(chunks) }, next: at };
+  return {
+    patch: { method, size: Number(header[2]), data: data.slice(0, size) },
+    next: end < diff.text.length ? diff.after(end) : end,
+  };
 }
 
-/** One line: a length letter (A–Z: 1–26, a–z: 27–52), then five digits for every four bytes, most significant first. */
-function decodeLine(line: string): Uint8Array | null {
+/** The empty line after the data, or the end of the text. */
+function endOfData(diff: DiffText, from: number): number {
+  let at = from;
+  while (at < diff.text.length && stripCr(diff.line(at)) !== "") at = diff.after(at);
+  return at;
+}
+
+/**
+ * One line: a length letter (A–Z: 1–26, a–z: 27–52), then five digits for every four bytes, most significant first.
+ * Returns how many bytes it put at `from`, -1 when the line is no such line.
+ */
+function decodeLine(line: string, out: Uint8Array, from: number, digits: Int16Array): number {
   const letter = line.charCodeAt(0);
   const length =
     letter >= 65 && letter <= 90 ? letter - 64 : letter >= 97 && letter <= 122 ? letter - 96 + 26 : 0;
-  if (length === 0 || line.length !== 1 + 5 * Math.ceil(length / 4)) return null;
-  const out = new Uint8Array(Math.ceil(length / 4) * 4);
-  for (let at = 1, to = 0; at < line.length; at += 5, to += 4) {
+  if (length === 0 || line.length !== 1 + 5 * Math.ceil(length / 4)) return -1;
+  for (let at = 1, to = from; at < line.length; at += 5, to += 4) {
     let value = 0;
     for (let k = 0; k < 5; k++) {
-      const digit = DIGITS[line.charCodeAt(at + k)] ?? -1;
-      if (digit < 0) return null;
+      const digit = digits[line.charCodeAt(at + k)] ?? -1;
+      if (digit < 0) return -1;
       value = value * 85 + digit;
     }
-    if (value > 0xffffffff) return null;
+    if (value > 0xffffffff) return -1;
     out[to] = value >>> 24;
     out[to + 1] = (value >>> 16) & 255;
     out[to + 2] = (value >>> 8) & 255;
     out[to + 3] = value & 255;
   }
-  return out.subarray(0, length);
-}
-
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.length;
-  }
-  return all;
+  return length;
 }

@@ -7,13 +7,15 @@ import {
   nameOf,
   strip,
   stripCount,
+  stripCr,
   unquote,
 } from "./unified-diff-names.ts";
+import type { DiffText } from "./unified-diff-text.ts";
 
 /** Reads what stands before the hunks of one file: git's extended header, or a plain `---` / `+++` pair. */
 export type HeaderRead =
   | { readonly ok: true; readonly paths: DiffPaths; readonly next: number; readonly guessed: boolean }
-  | { readonly ok: false; readonly line: number; readonly message: string };
+  | { readonly ok: false; readonly at: number; readonly message: string };
 
 interface GitHeader {
   oldLine?: string;
@@ -24,29 +26,24 @@ interface GitHeader {
   deleted: boolean;
   renamed: boolean;
   copied: boolean;
-  oldMode?: number;
-  newMode?: number;
-  oldBlob?: string;
-  newBlob?: string;
+  readonly facts: { oldMode?: number; newMode?: number; oldBlob?: string; newBlob?: string };
 }
 
 /** `at` is the `diff --git` line. */
-export function readGitHeader(lines: readonly string[], at: number): HeaderRead {
-  const header: GitHeader = { created: false, deleted: false, renamed: false, copied: false };
-  let next = at + 1;
-  const fail = (message: string): HeaderRead => ({
-    ok: false,
-    line: Math.min(next, lines.length - 1) + 1,
-    message,
-  });
-  for (; next < lines.length; next++) {
-    const taken = takeLine(header, trimCr(lines[next]!));
+export function readGitHeader(diff: DiffText, at: number): HeaderRead {
+  const { text } = diff;
+  const header: GitHeader = { created: false, deleted: false, renamed: false, copied: false, facts: {} };
+  let next = diff.after(at);
+  const fail = (message: string): HeaderRead => ({ ok: false, at: Math.min(next, text.length - 1), message });
+  for (; next < text.length; next = diff.after(next)) {
+    const taken = takeLine(header, stripCr(diff.line(next)));
     if (taken === "end") break;
     if (taken !== "taken") return fail(`invalid mode: ${taken.mode}`);
-    const kinds = [header.created, header.deleted, header.renamed, header.copied];
-    if (kinds.filter(Boolean).length > 1) return fail("inconsistent header lines");
+    const { created, deleted, renamed, copied } = header;
+    if (Number(created) + Number(deleted) + Number(renamed) + Number(copied) > 1)
+      return fail("inconsistent header lines");
   }
-  const paths = gitPaths(header, lines[at]!.slice("diff --git ".length));
+  const paths = gitPaths(header, diff.line(at).slice("diff --git ".length));
   return typeof paths === "string" ? fail(paths) : { ok: true, paths, next, guessed: false };
 }
 
@@ -54,21 +51,26 @@ type Taken = "taken" | "end" | { readonly mode: string };
 
 /** Takes one line of an extended header. */
 function takeLine(header: GitHeader, line: string): Taken {
-  const mode = /^(old mode|new mode|deleted file mode|new file mode) (.*)$/.exec(line);
-  if (mode) return takeMode(header, mode[1]!, mode[2]!);
-  const move = /^(rename|copy) (from|old|to|new) (.*)$/.exec(line);
-  if (move) {
-    if (move[1] === "copy") header.copied = true;
-    else header.renamed = true;
-    const name = unquote(move[3]!)?.value ?? move[3]!;
-    if (move[2] === "from" || move[2] === "old") header.moveFrom = name;
-    else header.moveTo = name;
-    return "taken";
-  }
+  if (line.startsWith("@@")) return "end";
   if (line.startsWith("--- ")) header.oldLine = line.slice(4);
   else if (line.startsWith("+++ ")) header.newLine = line.slice(4);
   else if (line.startsWith("index ")) return takeIndex(header, line.slice(6));
-  else if (!/^(dis)?similarity index /.test(line)) return "end";
+  else {
+    const mode = /^(old mode|new mode|deleted file mode|new file mode) (.*)$/.exec(line);
+    if (mode) return takeMode(header, mode[1]!, mode[2]!);
+    const move = /^(rename|copy) (from|old|to|new) (.*)$/.exec(line);
+    if (move) return takeMove(header, move[1]!, move[2]!, move[3]!);
+    if (!/^(dis)?similarity index /.test(line)) return "end";
+  }
+  return "taken";
+}
+
+function takeMove(header: GitHeader, verb: string, side: string, written: string): Taken {
+  if (verb === "copy") header.copied = true;
+  else header.renamed = true;
+  const name = unquote(written)?.value ?? written;
+  if (side === "from" || side === "old") header.moveFrom = name;
+  else header.moveTo = name;
   return "taken";
 }
 
@@ -78,16 +80,16 @@ function takeMode(header: GitHeader, key: string, text: string): Taken {
   const mode = Number.parseInt(found[1]!, 8);
   if (key === "deleted file mode") header.deleted = true;
   if (key === "new file mode") header.created = true;
-  if (key.startsWith("new")) header.newMode = mode;
-  else header.oldMode = mode;
+  if (key.startsWith("new")) header.facts.newMode = mode;
+  else header.facts.oldMode = mode;
   return "taken";
 }
 
 function takeIndex(header: GitHeader, rest: string): Taken {
   const found = /^([0-9a-fA-F]+)\.\.([0-9a-fA-F]+)(?: (.*))?$/.exec(rest);
   if (!found) return "taken";
-  header.oldBlob = found[1]!.toLowerCase();
-  header.newBlob = found[2]!.toLowerCase();
+  header.facts.oldBlob = found[1]!.toLowerCase();
+  header.facts.newBlob = found[2]!.toLowerCase();
   return found[3] === undefined ? "taken" : takeMode(header, "old mode", found[3]);
 }
 
@@ -109,12 +111,6 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
       : stripCount(oldName, newName);
   const take = (name: string | null) => (name === null ? null : cleanPath(strip(name, count)));
   const title = titlePath(fromTitle, count);
-  const common = {
-    ...(header.oldMode === undefined ? {} : { oldMode: header.oldMode }),
-    ...(header.newMode === undefined ? {} : { newMode: header.newMode }),
-    ...(header.oldBlob === undefined ? {} : { oldBlob: header.oldBlob }),
-    ...(header.newBlob === undefined ? {} : { newBlob: header.newBlob }),
-  };
   if (header.renamed || header.copied) {
     const oldPath = cleanPath(header.moveFrom ?? "");
     const newPath = cleanPath(header.moveTo ?? "");
@@ -122,21 +118,21 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
     if ((oldName !== null && take(oldName) !== oldPath) || (newName !== null && take(newName) !== newPath)) {
       return "inconsistent filenames in a git diff header";
     }
-    return { ...common, oldPath, newPath, operation: header.renamed ? "rename" : "copy" };
+    return { ...header.facts, oldPath, newPath, operation: header.renamed ? "rename" : "copy" };
   }
   if (header.created || (oldNull && !header.deleted)) {
     const newPath = take(newName) ?? title;
     if (newPath === null || newNull) return NO_NAME;
     if (header.created && title !== null && newPath !== title) return "inconsistent new filename";
     if (oldName !== null && take(oldName) !== newPath) return "expected /dev/null as old filename";
-    return { ...common, oldPath: null, newPath, operation: "create" };
+    return { ...header.facts, oldPath: null, newPath, operation: "create" };
   }
   if (header.deleted || newNull) {
     const oldPath = take(oldName) ?? title;
     if (oldPath === null || oldNull) return NO_NAME;
     if (header.deleted && title !== null && oldPath !== title) return "inconsistent old filename";
     if (newName !== null && take(newName) !== oldPath) return "expected /dev/null as new filename";
-    return { ...common, oldPath, newPath: null, operation: "delete" };
+    return { ...header.facts, oldPath, newPath: null, operation: "delete" };
   }
   if ((header.oldLine === undefined) !== (header.newLine === undefined)) {
     return NO_NAME;
@@ -146,7 +142,7 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
   if (oldPath === null || newPath === null) return NO_NAME;
   if (oldPath !== newPath) return `names differ but nothing says rename: ${oldPath}, ${newPath}`;
   return {
-    ...common,
+    ...header.facts,
     ...alternate(oldName ?? fromTitle?.oldName ?? null, count),
     oldPath,
     newPath,
@@ -157,14 +153,16 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
 /** The one name of a `diff --git` line that repeats it; null when its two names differ. */
 function titlePath(names: ReturnType<typeof gitHeaderNames>, count: 0 | 1): string | null {
   if (names === null) return null;
-  const oldPath = cleanPath(strip(names.oldName, count));
-  return oldPath === cleanPath(strip(names.newName, count)) ? oldPath : null;
+  const oldName = strip(names.oldName, count);
+  const newName = strip(names.newName, count);
+  return oldName === newName || cleanPath(oldName) === cleanPath(newName) ? cleanPath(oldName) : null;
 }
 
 /** `at` is the `--- ` line, `+++ ` follows. */
-export function readPlainHeader(lines: readonly string[], at: number): HeaderRead {
-  const oldLine = lines[at]!.slice(4);
-  const newLine = lines[at + 1]!.slice(4);
+export function readPlainHeader(diff: DiffText, at: number): HeaderRead {
+  const second = diff.after(at);
+  const oldLine = diff.line(at).slice(4);
+  const newLine = diff.line(second).slice(4);
   const oldNull = isDevNull(oldLine);
   const newNull = isDevNull(newLine);
   const oldName = oldNull ? null : nameOf(oldLine);
@@ -173,8 +171,8 @@ export function readPlainHeader(lines: readonly string[], at: number): HeaderRea
   const oldPath = oldName === null ? null : cleanPath(strip(oldName, count));
   const newPath = newName === null ? null : cleanPath(strip(newName, count));
   const path = shorter(oldPath, newPath);
-  if (path === null || path === "") return { ok: false, line: at + 1, message: "unable to find a filename" };
-  const next = at + 2;
+  if (path === null || path === "") return { ok: false, at, message: "unable to find a filename" };
+  const next = diff.after(second);
   if (oldNull || (!newNull && isEpoch(oldLine))) {
     return { ok: true, next, guessed: false, paths: { oldPath: null, newPath: path, operation: "create" } };
   }
@@ -200,8 +198,4 @@ function alternate(name: string | null, count: 0 | 1): { alternatePath?: string 
   if (name === null || !name.includes("/") || (count === 1 && /^[ab]\//.test(name))) return {};
   const path = cleanPath(strip(name, count === 1 ? 0 : 1));
   return path === "" ? {} : { alternatePath: path };
-}
-
-function trimCr(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }

@@ -1,4 +1,7 @@
 import type { Hunk, HunkLine } from "../edit.ts";
+import { stripCr } from "./unified-diff-names.ts";
+import type { DiffText } from "./unified-diff-text.ts";
+import { UnreadHunk } from "./unread-hunk.ts";
 
 /**
  * Reads one hunk. The counts of the header are followed where they are right, because only they tell a deleted
@@ -6,8 +9,15 @@ import type { Hunk, HunkLine } from "../edit.ts";
  * something that cannot belong to it.
  */
 export type HunkRead =
-  | { readonly ok: true; readonly hunk: Hunk; readonly next: number; readonly recounted: boolean }
-  | { readonly ok: false; readonly line: number; readonly message: string };
+  | {
+      readonly ok: true;
+      readonly hunk: Hunk;
+      readonly hasOld: boolean;
+      readonly hasNew: boolean;
+      readonly next: number;
+      readonly recounted: boolean;
+    }
+  | { readonly ok: false; readonly at: number; readonly message: string };
 
 interface HunkHeader {
   readonly oldStart?: number;
@@ -18,43 +28,85 @@ interface HunkHeader {
   readonly heading: string;
 }
 
+/** What can be said of a hunk without reading its lines. */
+interface Body {
+  readonly end: number;
+  readonly hasOld: boolean;
+  readonly hasNew: boolean;
+  readonly changes: boolean;
+  /** Every line begins with its tag and ends with a line feed. */
+  readonly plain: boolean;
+}
+
 const NUMBERED = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
 const LOOSE_NUMBERS = /^@@+ *-?(\d+)(?:,(\d*))? *\+?(\d+)?(?:,(\d*))?.*?@@ ?(.*)$/;
 
-export function isHunkHeader(line: string): boolean {
-  return line.startsWith("@@");
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const SPACE = 32;
+const PLUS = 43;
+const MINUS = 45;
+const BACKSLASH = 92;
+
+export function isHunkHeader(diff: DiffText, at: number): boolean {
+  return diff.startsWith("@@", at);
 }
 
 /** git's own form; such a line outside a file is an orphan. */
-export function isNumberedHeader(line: string): boolean {
-  return NUMBERED.test(stripCr(line));
+export function isNumberedHeader(diff: DiffText, at: number): boolean {
+  return diff.startsWith("@@ -", at) && NUMBERED.test(stripCr(diff.line(at)));
 }
 
-export function readHunk(lines: readonly string[], at: number): HunkRead {
-  const header = parseHeader(stripCr(lines[at]!));
-  if (header === null)
-    return { ok: false, line: at + 1, message: "a line number in the hunk header is too large" };
-  const counted = header.counted ? countedEnd(lines, at + 1, header) : -1;
-  const end = counted >= 0 ? counted : looseEnd(lines, at + 1);
-  const body = hunkLines(lines, at + 1, end);
-  if (!body.some((line) => line.tag !== " ")) {
-    return { ok: false, line: at + 1, message: "the hunk changes nothing" };
+export function readHunk(diff: DiffText, at: number): HunkRead {
+  const header = parseHeader(stripCr(diff.line(at)));
+  if (header === null) return { ok: false, at, message: "a line number in the hunk header is too large" };
+  const from = diff.after(at);
+  const counted = header.counted ? countedBody(diff, from, header) : null;
+  const body = counted ?? looseBody(diff, from);
+  if (!body.changes) return { ok: false, at, message: "the hunk changes nothing" };
+  const { end, hasOld, hasNew } = body;
+  const hunk = new DiffHunk(diff, from, body, header);
+  return { ok: true, hunk, hasOld, hasNew, next: end, recounted: counted === null };
+}
+
+class DiffHunk extends UnreadHunk implements Hunk {
+  readonly oldStart: number | undefined;
+  readonly newStart: number | undefined;
+  readonly anchors: readonly string[] | undefined;
+  private readonly end: number;
+  private readonly plain: boolean;
+
+  constructor(
+    private readonly diff: DiffText,
+    private readonly from: number,
+    body: Body,
+    header: HunkHeader,
+  ) {
+    super();
+    this.end = body.end;
+    this.plain = body.plain;
+    this.oldStart = header.oldStart;
+    this.newStart = header.newStart;
+    this.anchors = header.heading === "" ? undefined : [header.heading];
   }
-  const hunk: Hunk = {
-    lines: body,
-    ...(header.oldStart === undefined ? {} : { oldStart: header.oldStart }),
-    ...(header.newStart === undefined ? {} : { newStart: header.newStart }),
-    ...(header.heading === "" ? {} : { anchors: [header.heading] }),
-  };
-  return { ok: true, hunk, next: end, recounted: counted < 0 };
+
+  get written(): string | undefined {
+    return this.plain ? this.diff.bytesText(this.from, this.end) : undefined;
+  }
+
+  protected read(): readonly HunkLine[] {
+    return hunkLines(this.diff.bytesText(this.from, this.end));
+  }
 }
 
 function parseHeader(line: string): HunkHeader | null {
   const exact = NUMBERED.exec(line);
   if (exact) {
-    const numbers = [exact[1], exact[2] ?? "1", exact[3], exact[4] ?? "1"].map(Number);
-    if (numbers.some((value) => !Number.isSafeInteger(value))) return null;
-    const [oldStart, oldCount, newStart, newCount] = numbers as [number, number, number, number];
+    const oldStart = Number(exact[1]);
+    const oldCount = Number(exact[2] ?? 1);
+    const newStart = Number(exact[3]);
+    const newCount = Number(exact[4] ?? 1);
+    if (!Number.isSafeInteger(Math.max(oldStart, oldCount, newStart, newCount))) return null;
     return { oldStart, newStart, oldCount, newCount, counted: true, heading: (exact[5] ?? "").trim() };
   }
   const none = { oldCount: 0, newCount: 0, counted: false };
@@ -67,82 +119,123 @@ function parseHeader(line: string): HunkHeader | null {
   return { ...none, heading: heading.trim() === "..." ? "" : heading.trim() };
 }
 
-/** One past the last line by the header's counts, or -1 when the body does not agree with them. */
-function countedEnd(lines: readonly string[], from: number, header: HunkHeader): number {
+/** The body by the header's counts, or null when it does not agree with them. */
+function countedBody(diff: DiffText, from: number, header: HunkHeader): Body | null {
+  const { text } = diff;
   let oldLeft = header.oldCount;
   let newLeft = header.newCount;
+  let changes = false;
+  let plain = true;
   let at = from;
   while (oldLeft > 0 || newLeft > 0) {
-    const line = lines[at];
-    if (line === undefined || startsNextFile(lines, at)) return -1;
-    const tag = line.charAt(0);
-    if (tag === "-") oldLeft--;
-    else if (tag === "+") newLeft--;
-    else if (isContext(line)) {
+    if (at >= text.length) return null;
+    const tag = text.charCodeAt(at);
+    if (tag === SPACE) {
       oldLeft--;
       newLeft--;
-    } else if (tag !== "\\") return -1;
-    if (oldLeft < 0 || newLeft < 0) return -1;
-    at++;
+    } else if (tag === PLUS) {
+      changes = true;
+      newLeft--;
+    } else if (tag === MINUS) {
+      if (startsNextFile(diff, at)) return null;
+      changes = true;
+      oldLeft--;
+    } else if (isBlank(text, at)) {
+      plain = false;
+      oldLeft--;
+      newLeft--;
+    } else if (tag === BACKSLASH) plain = false;
+    else return null;
+    if (oldLeft < 0 || newLeft < 0) return null;
+    at = diff.after(at);
   }
-  if (lines[at]?.startsWith("\\ ")) at++;
-  return goesOn(lines, at) ? -1 : at;
+  if (diff.startsWith("\\ ", at)) {
+    plain = false;
+    at = diff.after(at);
+  }
+  if (goesOn(diff, at)) return null;
+  plain &&= text.charCodeAt(at - 1) === LINE_FEED;
+  return { end: at, hasOld: header.oldCount > 0, hasNew: header.newCount > 0, changes, plain };
 }
 
 /** True when changes follow that the counts left out; more context alone may be dropped. */
-function goesOn(lines: readonly string[], from: number): boolean {
-  for (let at = from; at < lines.length; at++) {
-    const line = lines[at]!;
-    const tag = line.charAt(0);
-    if (/^--[- ]?\r?$/.test(line) || endsHunk(lines, at)) return false;
-    if (tag === "+" || tag === "-") return true;
-    if (tag !== " ") return false;
+function goesOn(diff: DiffText, from: number): boolean {
+  const { text } = diff;
+  for (let at = from; at < text.length; at = diff.after(at)) {
+    const tag = text.charCodeAt(at);
+    if (endsHunk(diff, at) || (tag === MINUS && /^--[- ]?\r?$/.test(diff.line(at)))) return false;
+    if (tag === PLUS || tag === MINUS) return true;
+    if (tag !== SPACE) return false;
   }
   return false;
 }
 
-function looseEnd(lines: readonly string[], from: number): number {
+function looseBody(diff: DiffText, from: number): Body {
+  const { text } = diff;
   let end = from;
-  for (let at = from; at < lines.length; at++) {
-    const line = lines[at]!;
-    if (endsHunk(lines, at)) break;
-    if (line !== "" && line !== "\r") {
-      if (!/^[-+ \\]/.test(line) || /^-- \r?$/.test(line)) break;
-      end = at + 1;
+  for (let at = from; at < text.length && !endsHunk(diff, at); ) {
+    const next = diff.after(at);
+    if (!isBlank(text, at)) {
+      const tag = text.charCodeAt(at);
+      if (tag !== SPACE && tag !== PLUS && tag !== MINUS && tag !== BACKSLASH) break;
+      if (tag === MINUS && /^-- \r?$/.test(diff.line(at))) break;
+      end = next;
     }
+    at = next;
   }
-  return end;
+  return { end, ...tagsIn(diff, from, end) };
 }
 
-function endsHunk(lines: readonly string[], at: number): boolean {
-  const line = lines[at]!;
-  return isHunkHeader(line) || line.startsWith("diff --git ") || isPlainHeader(lines, at);
+function tagsIn(diff: DiffText, from: number, end: number): Omit<Body, "end"> {
+  const { text } = diff;
+  let context = false;
+  let deletes = false;
+  let adds = false;
+  let plain = text.charCodeAt(end - 1) === LINE_FEED;
+  for (let at = from; at < end; at = diff.after(at)) {
+    const tag = text.charCodeAt(at);
+    if (tag === PLUS) adds = true;
+    else if (tag === MINUS) deletes = true;
+    else if (tag === BACKSLASH) plain = false;
+    else {
+      context = true;
+      plain &&= tag === SPACE;
+    }
+  }
+  return { hasOld: context || deletes, hasNew: context || adds, changes: deletes || adds, plain };
+}
+
+function endsHunk(diff: DiffText, at: number): boolean {
+  return isHunkHeader(diff, at) || diff.startsWith("diff --git ", at) || isPlainHeader(diff, at);
 }
 
 /** `---`, `+++` and a hunk after it: the next file of a plain diff. */
-export function isPlainHeader(lines: readonly string[], at: number): boolean {
-  return (
-    lines[at]!.startsWith("--- ") &&
-    lines[at + 1]?.startsWith("+++ ") === true &&
-    lines[at + 2]?.startsWith("@@") === true
-  );
+export function isPlainHeader(diff: DiffText, at: number): boolean {
+  if (!diff.startsWith("--- ", at)) return false;
+  const second = diff.after(at);
+  return diff.startsWith("+++ ", second) && isHunkHeader(diff, diff.after(second));
 }
 
 /** Inside the counts only the unmistakable form ends a hunk. */
-function startsNextFile(lines: readonly string[], at: number): boolean {
-  if (!isPlainHeader(lines, at)) return false;
+function startsNextFile(diff: DiffText, at: number): boolean {
   return (
-    /^--- (a\/|"a\/|\/dev\/null)/.test(lines[at]!) && /^\+\+\+ (b\/|"b\/|\/dev\/null)/.test(lines[at + 1]!)
+    isPlainHeader(diff, at) &&
+    /^--- (a\/|"a\/|\/dev\/null)/.test(diff.line(at)) &&
+    /^\+\+\+ (b\/|"b\/|\/dev\/null)/.test(diff.line(diff.after(at)))
   );
 }
 
-function isContext(line: string): boolean {
-  return line === "" || line === "\r" || line.charCodeAt(0) === 32;
+/** An empty line, or one of nothing but a carriage return: context whose space was lost. */
+function isBlank(text: string, at: number): boolean {
+  const start = text.charCodeAt(at) === CARRIAGE_RETURN ? at + 1 : at;
+  return start >= text.length || text.charCodeAt(start) === LINE_FEED;
 }
 
-function hunkLines(lines: readonly string[], from: number, end: number): HunkLine[] {
+function hunkLines(written: string): HunkLine[] {
+  const lines = written.split("\n");
+  if (lines.at(-1) === "") lines.pop();
   const body: HunkLine[] = [];
-  for (let at = from; at < end; at++) {
+  for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!;
     const tag = line.charAt(0);
     if (tag === "\\") continue;
@@ -156,8 +249,4 @@ function hunkLines(lines: readonly string[], from: number, end: number): HunkLin
     });
   }
   return body;
-}
-
-function stripCr(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }

@@ -40,15 +40,15 @@ export function unquote(text: string, from = 0): { readonly value: string; reado
 }
 
 export function isDevNull(name: string): boolean {
-  return /^\/dev\/null(\s|$)/.test(name);
+  return name.startsWith("/dev/null") && /^\/dev\/null(\s|$)/.test(name);
 }
 
 /** The name in a `---` or `+++` line, still with its prefix. A date may stand after a TAB, or after spaces. */
 export function nameOf(field: string): string {
   const quoted = unquote(field);
   if (quoted) return quoted.value;
-  const line = field.replace(/\r$/, "");
-  const date = DATE.exec(line);
+  const line = stripCr(field);
+  const date = line.includes(":") ? DATE.exec(line) : null;
   if (date) return trimEndBlank(line.slice(0, date.index));
   const tab = line.indexOf("\t");
   return trimEndBlank(tab < 0 ? line : line.slice(0, tab));
@@ -56,7 +56,7 @@ export function nameOf(field: string): string {
 
 /** GNU diff dates a side that does not exist at the epoch, in whatever zone. */
 export function isEpoch(field: string): boolean {
-  const found = EPOCH.exec(field.replace(/\r$/, ""));
+  const found = EPOCH.exec(stripCr(field));
   if (!found) return false;
   const [, day, hour, minute, sign, zoneHour, zoneMinute] = found;
   const zone = (Number(zoneHour) * 60 + Number(zoneMinute)) * (sign === "-" ? -1 : 1);
@@ -65,7 +65,7 @@ export function isEpoch(field: string): boolean {
 
 /** A path for the outside world: UTF-8 decoded, runs of slashes squashed. */
 export function cleanPath(bytesText: string): string {
-  return readableText(bytesText.replace(/\/{2,}/g, "/"));
+  return readableText(bytesText.includes("//") ? bytesText.replace(/\/{2,}/g, "/") : bytesText);
 }
 
 const PREFIXES = new Set(["a", "b", "i", "w", "c", "o", "1", "2", "l", "r", "old", "new", "orig"]);
@@ -75,14 +75,15 @@ const PREFIXES = new Set(["a", "b", "i", "w", "c", "o", "1", "2", "l", "r", "old
  * One is taken off where the first components are known prefixes, or differ while the rest is the same.
  */
 export function stripCount(oldName: string | null, newName: string | null): 0 | 1 {
-  const [oldHead, oldRest] = headOf(oldName);
-  const [newHead, newRest] = headOf(newName);
   if (oldName !== null && newName !== null) {
+    const oldHead = headOf(oldName);
+    const newHead = headOf(newName);
     if (oldHead === null || newHead === null) return 0;
-    if (oldHead !== newHead && oldRest === newRest) return 1;
+    if (oldHead !== newHead && sameBelow(oldName, oldHead, newName, newHead)) return 1;
     return PREFIXES.has(oldHead) && PREFIXES.has(newHead) ? 1 : 0;
   }
-  const head = oldHead ?? newHead;
+  const only = oldName ?? newName;
+  const head = only === null ? null : headOf(only);
   return head !== null && head.length === 1 && PREFIXES.has(head) ? 1 : 0;
 }
 
@@ -90,14 +91,21 @@ export function strip(name: string, count: 0 | 1): string {
   return count === 0 ? name : name.slice(name.indexOf("/") + 1);
 }
 
-function headOf(name: string | null): readonly [string | null, string] {
-  const slash = name === null ? -1 : name.indexOf("/");
-  return name === null || slash <= 0 ? [null, name ?? ""] : [name.slice(0, slash), name.slice(slash + 1)];
+/** The first component, where others follow. */
+function headOf(name: string): string | null {
+  const slash = name.indexOf("/");
+  return slash <= 0 ? null : name.slice(0, slash);
+}
+
+/** The names are the same but for these first components. */
+function sameBelow(oldName: string, oldHead: string, newName: string, newHead: string): boolean {
+  const rest = oldName.length - oldHead.length;
+  return newName.length - newHead.length === rest && newName.endsWith(oldName.slice(-rest));
 }
 
 /** The two names of a `diff --git` line where they can be told apart; the same name twice where they cannot. */
 export function gitHeaderNames(rest: string): { readonly oldName: string; readonly newName: string } | null {
-  const line = rest.replace(/\r$/, "");
+  const line = stripCr(rest);
   const first = unquote(line);
   if (first) {
     const tail = line.slice(first.end).trimStart();
@@ -124,7 +132,12 @@ function splitUnquoted(line: string): { readonly oldName: string; readonly newNa
 }
 
 function sameBelowPrefix(oldName: string, newName: string): boolean {
-  const [oldHead, oldRest] = headOf(oldName);
-  const [newHead, newRest] = headOf(newName);
-  return oldHead !== null && newHead !== null && oldRest === newRest && oldRest !== "";
+  const oldHead = headOf(oldName);
+  const newHead = headOf(newName);
+  if (oldHead === null || newHead === null || oldName.length === oldHead.length + 1) return false;
+  return sameBelow(oldName, oldHead, newName, newHead);
+}
+
+export function stripCr(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }

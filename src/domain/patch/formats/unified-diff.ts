@@ -1,9 +1,10 @@
 import type { DiffFile, DiffPaths, Hunk } from "../edit.ts";
-import { toBytesText } from "../match/bytes.ts";
 import type { ParseFailure } from "../parse-error.ts";
+import { createLineCounter } from "./line-offsets.ts";
 import { readBinary } from "./unified-diff-binary.ts";
 import { readGitHeader, readPlainHeader } from "./unified-diff-header.ts";
 import { isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./unified-diff-hunk.ts";
+import { DiffText } from "./unified-diff-text.ts";
 
 /**
  * Unified diffs as git, GNU diff and models write them. Steps: find the next file header (anything else is prose),
@@ -17,28 +18,27 @@ export type UnifiedDiffParse =
 
 type FileRead =
   | { readonly ok: true; readonly file: DiffFile | null; readonly next: number }
-  | { readonly ok: false; readonly line: number; readonly message: string };
+  | { readonly ok: false; readonly at: number; readonly message: string };
 
 export function parseUnifiedDiff(input: string | Uint8Array): UnifiedDiffParse {
-  const lines = toBytesText(input).split("\n");
-  if (lines.at(-1) === "") lines.pop();
+  const diff = new DiffText(input);
   const files: DiffFile[] = [];
   const warnings: string[] = [];
-  let at = 0;
-  while (at < lines.length) {
-    const line = lines[at]!;
-    const git = line.startsWith("diff --git ");
-    if (!git && !isPlainHeader(lines, at)) {
-      if (isNumberedHeader(line)) return failure(at + 1, "patch fragment without header");
-      at++;
+  const lineOf = createLineCounter(diff.text);
+  const warn = (at: number, warning: string) => warnings.push(`line ${lineOf(at)}: ${warning}`);
+  for (let at = 0; at < diff.text.length; ) {
+    const git = diff.startsWith("diff --git ", at);
+    if (!git && !isPlainHeader(diff, at)) {
+      if (isNumberedHeader(diff, at)) return failure(diff, at, "patch fragment without header");
+      at = diff.after(at);
       continue;
     }
-    const read = readFile(lines, at, git, warnings);
-    if (!read.ok) return failure(read.line, read.message);
+    const read = readFile(diff, at, git, warn);
+    if (!read.ok) return failure(diff, read.at, read.message);
     if (read.file !== null) files.push(read.file);
     at = read.next;
   }
-  if (files.length === 0) return failure(1, "no valid patches in input", "not-a-patch");
+  if (files.length === 0) return failure(diff, 0, "no valid patches in input", "not-a-patch");
   return { ok: true, files, warnings };
 }
 
@@ -47,56 +47,56 @@ export function looksLikeUnifiedDiff(text: string): boolean {
   return /^diff --git \S/m.test(text) || /^--- .+\r?\n\+\+\+ .+\r?\n@@/m.test(text);
 }
 
-function readFile(lines: readonly string[], at: number, git: boolean, warnings: string[]): FileRead {
-  const header = git ? readGitHeader(lines, at) : readPlainHeader(lines, at);
+function readFile(
+  diff: DiffText,
+  at: number,
+  git: boolean,
+  warn: (at: number, warning: string) => void,
+): FileRead {
+  const header = git ? readGitHeader(diff, at) : readPlainHeader(diff, at);
   if (!header.ok) return header;
   let next = header.next;
-  if (lines[next]?.startsWith("GIT binary patch")) {
-    const binary = readBinary(lines, next + 1);
+  if (diff.startsWith("GIT binary patch", next)) {
+    const binary = readBinary(diff, diff.after(next));
     if (!binary.ok) return binary;
     const { forward, reverse } = binary;
     const file: DiffFile = { ...header.paths, change: "binary", forward, ...(reverse ? { reverse } : {}) };
     return { ok: true, file, next: binary.next };
   }
-  if (/^(Binary files|Files) .* differ\r?$/.test(lines[next] ?? "")) {
-    return { ok: true, file: { ...header.paths, change: "binary" }, next: next + 1 };
-  }
+  if (saysBinary(diff, next))
+    return { ok: true, file: { ...header.paths, change: "binary" }, next: diff.after(next) };
   const hunks: Hunk[] = [];
-  while (next < lines.length) {
-    if (!isHunkHeader(lines[next]!)) {
-      const more = skipBlank(lines, next);
-      if (hunks.length === 0 || more === next || !isHunkHeader(lines[more] ?? "")) break;
+  let hasOld = false;
+  let hasNew = false;
+  while (next < diff.text.length) {
+    if (!isHunkHeader(diff, next)) {
+      const more = skipBlank(diff, next);
+      if (hunks.length === 0 || more === next || !isHunkHeader(diff, more)) break;
       next = more;
     }
-    const read = readHunk(lines, next);
+    const read = readHunk(diff, next);
     if (!read.ok) return read;
-    if (read.recounted) warnings.push(`line ${next + 1}: the counts of the hunk header are wrong or missing`);
+    if (read.recounted) warn(next, "the counts of the hunk header are wrong or missing");
     hunks.push(read.hunk);
+    hasOld ||= read.hasOld;
+    hasNew ||= read.hasNew;
     next = read.next;
   }
-  return finish(header.paths, header.guessed, hunks, next, at);
+  const { paths } = header;
+  const refuse = (message: string): FileRead => ({ ok: false, at, message });
+  if (hunks.length === 0 && !changesMetadata(paths)) return refuse("patch with only garbage");
+  if (paths.operation === "create" && hasOld)
+    return refuse(`new file ${paths.newPath} depends on old contents`);
+  if (paths.operation === "delete" && hasNew)
+    return refuse(`deleted file ${paths.oldPath} still has contents`);
+  const mayCreate = header.guessed && !hasOld && hunks.length === 1;
+  return { ok: true, next, file: { ...paths, ...(mayCreate ? { mayCreate } : {}), change: "text", hunks } };
 }
 
-function finish(
-  paths: DiffPaths,
-  guessed: boolean,
-  hunks: readonly Hunk[],
-  next: number,
-  at: number,
-): FileRead {
-  if (hunks.length === 0 && !changesMetadata(paths)) {
-    return { ok: false, line: at + 1, message: "patch with only garbage" };
-  }
-  const hasOld = hunks.some((hunk) => hunk.lines.some((line) => line.tag !== "+"));
-  const hasNew = hunks.some((hunk) => hunk.lines.some((line) => line.tag !== "-"));
-  if (paths.operation === "create" && hasOld) {
-    return { ok: false, line: at + 1, message: `new file ${paths.newPath} depends on old contents` };
-  }
-  if (paths.operation === "delete" && hasNew) {
-    return { ok: false, line: at + 1, message: `deleted file ${paths.oldPath} still has contents` };
-  }
-  const mayCreate = guessed && !hasOld && hunks.length === 1;
-  return { ok: true, next, file: { ...paths, ...(mayCreate ? { mayCreate } : {}), change: "text", hunks } };
+/** git's note that a binary file changed, without the change. */
+function saysBinary(diff: DiffText, at: number): boolean {
+  if (!diff.startsWith("Binary files ", at) && !diff.startsWith("Files ", at)) return false;
+  return /^(Binary files|Files) .* differ\r?$/.test(diff.line(at));
 }
 
 function changesMetadata(paths: DiffPaths): boolean {
@@ -105,16 +105,18 @@ function changesMetadata(paths: DiffPaths): boolean {
 }
 
 /** Models put empty lines between hunks. */
-function skipBlank(lines: readonly string[], from: number): number {
+function skipBlank(diff: DiffText, from: number): number {
   let at = from;
-  while (at < lines.length && (lines[at] === "" || lines[at] === "\r")) at++;
+  while (diff.startsWith("\n", at) || diff.startsWith("\r\n", at)) at = diff.after(at);
   return at;
 }
 
 function failure(
-  line: number,
+  diff: DiffText,
+  at: number,
   message: string,
   code: ParseFailure["code"] = "invalid-diff",
 ): UnifiedDiffParse {
+  const line = createLineCounter(diff.text)(at);
   return { ok: false, failure: { code, message: `${message} at line ${line}`, line } };
 }

@@ -1,5 +1,6 @@
 import type { Hunk, HunkLine, HunkReport } from "../edit.ts";
 import { findApplied, insertsTwice } from "./already-applied.ts";
+import { BOM } from "./bytes.ts";
 import { compose, type InsertedLine, type Splice } from "./compose.ts";
 import { gitPlace, oldText, standsAsClaimed } from "./exact.ts";
 import { climb, type Placement } from "./ladder.ts";
@@ -19,7 +20,6 @@ export interface HunksApplied {
   readonly reports: readonly HunkReport[];
 }
 
-const BOM = "\xef\xbb\xbf";
 const MAX_SUGGESTIONS = 10;
 
 /** Applies all hunks to a bytes text, or none. Hunks are placed on the lines the text had before the edit. */

@@ -27,7 +27,7 @@ export function diffContent(
     if (file.hunks.length === 0) return { ok: true, bytes: old, reports: [] };
     const edited = editFile(path, old, file.hunks, "diff", budget);
     return edited.ok
-      ? { ...edited, ok: true }
+      ? { ok: true, bytes: edited.bytes, reports: edited.reports }
       : { ok: false, message: `${path}: patch does not apply`, reports: edited.reports };
   }
   const refuse = (message: string): ContentResult => ({

@@ -1,6 +1,7 @@
 import type { Hunk, HunkReport } from "../edit.ts";
 import { applyHunks, type MatchRule } from "./apply-hunks.ts";
-import { fromBytesText, toBytesText } from "./bytes.ts";
+import { applyAsClaimed } from "./as-claimed.ts";
+import { fromBytesText, joinBytes, toBytesText } from "./bytes.ts";
 import { readWideText } from "./wide-text.ts";
 import type { WorkBudget } from "./work-budget.ts";
 
@@ -27,6 +28,9 @@ export function editFile(
       ? { ok: true, bytes: fromBytesText(raw.text), reports: raw.reports }
       : { ok: false, bytes, reports: done.reports };
   }
-  const done = applyHunks(path, toBytesText(bytes), hunks, rule, budget);
+  const text = toBytesText(bytes);
+  const claimed = rule === "diff" && budget.left > 0 ? applyAsClaimed(path, text, hunks) : null;
+  if (claimed !== null) return { ok: true, bytes: joinBytes(claimed.parts), reports: claimed.reports };
+  const done = applyHunks(path, text, hunks, rule, budget);
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }

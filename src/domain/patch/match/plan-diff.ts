@@ -75,8 +75,9 @@ function planFile(work: Work, file: DiffFile): void {
 /** Plans one part; the reason where it is refused as a whole. Hunks that fail report for themselves. */
 function checkFile(work: Work, file: DiffFile): string | null {
   const path = file.oldPath ?? file.newPath ?? "";
-  const bad = [file.oldPath, file.newPath].find((each) => each !== null && !isSafePath(each));
-  if (bad !== undefined) return `invalid path: ${bad}`;
+  if (file.oldPath !== null && !isSafePath(file.oldPath)) return `invalid path: ${file.oldPath}`;
+  if (file.newPath !== null && file.newPath !== file.oldPath && !isSafePath(file.newPath))
+    return `invalid path: ${file.newPath}`;
   const before = readOld(work, file);
   if (typeof before === "string") return before;
   const from = before?.path ?? null;
@@ -249,7 +250,5 @@ function writesOf(work: Work): FileWrite[] {
 /** git's rule for paths in a diff: relative, without `.`, `..`, empty parts and git's own folder. */
 function isSafePath(path: string): boolean {
   if (path === "" || path.startsWith("/") || path.includes("\0")) return false;
-  return path
-    .split("/")
-    .every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
+  return !/(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(path);
 }

@@ -1,0 +1,99 @@
+import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { release } from "node:os";
+import { join } from "node:path";
+import { mountPoints } from "../transaction/storage.ts";
+
+/** How jobs with processes are staged on this machine, and why so. */
+export interface Staging {
+  readonly kind: "overlay" | "copy" | "none";
+  readonly reason: StagingReason;
+  /** bubblewrap, when there is one: without it nothing is confined. */
+  readonly bubblewrap: string | null;
+}
+
+export type StagingReason =
+  | "configured"
+  | "overlay-available"
+  | "no-bubblewrap"
+  | "no-user-namespaces"
+  | "mount-below-workspace"
+  | "not-linux"
+  | "overlay-failed";
+
+export interface StagingParts {
+  readonly setting: "auto" | "overlay" | "copy" | "none";
+  readonly workspace: string;
+  /** Where a failed attempt is remembered, so that it is not made again with every job. */
+  readonly memory: string;
+  readonly path: string;
+}
+
+export function chooseStaging({ setting, workspace, memory, path }: StagingParts): Staging {
+  const bubblewrap = process.platform === "linux" ? findProgram("bwrap", path) : null;
+  if (setting === "none" || setting === "copy" || setting === "overlay")
+    return { kind: setting, reason: "configured", bubblewrap };
+  if (process.platform !== "linux") return { kind: "copy", reason: "not-linux", bubblewrap };
+  if (bubblewrap === null) return { kind: "copy", reason: "no-bubblewrap", bubblewrap };
+  if (mountPoints().some((point) => point.startsWith(`${workspace}/`)))
+    return { kind: "copy", reason: "mount-below-workspace", bubblewrap };
+  const failed = recallFailure(memory, bubblewrap);
+  return failed === null
+    ? { kind: "overlay", reason: "overlay-available", bubblewrap }
+    : { kind: "copy", reason: failed, bubblewrap };
+}
+
+/** What a sandbox's complaint means. */
+export function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
+  return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
+    complaint,
+  ) && !/mount:/.test(complaint)
+    ? "no-user-namespaces"
+    : "overlay-failed";
+}
+
+interface Failure {
+  readonly machine: string;
+  readonly reason: "no-user-namespaces" | "overlay-failed";
+  readonly complaint: string;
+}
+
+export function rememberFailure(memory: string, bubblewrap: string, complaint: string): void {
+  const failure: Failure = { machine: machineOf(bubblewrap), reason: reasonFor(complaint), complaint };
+  writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
+}
+
+/** A failure counts until the kernel, its settings or bubblewrap change. */
+function recallFailure(memory: string, bubblewrap: string): Failure["reason"] | null {
+  const file = join(memory, "no-overlay.json");
+  if (!existsSync(file)) return null;
+  try {
+    const { machine, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
+    return machine === machineOf(bubblewrap) ? reason : null;
+  } catch {
+    return null;
+  }
+}
+
+function machineOf(bubblewrap: string): string {
+  const settings = [
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    "/proc/sys/kernel/unprivileged_userns_clone",
+    "/proc/sys/user/max_user_namespaces",
+  ];
+  const values = settings.map((file) => (existsSync(file) ? readFileSync(file, "utf8").trim() : "-"));
+  return [release(), statSync(bubblewrap).mtimeMs, process.getuid?.(), ...values].join(" ");
+}
+
+export function findProgram(name: string, path: string): string | null {
+  for (const folder of path.split(":")) {
+    if (folder === "") continue;
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}
