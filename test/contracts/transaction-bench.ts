@@ -19,8 +19,10 @@ import { findGit } from "../../src/infrastructure/transaction/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/transaction/storage.ts";
 import {
   createTransactions,
+  type Sandbox,
   type TransactionParts,
 } from "../../src/infrastructure/transaction/transactions.ts";
+import { createSandbox } from "../../src/wiring/sandbox.ts";
 import { type Tree, treeOf } from "./tree.ts";
 
 /** How a job is staged. Nothing in a test may depend on where the view lies. */
@@ -114,8 +116,24 @@ export function openTransactions(
     ownFolders: [storage.folder, home],
     copyAttributes: (from, descriptor) => void copyXattrs(from, descriptor),
     now: () => new Date(),
+    sandbox: async () => testSandbox(storage, home),
     ...parts,
   });
+}
+
+/** The sandbox as the program wires it, confined; a copy stays in process, so that its tests see what it does. */
+function testSandbox(storage: Storage, home: string): Sandbox {
+  const staging = { kind: "overlay", reason: "configured", bubblewrap: "bwrap" } as const;
+  const wired = createSandbox({
+    env: process.env,
+    storage,
+    home,
+    confined: true,
+    mustConfine: true,
+    allowSshAgent: false,
+    staging,
+  });
+  return { ...wired, confine: () => null };
 }
 
 export function newJobId(): string {

@@ -81,3 +81,8 @@ function attributesOf(absolute: Buffer): Record<string, string> {
   }
   return attributes;
 }
+
+/** For comparing trees that were made apart. */
+export function withoutTimes(tree: Tree): Tree {
+  return Object.fromEntries(Object.entries(tree).map(([path, { modified: _, ...entry }]) => [path, entry]));
+}

@@ -41,9 +41,13 @@ export interface Edited {
   readonly ops: ReadonlySet<number>;
 }
 
-/** Paths that are neither before nor after the swap: somebody edited them since it was cut off. */
-export function editedSince(swap: Swap, workspace: string): Edited {
-  const edited = swap.turns.filter((turn) => isOther(swap, turn));
+/**
+ * Paths that are neither before nor after the swap: somebody edited them since it was cut off. When it is being taken
+ * back, paths that it has not reached, or that are back already, are the user's to edit.
+ */
+export function editedSince(swap: Swap, workspace: string, intent: Intent): Edited {
+  const takingBack = intent.taking_back === true;
+  const edited = swap.turns.filter((turn) => isOther(swap, turn) && !(takingBack && isDone(swap, turn)));
   const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
   const touches = ({ op, goes }: Turn) => {
     const own = `${op.root}:${op.path}`;
@@ -58,6 +62,13 @@ export function editedSince(swap: Swap, workspace: string): Edited {
     conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
     ops: new Set(edited.length === 0 ? [] : swap.turns.filter(touches).map(({ op }) => op.n)),
   };
+}
+
+function isDone({ folder, direction }: Swap, { op, goes, comes }: Turn): boolean {
+  const isWaiting = isThing(identifyAt(inSlot(folder, op, direction)), comes);
+  if (goes === null) return !isWaiting;
+  const isOut = isThing(identifyAt(outSlot(folder, op, direction)), goes);
+  return isOut && (comes === null || !isWaiting);
 }
 
 function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): boolean {

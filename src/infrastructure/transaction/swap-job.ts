@@ -175,7 +175,7 @@ export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean
     return report("finished");
   }
   const work = interruptedSwap(folder, plan, intent);
-  const edited = editedSince(work, workspace);
+  const edited = editedSince(work, workspace, intent);
   if (edited.conflicts.length > 0 && !options.keepMine) return report("stuck", edited.conflicts);
   const turns = work.turns.filter(({ op }) => !edited.ops.has(op.n));
   try {

@@ -47,7 +47,7 @@ export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
   const { plan } = request;
   const left: LeftAlone[] = [];
   const { early, incoming, late } = inDepthOrder(request.turns);
-  const attempt = (turn: Turn, point: string, act: () => void) => {
+  const attempt = (turn: Turn, point: string | null, act: () => void) => {
     try {
       act();
     } catch (error) {
@@ -55,10 +55,11 @@ export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
         ? error
         : new SwapFailure(`${rootOf(plan, turn.op)}/${turn.op.path}`, error);
     }
-    at(`${point} ${turn.op.n}`);
+    if (point !== null) at(`${point} ${turn.op.n}`);
   };
   openDoors(request);
-  for (const turn of request.turns) attempt(turn, "open", () => openTurn(request, turn));
+  for (const turn of request.turns) attempt(turn, null, () => openTurn(request, turn));
+  at("opened");
   for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
   for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
   for (const turn of late) attempt(turn, "out", () => takeOut(request, turn, left));

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Repaired, SwapOutcome } from "../../src/application/ports/transaction.ts";
+import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
+import { type Tree, withoutTimes } from "../contracts/tree.ts";
+
+const CHILD = join(import.meta.dir, "crash-child.ts");
+const SLOW = { timeout: 90_000 };
+
+interface Ran {
+  readonly killed: boolean;
+  readonly points: readonly string[];
+  readonly outcome: unknown;
+}
+
+let bench: TransactionBench;
+let jobId: string;
+beforeEach(() => prepare("commit"));
+afterEach(() => bench.remove());
+
+describe("a process that is killed", () => {
+  for (const action of ["commit", "undo", "redo"] as const) {
+    test(
+      `at any point of ${action} leaves what repair makes whole`,
+      async () => {
+        const { points, after } = await rehearse(action);
+        expect(points.length).toBeGreaterThan(20);
+        for (const [index, point] of points.entries()) {
+          await prepare(action);
+          const before = bench.tree();
+          expect((await run(action, index + 1)).killed).toBe(true);
+          const repaired = (await run("repair")).outcome as Repaired | null;
+          if (point === "checked")
+            expect({ point, repaired, tree: bench.tree() }).toEqual({ point, repaired: null, tree: before });
+          else expect({ point, tree: withoutTimes(bench.tree()) }).toEqual({ point, tree: after });
+          if (point !== "checked" && point !== "cleared") expect(repaired?.outcome).toBe("finished");
+          expect(intentStands()).toBe(false);
+          if (point === "checked") continue;
+          // What was repaired can be taken back, to the byte and the time.
+          const back = action === "undo" ? "redo" : "undo";
+          expect((await bench.transactions[back](jobId, { force: false })).status).toBe("done");
+          expect(bench.tree()).toEqual(before);
+        }
+      },
+      SLOW,
+    );
+  }
+
+  test(
+    "again while it repairs leaves what the next repair makes whole",
+    async () => {
+      const { points, after } = await rehearse("commit");
+      const middle = points.findIndex((point) => point.startsWith("exchange")) + 1;
+      await prepare("commit");
+      await run("commit", middle);
+      const repairPoints = (await run("repair")).points;
+      for (const [index, point] of repairPoints.entries()) {
+        await prepare("commit");
+        await run("commit", middle);
+        expect((await run("repair", index + 1)).killed).toBe(true);
+        await run("repair");
+        expect({ point, tree: withoutTimes(bench.tree()) }).toEqual({ point, tree: after });
+        expect(intentStands()).toBe(false);
+      }
+    },
+    SLOW,
+  );
+
+  test(
+    "while it takes back a failed swap leaves what repair puts back",
+    async () => {
+      const { points } = await run("commit-with-a-late-save");
+      const first = points.indexOf("taking back") + 1;
+      for (let point = first; point <= points.length; point++) {
+        await prepare("commit");
+        const before = bench.tree();
+        expect((await run("commit-with-a-late-save", point)).killed).toBe(true);
+        const repaired = (await run("repair")).outcome as Repaired;
+        expect({ point, outcome: repaired.outcome }).toEqual({ point, outcome: "taken-back" });
+        expect(bench.read("edited.txt")).toBe("saved in the last instant\n");
+        writeFileSync(bench.at("edited.txt"), "one\n");
+        expect({ point, tree: withoutTimes(bench.tree()) }).toEqual({ point, tree: withoutTimes(before) });
+        expect(intentStands()).toBe(false);
+      }
+    },
+    SLOW,
+  );
+});
+
+describe("a path that somebody edited after the crash", () => {
+  const edited = ["edited.txt", "shut/inner.txt"];
+  beforeEach(async () => {
+    const { points } = await rehearse("commit");
+    await prepare("commit");
+    // One of the two is swapped by then, the other is not.
+    await run("commit", points.findIndex((point) => point.startsWith("exchange")) + 2);
+    for (const path of edited) writeFileSync(bench.at(path), "mine\n");
+  });
+
+  test("stops the repair, which names it and touches nothing", async () => {
+    const mine = bench.tree();
+    const stuck = (await run("repair")).outcome as Repaired;
+    expect({ ...stuck, conflicts: stuck.conflicts.map(({ path }) => path).sort() }).toEqual({
+      jobId,
+      direction: "commit",
+      outcome: "stuck",
+      conflicts: edited,
+    });
+    expect(((await run("commit")).outcome as SwapOutcome).status).toBe("conflict");
+    expect(bench.tree()).toEqual(mine);
+    expect(intentStands()).toBe(true);
+  });
+
+  test("stays when the repair is told to keep it, and the rest is finished", async () => {
+    const kept = (await run("keep-mine")).outcome as Repaired;
+    expect([kept.outcome, kept.conflicts.map(({ path }) => path).sort()]).toEqual(["finished", edited]);
+    expect(intentStands()).toBe(false);
+    expect(edited.map((path) => bench.read(path))).toEqual(["mine\n", "mine\n"]);
+    expect(bench.read("made/deep/new.txt")).toBe("new\n");
+    expect(bench.read("file-to-folder/now")).toBe("a folder\n");
+    expect(existsSync(bench.at("folder"))).toBe(false);
+  });
+});
+
+/** A new bench with a job that does everything to a path that a job can do, just before the action. */
+async function prepare(action: "commit" | "undo" | "redo"): Promise<void> {
+  bench?.remove();
+  bench = createBench("direct");
+  for (const path of [
+    "gone.txt",
+    "folder/deep/inner.txt",
+    "file-to-folder",
+    "folder-to-file/x",
+    "shut/inner.txt",
+  ])
+    bench.save(path, `${path}\n`);
+  bench.save("edited.txt", "one\n");
+  chmodSync(bench.at("shut"), 0o555);
+  jobId = await bench.stage((view) => {
+    view.write("edited.txt", text("two\n"));
+    view.remove("gone.txt");
+    view.write("made/deep/new.txt", text("new\n"));
+    view.remove("folder/deep/inner.txt");
+    view.remove("folder/deep");
+    view.remove("folder");
+    view.remove("file-to-folder");
+    view.write("file-to-folder/now", text("a folder\n"));
+    view.remove("folder-to-file/x");
+    view.remove("folder-to-file");
+    view.write("folder-to-file", text("a file\n"));
+    view.write("shut/inner.txt", text("changed\n"));
+  });
+  if (action !== "commit") await bench.transactions.commit(jobId);
+  if (action === "redo") await bench.transactions.undo(jobId, { force: false });
+}
+
+/** The checkpoints of an action that is not killed, and what it leaves. */
+async function rehearse(
+  action: "commit" | "undo" | "redo",
+): Promise<{ points: readonly string[]; after: Tree }> {
+  await prepare(action);
+  const { points } = await run(action);
+  return { points, after: withoutTimes(bench.tree()) };
+}
+
+/** A process of its own, killed at the given checkpoint, if any. */
+async function run(action: string, point = 0): Promise<Ran> {
+  const child = Bun.spawn(
+    [process.execPath, "--no-env-file", CHILD, bench.folder, action, jobId, String(point)],
+    {
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  await child.exited;
+  const killed = child.signalCode === "SIGKILL";
+  return { killed, points: out.split("\n").filter(Boolean), outcome: killed ? null : JSON.parse(err) };
+}
+
+function intentStands(): boolean {
+  return existsSync(join(bench.storage.folder, "intent.json"));
+}
