@@ -15,11 +15,7 @@ export interface AppliedAsClaimed {
  * and hunks side by side, without an index of the lines. Null where anything is otherwise, even if the diff fits:
  * the way that searches decides then, and would have decided the same here.
  */
-export function applyAsClaimed(
-  path: string,
-  text: string,
-  hunks: readonly Hunk[],
-): AppliedAsClaimed | null {
+export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[]): AppliedAsClaimed | null {
   if (text.startsWith(BOM)) return null;
   const parts: string[] = [];
   const reports: HunkReport[] = [];
