@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Bench, createBench, gitOperation, said, shell } from "./worker-kit.ts";
+
+let bench: Bench;
+beforeEach(() => {
+  bench = createBench();
+  bench.write("a.key", "old");
+  bench.write("a.txt", "1\n");
+});
+afterEach(() => bench.remove());
+
+function repository(): void {
+  bench.git("init", "-q", "-b", "main");
+  bench.git("config", "user.name", "Jo");
+  bench.git("config", "user.email", "jo@example.com");
+  bench.git("add", "-A");
+  bench.git("commit", "-qm", "first");
+}
+
+describe("a shell command that touches protected files", () => {
+  test.each([
+    ["changes", "echo evil > a.key"],
+    ["deletes", "rm a.key"],
+    ["moves away", "mv a.key b.txt; rm b.txt"],
+    ["replaces by a link", "ln -sf /etc/passwd a.key"],
+  ])("%s one: it is restored and the command fails", async (_name, line) => {
+    chmodSync(bench.path("a.key"), 0o600);
+    const ran = await bench.run([shell(`${line}; echo ok > b`)]);
+    expect([said(ran), ran.result.changes]).toEqual([
+      ["protected file cannot be modified: a.key (restored)"],
+      [{ path: "b", kind: "added" }],
+    ]);
+    expect([bench.read("a.key"), statSync(bench.path("a.key")).mode & 0o777]).toEqual(["old", 0o600]);
+  });
+
+  test("its own failure is told first", async () => {
+    const ran = await bench.run([shell("echo evil > a.key; exit 3")]);
+    expect(said(ran)).toEqual([
+      "command failed: exit status 3\nprotected file cannot be modified: a.key (restored)",
+    ]);
+  });
+
+  test("skip restores and lets the command succeed with a note", async () => {
+    const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "skip" };
+    const { result } = await bench.run([shell("echo evil > a.key")], { settings });
+    expect([result.success, bench.read("a.key")]).toEqual([true, "old"]);
+    expect(result.results[0]?.notes).toEqual([
+      "Protected files changed by a shell command were restored:\n  a.key",
+    ]);
+  });
+
+  test("log never restores", async () => {
+    const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
+    const { result } = await bench.run([shell("echo new > a.key; echo x > b.key")], { settings });
+    expect([result.success, bench.read("a.key"), bench.read("b.key")]).toEqual([true, "new\n", "x\n"]);
+    expect(result.results[0]?.notes).toEqual([
+      "Protected files were changed (action_on_protected_file: log):\n  a.key\n  b.key",
+    ]);
+  });
+
+  test("a new one is reported only", async () => {
+    const { result } = await bench.run([shell("echo x > new.pem")]);
+    expect([result.success, bench.read("new.pem")]).toEqual([true, "x\n"]);
+    expect(result.results[0]?.notes).toEqual(["New files match a protected pattern:\n  new.pem"]);
+  });
+
+  test("dependency folders are the tools' own", async () => {
+    bench.write("node_modules/x/cert.pem", "1");
+    bench.write("a/.venv/lib/cacert.pem", "1");
+    const { result } = await bench.run([
+      shell(
+        "echo 2 > node_modules/x/cert.pem; rm a/.venv/lib/cacert.pem; mkdir -p vendor/y; echo > vendor/y/z.key",
+      ),
+    ]);
+    expect(result.results[0]).toMatchObject({ success: true, notes: [] });
+    expect(bench.read("node_modules/x/cert.pem")).toBe("2\n");
+  });
+
+  test("PicoClaw's own files are restored even under log", async () => {
+    bench.write("picoclaw.yaml", "locale: en\n");
+    const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
+    const ran = await bench.run([shell("echo 'worker: {confine: off}' > picoclaw.yaml")], { settings });
+    expect(said(ran)).toEqual(["PicoClaw's own files cannot be modified: picoclaw.yaml (restored)"]);
+    expect(bench.read("picoclaw.yaml")).toBe("locale: en\n");
+  });
+});
+
+describe("what git itself checks out", () => {
+  test("is the repository's content: checkout, reset and pull pass", async () => {
+    repository();
+    bench.git("checkout", "-qb", "side");
+    bench.write("a.key", "side");
+    bench.git("commit", "-qam", "side");
+    bench.git("checkout", "-q", "main");
+    bench.git("clone", "-q", ".", join(bench.folder, "upstream"));
+    const ran = await bench.run([gitOperation("checkout", "-q side"), gitOperation("checkout", "-q main")]);
+    expect([ran.result.success, said(ran), bench.read("a.key")]).toEqual([true, ["", ""], "old"]);
+    bench.write("../upstream/a.key", "pulled");
+    bench.git("-C", "../upstream", "-c", "user.name=u", "-c", "user.email=u@u", "commit", "-qam", "up");
+    const pulled = await bench.run([shell(`git pull -q ${bench.folder}/upstream main`)]);
+    expect([said(pulled), bench.read("a.key")]).toEqual([[""], "pulled"]);
+  });
+
+  test("is not what the job wrote and added itself", async () => {
+    repository();
+    const ran = await bench.run([shell("echo evil > a.key; git add a.key; git commit -qm evil")]);
+    expect(said(ran)).toEqual(["protected file cannot be modified: a.key (restored)"]);
+    expect(bench.read("a.key")).toBe("old");
+  });
+
+  test("a branch without the file takes it away", async () => {
+    repository();
+    bench.git("checkout", "-qb", "bare");
+    bench.git("rm", "-q", "a.key");
+    bench.git("commit", "-qm", "gone");
+    bench.git("checkout", "-q", "main");
+    const ran = await bench.run([shell("git checkout -q bare")]);
+    expect([said(ran), existsSync(bench.path("a.key"))]).toEqual([[""], false]);
+  });
+
+  test("passes from a subfolder of the repository too", async () => {
+    bench.write("sub/b.key", "old");
+    repository();
+    bench.git("checkout", "-qb", "side");
+    bench.write("sub/b.key", "side");
+    bench.git("commit", "-qam", "side");
+    bench.git("checkout", "-q", "main");
+    const ran = await bench.run([shell("git checkout -q side")], { at: bench.path("sub") });
+    expect([said(ran), bench.read("sub/b.key")]).toEqual([[""], "side"]);
+  });
+});
