@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Change } from "../../domain/patch/result.ts";
 import { walk } from "../workspace/walk.ts";
+import { type FirstSight, standsAt } from "./first-sight.ts";
 import { walkUpper } from "./upper.ts";
 
 interface Seen {
@@ -14,6 +15,7 @@ interface Seen {
 export function createChangeWatch(
   roots: readonly { readonly path: string; readonly upper: string }[],
   workspace: string,
+  sight: FirstSight,
 ): () => Change[] {
   let last = new Map<string, Seen>();
   return () => {
@@ -23,6 +25,7 @@ export function createChangeWatch(
       for (const { path, stats, kind } of walkUpper(root.upper)) {
         if (kind === "other") continue;
         const absolute = join(root.path, path);
+        sight.note(absolute);
         const isFolder = kind === "directory" || kind === "opaque";
         const seen: Seen = { ctime: stats.ctimeNs, present: kind !== "gone", isFolder };
         now.set(absolute, seen);
@@ -35,7 +38,7 @@ export function createChangeWatch(
           (isFolder || before.ctime === seen.ctime)
         )
           continue;
-        const existed = before?.present ?? lstatSync(absolute, { throwIfNoEntry: false }) !== undefined;
+        const existed = before?.present ?? standsAt(absolute);
         if (seen.present === existed && isFolder) continue;
         if (!seen.present && !existed) continue;
         if (!seen.present && before === undefined) changes.push(...goneBelow(absolute, null, workspace));
@@ -61,7 +64,7 @@ function goneBelow(lower: string, upper: string | null, workspace: string): Chan
   if (!lstatSync(lower, { throwIfNoEntry: false })?.isDirectory()) return [];
   const changes: Change[] = [];
   for (const { path } of walk(lower)) {
-    const stays = upper !== null && lstatSync(join(upper, path), { throwIfNoEntry: false }) !== undefined;
+    const stays = upper !== null && standsAt(join(upper, path));
     if (!stays) changes.push({ path: relative(workspace, join(lower, path)), kind: "deleted" });
   }
   return changes;

@@ -1,11 +1,12 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { getXattr, listXattrs, removeXattr } from "../runtime/xattr.ts";
+import { listXattrs, removeXattr } from "../runtime/xattr.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
 import { type Identity, identify, identifyAt } from "../workspace/identity.ts";
+import type { FirstSight } from "./first-sight.ts";
 import { type UpperEntry, walkUpper } from "./upper.ts";
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
@@ -13,6 +14,7 @@ export function sealUpper(
   folder: JobFolder,
   root: { readonly path: string; readonly upper: string },
   stamp: bigint,
+  sight: FirstSight,
   index: number,
   firstSlot: number,
 ): Op[] {
@@ -31,14 +33,19 @@ export function sealUpper(
       area: area(path),
     });
   };
+  const asOf = (path: string) =>
+    standingAtBegin(root.path, path, stamp, sight.existed(join(root.path, path)));
   const remove = (path: string) => {
-    const a = asOf(stamp, identify(root.path, path), null);
-    if (a !== null) add(path, a, null, hashAt(join(root.path, path), a, isIndexFile(path, area(path))));
+    const a = asOf(path);
+    if (a === null) return;
+    const aHash =
+      a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
+    add(path, a, null, aHash);
   };
   const entries: UpperEntry[] = [...walkUpper(root.upper)];
   for (const { path, kind } of entries) {
     const absolute = join(root.upper, path);
-    const a = asOf(stamp, identify(root.path, path), absolute);
+    const a = asOf(path);
     const next = slot(folder, firstSlot + ops.length, "b");
     switch (kind) {
       case "gone":
@@ -84,19 +91,31 @@ export function sealUpper(
  * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
  * any more, and then nothing may match: the commit must find a conflict there.
  */
-function asOf(stamp: bigint, now: Identity | null, upper: string | null): Identity | null {
-  if (now !== null)
-    return now.kind !== "directory" && BigInt(now.ctime) >= stamp
-      ? { ...now, ctime: UNKNOWN, ino: UNKNOWN }
-      : now;
-  const cameFromBelow =
-    upper !== null && identifyAt(upper)?.kind === "file" && getXattr(upper, "user.overlay.origin").ok;
-  return cameFromBelow
-    ? { ...(identifyAt(upper as string) as Identity), ctime: UNKNOWN, ino: UNKNOWN }
-    : null;
+function standingAtBegin(
+  root: string,
+  path: string,
+  stamp: bigint,
+  existed: boolean | undefined,
+): Identity | null {
+  const now = identify(root, path);
+  if (now === null) return existed === true ? GONE_SINCE : null;
+  if (existed === false) return null;
+  if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
+  return { ...now, ctime: UNKNOWN, ino: UNKNOWN };
 }
 
+/** Matches nothing that ever stood anywhere. */
 const UNKNOWN = "0";
+const GONE_SINCE: Identity = {
+  kind: "file",
+  ino: UNKNOWN,
+  mode: 0,
+  size: 0,
+  mtime: UNKNOWN,
+  ctime: UNKNOWN,
+  uid: 0,
+  gid: 0,
+};
 
 /** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
 function stripMarks(path: string): void {

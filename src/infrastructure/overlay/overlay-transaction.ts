@@ -6,6 +6,8 @@ import { takeStamp } from "../transaction/fs-stamp.ts";
 import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
+import { watchView } from "../workspace/watch-view.ts";
+import { createFirstSight } from "./first-sight.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
@@ -87,10 +89,11 @@ function open(state: OpenOverlay): Transaction {
     left ??= executor.stop().then(state.onEnd);
     return left;
   };
-  const takeChanges = createChangeWatch(roots, workspace);
+  const sight = createFirstSight();
+  const takeChanges = createChangeWatch(roots, workspace, sight);
   return {
     kind: "overlay",
-    view: createRemoteView(executor.call),
+    view: watchView(createRemoteView(executor.call), (path) => sight.note(join(workspace, path))),
     directory: workspace,
     environment: state.environment,
     processes: executor.processes,
@@ -106,7 +109,7 @@ function open(state: OpenOverlay): Transaction {
       await leave();
       const ops: Op[] = [];
       roots.forEach((root, i) => {
-        for (const op of sealUpper(folder, root, state.stamp, i, ops.length)) ops.push(op);
+        for (const op of sealUpper(folder, root, state.stamp, sight, i, ops.length)) ops.push(op);
       });
       const paths = roots.map(({ path }) => path);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });

@@ -1,37 +1,38 @@
 import type { View } from "../../application/ports/view.ts";
 
-/** A view that tells which paths its own operations touched. */
-export function watchView(view: View, touched: (path: string) => void): View {
+/** A view that tells which paths an operation is about to touch, parents that it may make included. */
+export function watchView(view: View, touching: (path: string) => void): View {
+  const withParents = (path: string) => {
+    for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1))
+      touching(path.slice(0, slash));
+    touching(path);
+  };
   return {
     ...view,
     write(path, bytes, mode) {
+      withParents(path);
       view.write(path, bytes, mode);
-      parentsOf(path).concat(path).forEach(touched);
     },
     makeSymlink(path, target) {
+      withParents(path);
       view.makeSymlink(path, target);
-      parentsOf(path).concat(path).forEach(touched);
     },
     makeDirectory(path) {
+      withParents(path);
       view.makeDirectory(path);
-      parentsOf(path).concat(path).forEach(touched);
     },
     remove(path) {
+      touching(path);
       view.remove(path);
-      touched(path);
     },
     rename(from, to) {
+      touching(from);
+      withParents(to);
       view.rename(from, to);
-      parentsOf(to).concat(from, to).forEach(touched);
     },
     copy(from, to) {
+      withParents(to);
       view.copy(from, to);
-      parentsOf(to).concat(to).forEach(touched);
     },
   };
-}
-
-function parentsOf(path: string): string[] {
-  const parts = path.split("/");
-  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("/"));
 }
