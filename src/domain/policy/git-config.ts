@@ -69,22 +69,30 @@ function endOfLine(text: string): number {
   return end < 0 ? text.length : end;
 }
 
+/** Blanks around a value go, those in quotes stay. A quote that is not closed ends with its line. */
 function readValue(text: string): { value: string; length: number } {
   let value = "";
+  let kept = 0;
   let quoted = false;
   let i = 0;
   for (; i < text.length; i++) {
     const char = text[i] as string;
-    if (char === "\n" && !quoted) break;
+    if (char === "\n") break;
     if (char === "\\") {
       const next = text[i + 1] ?? "";
       i += 1;
-      if (next !== "\n") value += { n: "\n", t: "\t", b: "\b" }[next] ?? next;
+      if (next !== "\n") {
+        value += { n: "\n", t: "\t", b: "\b" }[next] ?? next;
+        kept = value.length;
+      }
     } else if (char === '"') quoted = !quoted;
     else if ((char === "#" || char === ";") && !quoted) {
       i += endOfLine(text.slice(i));
       break;
-    } else value += char;
+    } else if (quoted || !/\s/.test(char)) {
+      value += char;
+      kept = value.length;
+    } else if (value !== "") value += char;
   }
-  return { value: value.trim(), length: i };
+  return { value: value.slice(0, kept), length: i };
 }

@@ -32,7 +32,8 @@ export function createProtection({
     action,
     protects(path) {
       const candidates = [path, ...path.split("/")];
-      for (const { pattern, matches } of compiled) if (candidates.some(matches)) return pattern;
+      for (const { pattern, matches } of compiled)
+        if (candidates.some((text) => matches(text))) return pattern;
       return null;
     },
     forbids(path) {

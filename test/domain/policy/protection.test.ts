@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import picomatch from "picomatch";
+import { createProtection, inDependencyFolder } from "../../../src/domain/policy/protection.ts";
+
+const protectionOf = (caseInsensitive: boolean, patterns = [".env*", "*credentials*", "*.key", "*.pem"]) =>
+  createProtection({
+    patterns,
+    action: "error",
+    compile: (pattern, { caseInsensitive: nocase }) => picomatch(pattern, { dot: true, nocase }),
+    caseInsensitive,
+    ownPaths: ["state", "a/jobs"],
+  });
+
+const PROTECTED: readonly (readonly [path: string, pattern: string | null])[] = [
+  [".env", ".env*"],
+  [".env.production", ".env*"],
+  ["deep/down/.env", ".env*"],
+  [".env.d/inside", ".env*"],
+  ["my-credentials.json", "*credentials*"],
+  ["x/credentials/y", "*credentials*"],
+  ["server.key", "*.key"],
+  ["a/b.pem", "*.pem"],
+  ["env", null],
+  ["keyboard.txt", null],
+  ["key", null],
+  ["a.keys", null],
+];
+
+describe("protected patterns", () => {
+  test.each(PROTECTED)("%s is protected by %p", (path, pattern) => {
+    expect(protectionOf(false).protects(path)).toBe(pattern);
+  });
+
+  test("case counts only where the file system minds it", () => {
+    expect(protectionOf(false).protects("SERVER.KEY")).toBeNull();
+    expect(protectionOf(true).protects("SERVER.KEY")).toBe("*.key");
+    expect(protectionOf(true).forbids("PicoClaw.YAML")).toBe("picoclaw");
+  });
+
+  test("a pattern with a slash is tried on the whole path", () => {
+    const { protects } = protectionOf(false, ["infra/**/*.tf"]);
+    expect([protects("infra/a/b.tf"), protects("other/b.tf")]).toEqual(["infra/**/*.tf", null]);
+  });
+});
+
+describe("paths nobody may edit", () => {
+  test.each([
+    [".git/config", "git"],
+    [".GiT/config", "git"],
+    ["a/.git", "git"],
+    [".git./x", "git"],
+    ["GIT~1/x", "git"],
+    [".g\u200dit/x", "git"],
+    ["picoclaw.yaml", "picoclaw"],
+    [".picoclaw/x", "picoclaw"],
+    ["state", "picoclaw"],
+    ["state/x", "picoclaw"],
+    ["a/jobs/x", "picoclaw"],
+    ["stateful", null],
+    ["sub/picoclaw.yaml", null],
+    [".gitignore", null],
+    ["x.git/config", null],
+  ] as const)("%s: %p", (path, why) => {
+    expect(protectionOf(false).forbids(path)).toBe(why);
+  });
+});
+
+test("a dependency folder is one above the file", () => {
+  expect(
+    ["node_modules/x.key", "a/vendor/b/c.pem", "node_modules", "target.key", "src/x.key"].map(
+      inDependencyFolder,
+    ),
+  ).toEqual([true, true, false, false, false]);
+});
