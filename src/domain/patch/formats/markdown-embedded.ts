@@ -1,5 +1,6 @@
 import type { PatchCommand } from "../command.ts";
 import type { ParseFailure } from "../parse-error.ts";
+import { createLineCounter } from "./line-offsets.ts";
 import { createExtents } from "./markdown-extent.ts";
 import type { EmbeddedFormat } from "./markdown-marks.ts";
 import { createFinder } from "./markdown-marks.ts";
@@ -33,7 +34,7 @@ export function readEmbedded(format: EmbeddedFormat, text: string, place: Embedd
       const last = lastPath === undefined ? "" : `\`${lastPath}\`\n`;
       const prose = lead !== undefined && "prose" in lead ? `${last}${lead.prose}` : "";
       const above = lead !== undefined && "path" in lead ? `\`${lead.path}\`` : prose;
-      return shifted(parseSearchReplace(`${above}\n${text}`), -above.split("\n").length, firstIndex);
+      return shifted(parseSearchReplace(text, above), 0, firstIndex);
     }
     default:
       return format satisfies never;
@@ -46,16 +47,14 @@ function readV4a(text: string, firstIndex: number): EmbeddedRead {
   const nextBegin = createFinder(text, "*** Begin Patch");
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
-  let lines = 0;
+  const lineOf = createLineCounter(text);
   for (let from = 0; from !== -1; ) {
     const end = extents.v4a(from) ?? text.length;
-    const read = shifted(parseV4a(text.slice(from, end)), lines, firstIndex + commands.length);
+    const read = shifted(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
     if (!read.ok) return read;
     for (const command of read.commands) commands.push(command);
     warnings.push(...read.warnings);
-    const next = nextBegin(end);
-    if (next !== -1) lines += text.slice(from, end).split("\n").length - 1;
-    from = next === -1 ? -1 : end;
+    from = nextBegin(end) === -1 ? -1 : end;
   }
   return { ok: true, commands, warnings };
 }

@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../command.ts";
 import type { ParseResult, PatchFormat } from "../parse-error.ts";
 import { jsonFailure, meaningOf, readCommands } from "./json.ts";
+import { createLineCounter } from "./line-offsets.ts";
 import type { Block, BlockPlace, BlockRead } from "./markdown-block.ts";
 import { embeddedCommands, readBlock } from "./markdown-block.ts";
 import { shiftFailure, shiftWarning } from "./markdown-embedded.ts";
@@ -115,18 +116,5 @@ function createWarnings() {
       else more++;
     },
     all: (): readonly string[] => (more > 0 ? [...kept, `… and ${more} more warnings`] : kept),
-  };
-}
-
-/** 1-based line of an offset, for offsets that only grow: the text is counted through once. */
-function createLineCounter(text: string): (offset: number) => number {
-  let line = 1;
-  let newline = text.indexOf("\n");
-  return (offset) => {
-    while (newline !== -1 && newline < offset) {
-      line++;
-      newline = text.indexOf("\n", newline + 1);
-    }
-    return line;
   };
 }

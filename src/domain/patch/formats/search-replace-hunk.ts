@@ -1,20 +1,45 @@
 import type { Hunk, HunkLine } from "../edit.ts";
+import { toBytesText } from "../match/bytes.ts";
+import type { Range } from "./search-replace-block.ts";
+import { UnreadHunk } from "./unread-hunk.ts";
 
 const MAX_TABLE = 40_000;
 
-/** Turns the two texts of a block into a hunk: lines in both are context, so that the file's own bytes stay there. */
-export function hunkOf(search: readonly string[], replace: readonly string[], startLine?: number): Hunk {
+/** The two texts of a block, a hunk when it is asked for its lines. */
+export class SearchReplaceHunk extends UnreadHunk implements Hunk {
+  constructor(
+    private readonly text: string,
+    private readonly search: Range,
+    private readonly replace: Range,
+    readonly oldStart: number | undefined,
+  ) {
+    super();
+  }
+
+  protected read(): readonly HunkLine[] {
+    return compare(linesIn(this.text, this.search), linesIn(this.text, this.replace));
+  }
+}
+
+function linesIn(text: string, { from, end }: Range): string[] {
+  if (from >= end) return [];
+  const lines = toBytesText(text.slice(from, end)).split("\n");
+  lines.pop();
+  return lines.map((each) => (each.endsWith("\r") ? each.slice(0, -1) : each));
+}
+
+/** Lines in both are context, so that the file's own bytes stay there. */
+function compare(search: readonly string[], replace: readonly string[]): HunkLine[] {
   let head = 0;
   while (head < search.length && head < replace.length && search[head] === replace[head]) head++;
   let tail = 0;
   const most = Math.min(search.length, replace.length) - head;
   while (tail < most && search[search.length - 1 - tail] === replace[replace.length - 1 - tail]) tail++;
-  const lines = [
+  return [
     ...search.slice(0, head).map((text) => line(" ", text)),
     ...difference(search.slice(head, search.length - tail), replace.slice(head, replace.length - tail)),
     ...search.slice(search.length - tail).map((text) => line(" ", text)),
   ];
-  return { lines, ...(startLine === undefined ? {} : { oldStart: startLine }) };
 }
 
 function line(tag: HunkLine["tag"], text: string): HunkLine {

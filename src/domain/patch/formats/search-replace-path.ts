@@ -4,10 +4,12 @@ const FENCE = /^\s*(`{3,}|~{3,})\s*(.*)$/;
 const BARE_NAMES =
   /^(Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|Vagrantfile|LICENSE|README|CHANGELOG|CODEOWNERS|\.[\w.-]+)$/;
 
-export function pathAbove(lines: readonly string[], at: number, from: number): string | null {
+/** Looks through the lines `from … at`, upwards from the last. */
+export function pathAbove(text: string, from: number, at: number): string | null {
   let seen = 0;
-  for (let i = at - 1; i >= from && seen < LINES_ABOVE; i--) {
-    const line = lines[i]!.trim();
+  for (let end = at - 1, start = end; end >= from && seen < LINES_ABOVE; end = start - 1) {
+    start = Math.max(from, end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1);
+    const line = text.slice(start, end).trim();
     if (line === "") continue;
     seen++;
     const fence = FENCE.exec(line);

@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../command.ts";
 import type { Hunk } from "../edit.ts";
 import type { ParseFailure } from "../parse-error.ts";
+import { createLineCounter, lineAfter, lineAt } from "./line-offsets.ts";
 import { V4aHunks } from "./v4a-hunks.ts";
 
 /**
@@ -14,6 +15,10 @@ export type V4aParse =
 const BEGIN = "*** Begin Patch";
 const END = "*** End Patch";
 const OPERATION = /^\*\*\* (Add|Delete|Update) File: ?(.*)$/;
+const METADATA = { format: "v4a" } as const;
+const SPACE = 32;
+const PLUS = 43;
+const MINUS = 45;
 const MOVE = /^\*\*\* Move to: ?(.*)$/;
 
 interface HeaderLine {
@@ -23,9 +28,10 @@ interface HeaderLine {
 
 interface Operation extends HeaderLine {
   moveTo?: string;
-  /** 0-based line of the header. */
+  /** Offset of the header. */
   readonly at: number;
-  readonly body: string[];
+  /** Offset of the first line that belongs to it. */
+  body: number;
 }
 
 export function looksLikeV4a(text: string): boolean {
@@ -33,117 +39,145 @@ export function looksLikeV4a(text: string): boolean {
 }
 
 export function parseV4a(text: string): V4aParse {
-  const all = text.split("\n");
-  const begin = all.findIndex((line) => line.trim() === BEGIN);
+  const begin = findMarker(text, BEGIN, 0, () => true);
   if (begin < 0) return failed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
-  const end = all.findIndex((line, i) => i > begin && isEnd(line, all, i));
-  if (end < 0)
-    return failed(
-      "invalid-v4a",
-      `the last line must be '${END}'; the patch may have been cut off`,
-      all.length,
-    );
-  const lines = dedented(all.slice(begin, end)).slice(1);
+  const end = findMarker(text, END, lineAfter(text, begin), (at) => isEnd(text, at));
+  if (end < 0) {
+    const message = `the last line must be '${END}'; the patch may have been cut off`;
+    return failed("invalid-v4a", message, createLineCounter(text)(text.length));
+  }
+  const patch = dedented(text.slice(begin, end));
+  const lineOf = (at: number) => createLineCounter(text)(begin) + createLineCounter(patch)(at) - 1;
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
   let open: Operation | null = null;
-  for (let i = 0; i <= lines.length; i++) {
-    const line = lines[i];
-    const header: HeaderLine | null = line === undefined ? null : headerAt(line, open);
-    if (line !== undefined && header === null) {
-      const placed = open === null ? line.trim() === "" : takeLine(open, line);
-      if (!placed) return invalidHeader(line, begin + 2 + i);
+  for (let at = lineAfter(patch, 0), next = at; at <= patch.length; at = next) {
+    next = at < patch.length ? lineAfter(patch, at) : at + 1;
+    if (open !== null && isPlainBody(open, patch, at)) continue;
+    const line: string | null = at < patch.length ? patch.slice(at, next - 1) : null;
+    const header: HeaderLine | null = line === null ? null : headerAt(line, open, at);
+    if (line !== null && header === null) {
+      const placed: boolean = open === null ? line.trim() === "" : takeLine(open, line, at, next);
+      if (!placed) return invalidHeader(line, lineOf(at));
       continue;
     }
     if (open !== null) {
-      const made = commandOf(open, warnings, begin + 2);
-      if ("message" in made) return failed("invalid-v4a", made.message, made.line, commands.length);
+      const made = commandOf(open, patch, at, warnings);
+      if ("message" in made) return failed("invalid-v4a", made.message, lineOf(made.at), commands.length);
       commands.push(made);
     }
-    open = header === null ? null : { ...header, at: i, body: [] };
+    open = header === null ? null : { ...header, at, body: next };
     if (open?.path === "")
-      return failed("invalid-v4a", "the header names no file", begin + 2 + i, commands.length);
+      return failed("invalid-v4a", "the header names no file", lineOf(at), commands.length);
   }
   return { ok: true, commands, warnings };
 }
 
+/** The first line from `from` on that is the marker but for white space around it, and is wanted; -1 for none. */
+function findMarker(text: string, marker: string, from: number, isWanted: (at: number) => boolean): number {
+  for (let hit = text.indexOf(marker, from); hit !== -1; hit = text.indexOf(marker, lineAfter(text, hit))) {
+    const at = Math.max(from, text.lastIndexOf("\n", hit) + 1);
+    if (lineAt(text, at).trim() === marker && isWanted(at)) return at;
+  }
+  return -1;
+}
+
 /** The first end marker that is not padded, or a padded one after which no patch line follows. */
-function isEnd(line: string, all: readonly string[], at: number): boolean {
-  if (line.trim() !== END) return false;
-  return (
-    line.startsWith("***") || !all.slice(at + 1, at + 3).some((next) => /^(\*\*\* |@@|[-+ ]\S)/.test(next))
-  );
+function isEnd(text: string, at: number): boolean {
+  if (text.startsWith("***", at)) return true;
+  const below = lineAfter(text, at);
+  return ![below, lineAfter(text, below)].some((next) => /^(\*\*\* |@@|[-+ ]\S)/.test(lineAt(text, next)));
 }
 
 /** Takes off what the whole patch is indented by, and the carriage returns of a patch with such line ends. */
-function dedented(lines: readonly string[]): string[] {
-  const crlf = lines[0]?.endsWith("\r") === true;
-  const plain = crlf ? lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)) : [...lines];
-  const indent = /^[ \t]*/.exec(plain[0] ?? "")?.[0] ?? "";
-  const uniform = indent !== "" && plain.every((line) => line.trim() === "" || line.startsWith(indent));
-  return uniform ? plain.map((line) => line.slice(indent.length)) : plain;
+function dedented(patch: string): string {
+  const first = lineAt(patch, 0);
+  const plain = first.endsWith("\r") ? patch.replaceAll("\r\n", "\n") : patch;
+  const indent = /^[ \t]*/.exec(first)?.[0] ?? "";
+  if (indent === "") return plain;
+  const lines = plain.split("\n");
+  const uniform = lines.every((line) => line.trim() === "" || line.startsWith(indent));
+  return uniform ? lines.map((line) => line.slice(indent.length)).join("\n") : plain;
+}
+
+/** Most lines: they begin with what neither a header nor a marker begins with. */
+function isPlainBody(open: Operation, patch: string, at: number): boolean {
+  if (open.verb === "Delete") return false;
+  const tag = patch.charCodeAt(at);
+  return tag === PLUS || tag === MINUS || (tag === SPACE && open.verb === "Update" && at > open.body);
 }
 
 /** Inside an update a padded header would be a context line. */
-function headerAt(line: string, open: Operation | null): HeaderLine | null {
+function headerAt(line: string, open: Operation | null, at: number): HeaderLine | null {
   const padded = /^\s/.test(line);
-  if (padded && open?.verb === "Update" && open.body.length > 0) return null;
+  if (padded && open?.verb === "Update" && at > open.body) return null;
   const found = OPERATION.exec(line.trim());
   return found ? { verb: found[1] as Operation["verb"], path: found[2]!.trim() } : null;
 }
 
 /** False where the line cannot belong to the operation. */
-function takeLine(open: Operation, line: string): boolean {
-  const move = open.verb === "Update" && open.body.length === 0 ? MOVE.exec(line.trim()) : null;
-  if (move) open.moveTo = move[1]!.trim();
-  else if (line.startsWith("*** ") && line.trim() !== "*** End of File") return false;
-  else if (open.verb === "Delete") return line.trim() === "";
-  else open.body.push(line);
-  return true;
+function takeLine(open: Operation, line: string, at: number, next: number): boolean {
+  const move = open.verb === "Update" && at === open.body ? MOVE.exec(line.trim()) : null;
+  if (move) {
+    open.moveTo = move[1]!.trim();
+    open.body = next;
+    return true;
+  }
+  if (line.startsWith("*** ") && line.trim() !== "*** End of File") return false;
+  return open.verb !== "Delete" || line.trim() === "";
 }
 
+/** What an operation whose lines end at `end` asks for. */
 function commandOf(
   operation: Operation,
+  patch: string,
+  end: number,
   warnings: string[],
-  firstLine: number,
-): PatchCommand | { message: string; line: number } {
-  const { verb, path, body } = operation;
-  const base = { type: "file_edit", target: path, metadata: { format: "v4a" } };
-  const line = firstLine + operation.at;
+): PatchCommand | { message: string; at: number } {
+  const { verb, path, moveTo, body } = operation;
+  const base = { type: "file_edit", target: path, metadata: METADATA };
   if (verb === "Delete") return { ...base, action: "delete", content: "" };
   if (verb === "Add") {
-    const content = addedContent(body);
-    return typeof content === "string"
-      ? { ...base, action: "create", content }
-      : { message: content.message, line: line + content.at };
+    const content = addedContent(patch, body, end);
+    return typeof content === "string" ? { ...base, action: "create", content } : content;
   }
-  const { moveTo } = operation;
-  const hunks = readHunks(body, path, warnings);
+  const hunks = readHunks(patch, body, end, path, warnings);
   if (hunks.length === 0 && moveTo === undefined)
-    return { message: `the update of ${path} changes nothing`, line };
+    return { message: `the update of ${path} changes nothing`, at: operation.at };
   const move = moveTo === undefined ? {} : { moveTo };
-  return { ...base, action: "update", content: body.join("\n"), edit: { kind: "v4a", path, ...move, hunks } };
+  const content = patch.slice(body, Math.max(body, end - 1));
+  return { ...base, action: "update", content, edit: { kind: "v4a", path, ...move, hunks } };
 }
 
 /** Every line begins with `+`; an empty line between such lines is taken for one. */
-function addedContent(body: readonly string[]): string | { message: string; at: number } {
-  const last = body.findLastIndex((line) => line.trim() !== "");
-  let content = "";
-  for (let i = 0; i <= last; i++) {
-    const line = body[i]!;
-    if (!line.startsWith("+") && line.trim() !== "")
-      return { message: `a line of a new file must begin with '+': ${line}`, at: i + 1 };
-    content += `${line.slice(1)}\n`;
+function addedContent(patch: string, from: number, end: number): string | { message: string; at: number } {
+  let to = from;
+  let whole = true;
+  for (let at = from, next = at; at < end; at = next) {
+    next = lineAfter(patch, at);
+    if (patch.charCodeAt(at) === PLUS) {
+      whole &&= to === at;
+      to = next;
+    } else if (lineAt(patch, at).trim() !== "")
+      return { message: `a line of a new file must begin with '+': ${lineAt(patch, at)}`, at };
   }
-  return content;
+  if (whole) return patch.slice(from + 1, to).replaceAll("\n+", "\n");
+  const lines = patch.slice(from, to).split("\n");
+  return lines.map((line) => line.slice(1)).join("\n");
 }
 
-function readHunks(body: readonly string[], path: string, warnings: string[]): readonly Hunk[] {
-  const hunks = new V4aHunks();
-  for (const line of body) hunks.take(line);
+function readHunks(
+  patch: string,
+  from: number,
+  end: number,
+  path: string,
+  warnings: string[],
+): readonly Hunk[] {
+  const hunks = new V4aHunks(patch, from, end);
+  const read = hunks.read();
   if (hunks.unmarked > 0)
     warnings.push(`${path}: ${hunks.unmarked} lines without '+', '-' or space were taken for context`);
-  return hunks.finish();
+  return read;
 }
 
 function invalidHeader(line: string, at: number): V4aParse {
