@@ -26,30 +26,46 @@ const STAGE = "/run/picoclaw";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /**
- * Mounts what bubblewrap cannot (overlays), hides the stage, drops every capability, and becomes the executor.
- * Arguments: home or "", the roots, "--", folders to hide, "--", the working folder, the command.
+ * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
+ * every capability, and becomes the executor.
+ * Arguments: the table of mounts, folders to hide, "--", the working folder, the command.
  */
 const SETUP = `set -e
-s=${STAGE}
-if [ -n "$1" ]; then mount -t overlay overlay -o "lowerdir=$s/home,upperdir=$s/hometx/u,workdir=$s/hometx/w,userxattr" "$1"; fi
+printf %s "$1" > ${STAGE}/table
 shift
-i=0
-while [ "$1" != -- ]; do
-  if [ -d "$s/bind$i" ]; then mount --bind "$s/bind$i" "$1"
-  else mount -t overlay overlay -o "lowerdir=$s/low$i,upperdir=$s/tx/u$i,workdir=$s/tx/w$i,userxattr" "$1"; fi
-  i=$((i + 1)); shift
-done
-shift
+mount -a -T ${STAGE}/table
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"; fi
   shift
 done
 shift
-mount -t tmpfs -o mode=0755 tmpfs "$s"
 cd "$1"
 shift
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
+
+/** What to mount, in the order of mounting, as an fstab; the stage itself goes last. */
+function mountTable({ home, roots }: SandboxPlan): string {
+  const overlay = (lower: string, upper: string, work: string) =>
+    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},userxattr`;
+  const lines = [
+    ...(home === null ? [] : [["overlay", home.path, "overlay", overlay("home", "hometx/u", "hometx/w")]]),
+    ...roots.map(({ path, source }, i) =>
+      source.kind === "bind"
+        ? [`${STAGE}/bind${i}`, path, "none", "bind"]
+        : ["overlay", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`)],
+    ),
+    ["tmpfs", STAGE, "tmpfs", "mode=0755"],
+  ];
+  return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
+}
+
+/** White space and backslashes stand as octal numbers in an fstab. */
+function escapeField(text: string): string {
+  return text.replace(/[\s\\#]/g, (char) =>
+    [...Buffer.from(char)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
+  );
+}
 
 /** What processes in a sandbox must be told. */
 export function sandboxEnvironment({
@@ -90,8 +106,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
   args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
   if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
   if (!plan.network) args.push("--unshare-net");
-  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", plan.home?.path ?? "");
-  args.push(...plan.roots.map(({ path }) => path), "--", ...plan.hidden, "--", plan.directory, ...command);
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", mountTable(plan));
+  args.push(...plan.hidden, "--", plan.directory, ...command);
   return args;
 }
 
