@@ -14,6 +14,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     inIsTerminal: isTerminal(0),
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
+    removeFolder: async (path) =>
+      (await import("../infrastructure/workspace/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async () => (await import("./job-index.ts")).openJobIndex(env),
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import picomatch from "picomatch";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
+import { toViewFault } from "../application/ports/view.ts";
 import { buryDeadJobs } from "../application/work/bury-dead-jobs.ts";
 import { commitPreview } from "../application/work/commit-preview.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
@@ -10,6 +11,7 @@ import type { WorkerParts } from "../application/work/worker-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
+import type { FileTrouble } from "../domain/messages/messages.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import { chooseStaging } from "../infrastructure/overlay/staging.ts";
@@ -18,7 +20,7 @@ import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import { findGit } from "../infrastructure/transaction/git-roots.ts";
 import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
-import { locateStorage } from "../infrastructure/transaction/storage.ts";
+import { locateStorage, type Storage } from "../infrastructure/transaction/storage.ts";
 import { createTransactions } from "../infrastructure/transaction/transactions.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +51,15 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     };
   }
   const workspace = realpathSync(given);
-  const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
+  const storage = openStorage(workspace, home);
+  if (typeof storage === "string")
+    return {
+      ok: false,
+      exitCode: 3,
+      messages,
+      problems: [],
+      message: `${messages.fileTrouble(storage, home)} (PICOCLAW_HOME)`,
+    };
   const { mask } = createMasker({ secrets: loaded.secrets.values() });
   const homeInside = relative(workspace, home);
   const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
@@ -129,6 +139,27 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       buryDeadJobs: () => buryDeadJobs({ ...parts, isAlive }),
     },
   };
+}
+
+/** PicoClaw's own place for this workspace, or why it cannot be written. */
+function openStorage(workspace: string, home: string): Storage | FileTrouble {
+  try {
+    return locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
+  } catch (error) {
+    switch (toViewFault(error, home).code) {
+      case "no-space":
+      case "read-only":
+        return toViewFault(error, home).code as FileTrouble;
+      case "permission":
+        return "permission-denied";
+      case "missing":
+      case "not-directory":
+      case "exists":
+        return "not-found";
+      default:
+        throw error;
+    }
+  }
 }
 
 function workspaceTrouble(path: string): "missing" | "not-a-directory" | null {

@@ -1,16 +1,9 @@
 /** Runs `bin/picoclaw` as a real process in a throw-away workspace with a home of its own. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { removeTree } from "../../src/infrastructure/workspace/remove-tree.ts";
 
 export const PROGRAM = join(import.meta.dir, "../../bin/picoclaw");
 
@@ -68,10 +61,11 @@ export function createCli() {
       writeFileSync(join(workspace, path), text);
     },
     read: (path: string) => readFileSync(join(workspace, path), "utf8"),
+    readBytes: (path: string): Uint8Array => readFileSync(join(workspace, path)),
     git: (...args: string[]) =>
       spawnSync("git", args, { cwd: workspace, env: environment(), encoding: "utf8" }).stdout,
     tree: () => treeOf(workspace),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => removeTree(folder),
   };
 }
 

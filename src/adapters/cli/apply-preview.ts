@@ -2,7 +2,7 @@ import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
 import type { CommandResultJson, ResultJson } from "../../application/work/result-json.ts";
 import { changeLines } from "./change-lines.ts";
-import { describeConflict } from "./describe-conflict.ts";
+import { describeConflicts } from "./describe-conflict.ts";
 import { fail } from "./fail.ts";
 import { listed, undoOf } from "./jobs.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
@@ -28,8 +28,7 @@ export async function applyPreview(
       return EXIT.done;
     }
     case "conflict": {
-      const paths = outcome.conflicts.map((conflict) => describeConflict(messages, conflict));
-      const text = messages.commitConflict({ jobId, paths });
+      const text = describeConflicts(messages, jobId, outcome.conflicts);
       const facts = { job_id: jobId, conflicts: outcome.conflicts };
       return fail(program, json, { exitCode: EXIT.failed, code: "conflict", text, facts });
     }

@@ -12,9 +12,7 @@ const PATCH = `[
 /** A tour in a throw-away folder: dry run, preview, apply, undo, with the real program and its real output. */
 export async function demo(program: CliProgram, args: readonly string[], run: Dispatch): Promise<number> {
   await readFlags(program, "demo", args, {}, 0);
-  const { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } = await import(
-    "node:fs"
-  );
+  const { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } = await import("node:fs");
   const { tmpdir } = await import("node:os");
   const { join } = await import("node:path");
   const place = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
@@ -49,6 +47,6 @@ export async function demo(program: CliProgram, args: readonly string[], run: Di
     files();
     return EXIT.done;
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    await program.removeFolder(place);
   }
 }

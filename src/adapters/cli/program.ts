@@ -19,6 +19,8 @@ export interface CliProgram {
   readonly inIsTerminal: boolean;
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
+  /** Removes a folder of PicoClaw's own, read-only parts included. */
+  readonly removeFolder: (path: string) => Promise<void>;
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorker: (options: OpenOptions) => Promise<Opened>;

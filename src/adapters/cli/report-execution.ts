@@ -4,7 +4,7 @@ import { formatExecution, oneLine } from "../../domain/messages/format-results.t
 import type { Messages } from "../../domain/messages/messages.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import { changeLines } from "./change-lines.ts";
-import { describeConflict } from "./describe-conflict.ts";
+import { describeConflicts } from "./describe-conflict.ts";
 import { explainFailures } from "./explain-failure.ts";
 import { fail } from "./fail.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
@@ -110,10 +110,7 @@ function closing(worker: OpenWorker, execution: Ran): string[] {
   if (execution.outside.length > 0) lines.push(messages.changedOutside(execution.outside));
   if (execution.ended.length > 0) lines.push(messages.endedWithJob(execution.ended));
   if (outcome === "staged") lines.push(messages.preview({ jobId, changes: result.changes.length }));
-  if (outcome === "conflict") {
-    const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
-    lines.push(messages.commitConflict({ jobId, paths }));
-  }
+  if (outcome === "conflict") lines.push(describeConflicts(messages, jobId, conflicts));
   if (execution.shellRan && (outcome === "committed" || outcome === "aborted" || outcome === "rolled-back")) {
     lines.push(
       kind === "none"

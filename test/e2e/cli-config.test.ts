@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { type Cli, create, createCli } from "./cli-kit.ts";
+
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => cli.remove());
+
+describe("config", () => {
+  test("show prints every key with where it comes from, and no secret", () => {
+    cli.write("picoclaw.yaml", "locale: en\nworker:\n  command_timeout: 60\n");
+    const env = { PICOCLAW_WORKER_GIT_TIMEOUT: "7", ANTHROPIC_API_KEY: "sk-ant-api03-AAAABBBBCCCCDDDD" };
+    const { code, out } = cli.run(["config", "show"], { env });
+    expect(code).toBe(0);
+    expect(out).toContain("worker.command_timeout: 60  # ");
+    expect(out).toContain("worker.git_timeout: 7  # PICOCLAW_WORKER_GIT_TIMEOUT");
+    expect(out).toContain('worker.commit_message_prefix: "[Worker Auto-Commit]"\n');
+    expect(out).not.toContain("sk-ant-api03-AAAABBBBCCCCDDDD");
+    const json = cli.json(cli.run(["config", "show", "--json"], { env }));
+    expect(json).toMatchObject({ workspace: cli.workspace, home: cli.home });
+  });
+
+  test("check judges: valid, unknown key with the nearest, a secret in the file", () => {
+    expect(cli.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+    cli.write("picoclaw.yaml", "worker:\n  auto_comit: true\n");
+    const { code, err } = cli.run(["config", "check"]);
+    expect(code).toBe(2);
+    expect(err).toContain("unknown key worker.auto_comit (did you mean worker.auto_commit?)");
+    expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({ ok: false });
+  });
+
+  test("trust lets this folder's file widen power until it changes", () => {
+    cli.write("a.key", "old");
+    cli.write("picoclaw.yaml", "worker:\n  action_on_protected_file: log\n");
+    const change = () => cli.apply([create("a.key", "new")]);
+    expect(change()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("worker.action_on_protected_file"),
+    });
+    expect(cli.run(["trust"])).toMatchObject({ code: 0, err: "" });
+    expect(change()).toMatchObject({ code: 0, err: "" });
+    cli.write("picoclaw.yaml", "worker:\n  action_on_protected_file: log\n  run_hooks: true\n");
+    expect(change().code).toBe(1);
+  });
+
+  test("trust without a file is refused", () => {
+    expect(cli.run(["trust"])).toEqual({
+      code: 3,
+      out: "",
+      err: "There is no picoclaw.yaml in this folder.\n",
+    });
+    expect(cli.json(cli.run(["trust", "--json"]))).toMatchObject({
+      success: false,
+      error: { code: "no-file" },
+    });
+  });
+});
+
+describe("doctor", () => {
+  test("says what works here and how jobs are staged", () => {
+    const { code, out } = cli.run(["doctor"]);
+    expect(code).toBe(0);
+    expect(out).toContain("✓ git version");
+    expect(out).toContain("Transaction: ");
+    expect(cli.json(cli.run(["doctor", "--json"])).checks).toContainEqual(
+      expect.objectContaining({ name: "git", ok: true }),
+    );
+  });
+
+  test("names a remedy for what is missing", () => {
+    const bin = join(cli.folder, "bin");
+    mkdirSync(bin);
+    for (const name of ["sh", "bash", "readlink"]) symlinkSync(`/usr/bin/${name}`, join(bin, name));
+    const { code, out } = cli.run(["doctor"], { env: { PATH: bin } });
+    expect(code).toBe(1);
+    expect(out).toContain("✗ git was not found.\n    → Install git (for example: apt install git).\n");
+  });
+});
+
+test("the demo is a whole tour and leaves nothing behind", () => {
+  const { code, out, err } = cli.run(["demo"]);
+  expect([code, err]).toEqual([0, ""]);
+  for (const step of ["apply --dry-run", "apply --preview", "$ picoclaw apply\n", "$ picoclaw undo\n"])
+    expect(out).toContain(step);
+  expect(out.trimEnd()).toEndWith('notes.txt: "do not lose me\\n"');
+  expect(cli.json(cli.run(["jobs", "--all", "--json"])).jobs).toEqual([]);
+});
