@@ -1,9 +1,7 @@
-import { jsonFailure, meaningOf, parseJsonText, readCommands } from "./formats/json.ts";
+import { jsonFailure, meaningOf, parseJsonText } from "./formats/json.ts";
 import { parseReply } from "./formats/markdown.ts";
 import type { ParseFailure, ParseResult } from "./parse-error.ts";
-
-/** Characters. Far above what a model writes, and still parsed in memory. */
-const LONGEST_PATCH = 64 * 1024 * 1024;
+import { firstCharacter, LONGEST_PATCH, parseJsonPatch } from "./parse-json-patch.ts";
 
 /**
  * Turns the text of a patch into commands, in the order of the text.
@@ -20,13 +18,14 @@ function parse(source: string, options: { readonly unwrap: boolean }): ParseResu
   if (source.length > LONGEST_PATCH)
     return failed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
   const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
-  const first = firstCharacter(text);
-  if (first === undefined) return { ok: true, commands: [], warnings: [], format: "empty" };
+  const commands = parseJsonPatch(text);
+  if (commands !== undefined) return commands;
   const unwrap = options.unwrap ? (patch: string) => parse(patch, { unwrap: false }) : undefined;
+  const first = firstCharacter(text);
   if (first !== "[" && first !== "{") return parseReply(text, unwrap);
 
   const json = parseJsonText(text);
-  if (json.ok) return readWhole(json.value, unwrap) ?? notAPatch();
+  if (json.ok) return readProposal(json.value, unwrap);
   // Not one JSON value: text after it, a Markdown link at the start, or broken. Only the last is an error here.
   const reply = parseReply(text, unwrap);
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
@@ -35,28 +34,11 @@ function parse(source: string, options: { readonly unwrap: boolean }): ParseResu
     : reply;
 }
 
-/** A text that is JSON from end to end: an array is commands whatever it holds, so that its mistakes are named. */
-function readWhole(
-  value: unknown,
-  unwrap: ((patch: string) => ParseResult) | undefined,
-): ParseResult | undefined {
-  const meaning = Array.isArray(value) ? { kind: "commands" as const, items: value } : meaningOf(value);
-  if (meaning.kind === "other" || (meaning.kind === "proposal" && unwrap === undefined)) return undefined;
-  if (meaning.kind === "proposal") return unwrap?.(meaning.patch);
-  const read = readCommands(meaning.items, 0);
-  return read.ok ? { ...read, format: "json" } : read;
-}
-
-function firstCharacter(text: string): string | undefined {
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charAt(at);
-    if (char.trim() !== "") return char;
-  }
-  return undefined;
-}
-
-function notAPatch(): ParseResult {
-  return failed({ code: "not-a-patch", message: "unknown patch format" });
+function readProposal(value: unknown, unwrap: ((patch: string) => ParseResult) | undefined): ParseResult {
+  const meaning = meaningOf(value);
+  return meaning.kind === "proposal" && unwrap !== undefined
+    ? unwrap(meaning.patch)
+    : failed({ code: "not-a-patch", message: "unknown patch format" });
 }
 
 function failed(failure: ParseFailure): ParseResult {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dedent } from "../../../src/domain/patch/formats/fences-dedent.ts";
+import { dedent } from "../../../src/domain/patch/formats/fences.ts";
 import { walkReply } from "../../../src/domain/patch/formats/markdown-walk.ts";
 
 /** Info, body and "open" when it was not closed. */

@@ -1,10 +1,9 @@
-import { columnsOf, openFence } from "./fences.ts";
-import { dedent } from "./fences-dedent.ts";
+import { columnsOf, dedent, openFence } from "./fences.ts";
 import { createListContext } from "./fences-list.ts";
 import { createJsonSearch } from "./json-search.ts";
+import { createMeasure } from "./markdown-extent.ts";
 import type { EmbeddedFormat } from "./markdown-marks.ts";
 import { createFinder, embeddedFormat, markAt } from "./markdown-marks.ts";
-import { createMeasure } from "./markdown-measure.ts";
 
 /** One part of a reply that may hold commands. Offsets are into the reply. */
 export type Piece =

@@ -2,7 +2,6 @@ import type { Hunk, HunkReport } from "../edit.ts";
 import { applyHunks, type MatchRule } from "./apply-hunks.ts";
 import { applyAsClaimed } from "./as-claimed.ts";
 import { fromBytesText, joinBytes, toBytesText } from "./bytes.ts";
-import { readWideText } from "./wide-text.ts";
 import type { WorkBudget } from "./work-budget.ts";
 
 export interface FileEdited {
@@ -33,4 +32,24 @@ export function editFile(
   if (claimed !== null) return { ok: true, bytes: joinBytes(claimed.parts), reports: claimed.reports };
   const done = applyHunks(path, text, hunks, rule, budget);
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
+}
+
+/** A UTF-16 file with a byte order mark, as UTF-8 bytes text to be edited, and the way back. */
+interface WideText {
+  readonly text: string;
+  encode(text: string): Uint8Array;
+}
+
+/** Null for anything that is not UTF-16 with a mark, or would not survive the way there and back. */
+function readWideText(bytes: Uint8Array): WideText | null {
+  const little = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const big = bytes[0] === 0xfe && bytes[1] === 0xff;
+  if ((!little && !big) || bytes.length % 2 !== 0) return null;
+  const encode = (text: string): Uint8Array => {
+    const out = Buffer.from(`\ufeff${Buffer.from(fromBytesText(text)).toString("utf8")}`, "utf16le");
+    return big ? out.swap16() : out;
+  };
+  const copy = Buffer.from(bytes.slice(2));
+  const text = toBytesText((big ? copy.swap16() : copy).toString("utf16le"));
+  return Buffer.compare(encode(text), bytes) === 0 ? { text, encode } : null;
 }

@@ -1,4 +1,4 @@
-import { foldLookAlikes } from "./look-alikes.ts";
+import { isAscii, readableText } from "./bytes.ts";
 import { trimBlank, trimEndBlank } from "./white-space.ts";
 import { spend, type WorkBudget } from "./work-budget.ts";
 
@@ -14,6 +14,26 @@ export function keyOf(rung: KeyRung, text: string): string {
     case "indent":
       return trimBlank(foldLookAlikes(text));
   }
+}
+
+/** Characters that models exchange for one another, folded to their ASCII form. */
+const FOLDS: readonly (readonly [RegExp, string])[] = [
+  [/[\u2018\u2019\u201a\u201b\u2032\u00b4\u02bc]/g, "'"],
+  [/[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb]/g, '"'],
+  [/[\u2010-\u2015\u2212\ufe58\ufe63]/g, "-"],
+  [/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, " "],
+  [/[\u200b-\u200d\u2060\ufeff\u00ad]/g, ""],
+  [/\u2026/g, "..."],
+];
+
+/** Bytes text in, a key to compare out. Text that is not UTF-8 stays as it is: unlike bytes must never look alike. */
+function foldLookAlikes(bytesText: string): string {
+  if (isAscii(bytesText)) return bytesText;
+  let text = readableText(bytesText);
+  if (text.includes("\ufffd")) return bytesText;
+  for (const [pattern, to] of FOLDS) text = text.replace(pattern, to);
+  text = text.replace(/[\uff01-\uff5e]/g, (ch) => String.fromCharCode(ch.charCodeAt(0) - 0xfee0));
+  return trimEndBlank(text.normalize("NFC"));
 }
 
 /** The lines of a file by key, made on first use of a rung. */
