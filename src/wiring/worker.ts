@@ -1,19 +1,16 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
-import picomatch from "picomatch";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
 import { toViewFault } from "../application/ports/view.ts";
-import { buryDeadJobs } from "../application/work/bury-dead-jobs.ts";
-import { commitPreview } from "../application/work/commit-preview.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
-import { takeBack } from "../application/work/take-back.ts";
 import type { WorkerParts } from "../application/work/worker-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
 import type { FileTrouble } from "../domain/messages/messages.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import { createProtection } from "../domain/policy/protection.ts";
+import { compilePlainGlob, isPlainGlob } from "../domain/policy/plain-glob.ts";
+import { createProtection, type ProtectionParts } from "../domain/policy/protection.ts";
 import { chooseStaging } from "../infrastructure/overlay/staging.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
@@ -68,10 +65,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
   const protection = createProtection({
     patterns: config.worker.protected_patterns,
     action: config.worker.action_on_protected_file,
-    compile: (pattern, { caseInsensitive }) => {
-      const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
-      return (text) => matches(text);
-    },
+    compile: await globCompiler(config.worker.protected_patterns),
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
@@ -133,10 +127,13 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       isAlive,
       staging: parts.staging,
       execute: (request) => executePatch(parts, request),
-      takeBack: (request) => takeBack(parts, request),
-      commitPreview: (jobId) => commitPreview(parts, jobId),
+      takeBack: async (request) =>
+        (await import("../application/work/take-back.ts")).takeBack(parts, request),
+      commitPreview: async (jobId) =>
+        (await import("../application/work/commit-preview.ts")).commitPreview(parts, jobId),
       repair: (options) => transactions.repair(options),
-      buryDeadJobs: () => buryDeadJobs({ ...parts, isAlive }),
+      buryDeadJobs: async () =>
+        (await import("../application/work/bury-dead-jobs.ts")).buryDeadJobs({ ...parts, isAlive }),
     },
   };
 }
@@ -166,6 +163,16 @@ function workspaceTrouble(path: string): "missing" | "not-a-directory" | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return "missing";
   return stats.isDirectory() ? null : "not-a-directory";
+}
+
+/** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
+async function globCompiler(patterns: readonly string[]): Promise<ProtectionParts["compile"]> {
+  if (patterns.every(isPlainGlob)) return compilePlainGlob;
+  const { default: picomatch } = await import("picomatch");
+  return (pattern, { caseInsensitive }) => {
+    const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
+    return (text) => matches(text);
+  };
 }
 
 /** Whether the file system takes `A` for `a`, judged by the workspace's own name. */

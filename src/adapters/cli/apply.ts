@@ -1,4 +1,3 @@
-import { applyPreview } from "./apply-preview.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
@@ -30,6 +29,7 @@ export async function apply(program: CliProgram, args: readonly string[]): Promi
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
     await mendFirst(program, worker);
+    const { applyPreview } = await import("./apply-preview.ts");
     return applyPreview(program, worker, values.job, { dryRun, json });
   }
   const read = readPatch(program, worker, words[0]);

@@ -2,7 +2,8 @@ import { checkConfig, describeConfig } from "../../config/describe.ts";
 import { loadConfig } from "../../config/load.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
-import { type Flags, readFlags } from "./flags.ts";
+import { readFlags } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */

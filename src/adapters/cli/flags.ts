@@ -1,18 +1,11 @@
-import { parseArgs } from "node:util";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
 import { fail } from "./fail.ts";
+import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
-
-type FlagTypes = Readonly<Record<string, "boolean" | "string">>;
 
 /** Flags that every command takes. */
 const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
-
-export interface Flags {
-  readonly values: Readonly<Record<string, string | boolean | undefined>>;
-  readonly words: readonly string[];
-}
 
 /** A command that ends before it starts: bad usage, `--help`, or no workspace. */
 export class Stop extends Error {
@@ -31,46 +24,29 @@ export async function readFlags(
 ): Promise<Flags> {
   const types: FlagTypes = { ...COMMON, ...flags };
   const messages = messagesFor(resolveLocale({ env: program.env }));
-  const options = Object.fromEntries(
-    Object.entries(types).map(([name, type]) => [name, name === "help" ? { type, short: "h" } : { type }]),
-  );
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options,
-      allowPositionals: true,
-      strict: true,
-    });
-    if (values.help === true) {
-      program.out((await import("./help.ts")).commandHelp(program.env, command));
-      throw new Stop(EXIT.done);
+  const parsed = parseFlags(args, types);
+  if (!parsed.ok) {
+    const { problem, flag } = parsed;
+    switch (problem) {
+      case "missing-value":
+        throw usage(program, args, messages.missingValue(flag));
+      case "no-value":
+        throw usage(program, args, messages.usageError(flag));
+      case "unknown": {
+        const { nearest } = await import("./help.ts");
+        const known = Object.keys(types).map((name) => `--${name}`);
+        throw usage(program, args, messages.unknownFlag(flag, nearest(flag, known)));
+      }
     }
-    if (positionals.length > maxWords)
-      throw usage(program, args, messages.usageError(positionals.slice(maxWords).join(" ")));
-    return { values: values as Flags["values"], words: positionals };
-  } catch (error) {
-    if (error instanceof Stop) throw error;
-    const unknown = /Unknown option '?(-[^'\s]*)/.exec((error as Error).message)?.[1];
-    if (unknown !== undefined) {
-      const { nearest } = await import("./help.ts");
-      throw usage(
-        program,
-        args,
-        messages.unknownFlag(
-          unknown,
-          nearest(
-            unknown,
-            Object.keys(types).map((name) => `--${name}`),
-          ),
-        ),
-      );
-    }
-    const lacking = /Option '(?:-\w, )?(--[\w-]+) <value>' argument (?:missing|is ambiguous)/.exec(
-      (error as Error).message,
-    )?.[1];
-    if (lacking !== undefined) throw usage(program, args, messages.missingValue(lacking));
-    throw usage(program, args, messages.usageError((error as Error).message.split("\n")[0] as string));
   }
+  const { values, words } = parsed.flags;
+  if (values.help === true) {
+    program.out((await import("./help.ts")).commandHelp(program.env, command));
+    throw new Stop(EXIT.done);
+  }
+  if (words.length > maxWords)
+    throw usage(program, args, messages.usageError(words.slice(maxWords).join(" ")));
+  return parsed.flags;
 }
 
 function usage(program: CliProgram, args: readonly string[], text: string): Stop {

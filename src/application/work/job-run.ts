@@ -6,7 +6,7 @@ import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";
-import { type AutoCommit, autoCommit } from "./auto-commit.ts";
+import type { AutoCommit } from "./auto-commit.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
@@ -268,6 +268,7 @@ export class JobRun {
   private async commitMoment(moment: "before" | "after"): Promise<AutoCommit> {
     const { config, logger } = this.#parts;
     const title = moment === "before" ? "Before patch" : `After patch: ${titleOf(this.request)}`;
+    const { autoCommit } = await import("./auto-commit.ts");
     const commit = await autoCommit(
       {
         ...this.processParts(),

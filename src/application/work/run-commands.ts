@@ -1,37 +1,11 @@
-import type { Messages } from "../../domain/messages/messages.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Change, CommandResult, FailureReason } from "../../domain/patch/result.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import type { ProcessRunner } from "../ports/process.ts";
-import type { Transaction } from "../ports/transaction.ts";
 import { ViewFault } from "../ports/view.ts";
 import { runFileEdit } from "./file-edit.ts";
-import { guardChanges } from "./guard-changes.ts";
 import { maskCommand } from "./mask-command.ts";
 import { failed, type Outcome } from "./outcome.ts";
-import { type EditPolicy, PolicyFault } from "./policy.ts";
-import { runGit } from "./run-git.ts";
-import { type ProcessParts, runShell } from "./run-shell.ts";
-
-export interface RunParts {
-  readonly transaction: Transaction;
-  readonly policy: EditPolicy;
-  readonly processes: () => Promise<ProcessRunner>;
-  readonly planOptions: Required<PlanOptions>;
-  readonly jobId: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly stopOnError: boolean;
-  readonly commandTimeoutSeconds: number;
-  readonly gitTimeoutSeconds: number;
-  readonly outputLimitBytes: number;
-  readonly mask: (text: string) => string;
-  readonly messages: Messages;
-  readonly clock: () => number;
-  readonly emit: (event: JobEvent) => void;
-  readonly onOutput: (text: string) => void;
-  readonly signal: AbortSignal;
-}
+import { PolicyFault } from "./policy.ts";
+import type { RunParts } from "./run-parts.ts";
 
 /**
  * Carries out commands in the order of the patch, in a view. Per command:
@@ -76,44 +50,20 @@ async function runOne(
   const { transaction, policy } = parts;
   switch (command.type) {
     case "file_edit": {
-      const outcome = attempt(() =>
-        runFileEdit({ view: transaction.view, policy, planOptions: parts.planOptions }, command),
-      );
+      const edits = { view: transaction.view, policy, planOptions: parts.planOptions };
+      const run =
+        command.edit === undefined ? runFileEdit : (await import("./matched-edit.ts")).runMatchedEdit;
+      const outcome = attempt(() => run(edits, command));
       return { outcome, changes: transaction.takeChanges({ processRan: false }) };
     }
     case "shell_command":
     case "git_operation": {
-      const processes = await parts.processes();
-      const context: ProcessParts = { ...parts, processes };
-      const ran =
-        command.type === "shell_command"
-          ? await runShell(context, command, parts.commandTimeoutSeconds)
-          : await runGit(context, command, parts.gitTimeoutSeconds);
-      return guard(parts, ran);
+      const { runProcessCommand } = await import("./run-process-command.ts");
+      return runProcessCommand(parts, command);
     }
     default:
       return { outcome: failed(`unknown command type: ${command.type}`), changes: [] };
   }
-}
-
-function guard(
-  { transaction, policy, planOptions, messages }: RunParts,
-  ran: Outcome,
-): { outcome: Outcome; changes: readonly Change[] } {
-  const { protection } = policy;
-  const { changes, restored, created, logged } = guardChanges(
-    { transaction, protection, sha1: planOptions.sha1 },
-    transaction.takeChanges({ processRan: true }),
-  );
-  const warnings = [...ran.warnings];
-  if (created.length > 0) warnings.push(messages.protectedCreated(created));
-  if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
-  const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
-  if (skipped.length > 0) warnings.push(messages.protectedRestored(skipped.map(({ path }) => path)));
-  const failing = restored.filter((one) => !skipped.includes(one)).map(({ why }) => `${why} (restored)`);
-  if (failing.length === 0) return { outcome: { ...ran, warnings }, changes };
-  const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");
-  return { outcome: { ...ran, ok: false, error, warnings }, changes };
 }
 
 /** Expected faults become failed commands; anything else is a bug and goes up. */

@@ -1,0 +1,26 @@
+import type { Messages } from "../../domain/messages/messages.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { ProcessRunner } from "../ports/process.ts";
+import type { Transaction } from "../ports/transaction.ts";
+import type { EditPolicy } from "./policy.ts";
+
+/** What running the commands of a job needs. */
+export interface RunParts {
+  readonly transaction: Transaction;
+  readonly policy: EditPolicy;
+  readonly processes: () => Promise<ProcessRunner>;
+  readonly planOptions: Required<PlanOptions>;
+  readonly jobId: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stopOnError: boolean;
+  readonly commandTimeoutSeconds: number;
+  readonly gitTimeoutSeconds: number;
+  readonly outputLimitBytes: number;
+  readonly mask: (text: string) => string;
+  readonly messages: Messages;
+  readonly clock: () => number;
+  readonly emit: (event: JobEvent) => void;
+  readonly onOutput: (text: string) => void;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,40 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { Change } from "../../domain/patch/result.ts";
+import { guardChanges } from "./guard-changes.ts";
+import type { Outcome } from "./outcome.ts";
+import { runGit } from "./run-git.ts";
+import type { RunParts } from "./run-parts.ts";
+import { type ProcessParts, runShell } from "./run-shell.ts";
+
+/** Runs a shell line or a git operation in the view, then puts back what it may not touch. */
+export async function runProcessCommand(
+  parts: RunParts,
+  command: PatchCommand,
+): Promise<{ outcome: Outcome; changes: readonly Change[] }> {
+  const context: ProcessParts = { ...parts, processes: await parts.processes() };
+  const ran =
+    command.type === "shell_command"
+      ? await runShell(context, command, parts.commandTimeoutSeconds)
+      : await runGit(context, command, parts.gitTimeoutSeconds);
+  return guard(parts, ran);
+}
+
+function guard(
+  { transaction, policy, planOptions, messages }: RunParts,
+  ran: Outcome,
+): { outcome: Outcome; changes: readonly Change[] } {
+  const { protection } = policy;
+  const { changes, restored, created, logged } = guardChanges(
+    { transaction, protection, sha1: planOptions.sha1 },
+    transaction.takeChanges({ processRan: true }),
+  );
+  const warnings = [...ran.warnings];
+  if (created.length > 0) warnings.push(messages.protectedCreated(created));
+  if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
+  const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
+  if (skipped.length > 0) warnings.push(messages.protectedRestored(skipped.map(({ path }) => path)));
+  const failing = restored.filter((one) => !skipped.includes(one)).map(({ why }) => `${why} (restored)`);
+  if (failing.length === 0) return { outcome: { ...ran, warnings }, changes };
+  const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");
+  return { outcome: { ...ran, ok: false, error, warnings }, changes };
+}
