@@ -130,6 +130,18 @@ export function describeTransactions({ kind, open }: TransactionHarness): void {
       expect(bench.tree()).toEqual(after);
     });
 
+    test("keeps a file that is renamed or copied onto itself, and moves no folder into itself", async () => {
+      const before = bench.tree();
+      const jobId = await bench.apply((view) => {
+        view.rename("edited.txt", "edited.txt");
+        view.copy("edited.txt", "edited.txt");
+        expect(() => view.rename("folder", "folder/deeper/still")).toThrow("into itself");
+        expect(() => view.rename("nothing", "made/for/it")).toThrow("no such file");
+      });
+      expect(bench.tree()).toEqual(before);
+      expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    });
+
     test("a committed job commits again as done, and changes nothing", async () => {
       const jobId = await bench.apply(changeAll);
       const after = bench.tree();

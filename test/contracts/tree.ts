@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { getXattr, listXattrs } from "../../src/infrastructure/runtime/libc.ts";
 
 /** One entry as a person could tell it from another: everything but times of folders and inode numbers. */
@@ -26,7 +26,7 @@ export interface TreeOptions {
 export function treeOf(folder: string, options: TreeOptions = {}): Tree {
   const tree: Record<string, TreeEntry> = {};
   const visit = (at: Buffer, path: string) => {
-    for (const name of readdirSync(at, { encoding: "buffer" })) {
+    for (const name of namesIn(at)) {
       const shown = path === "" ? nameOf(name) : `${path}/${nameOf(name)}`;
       if (options.without?.(shown)) continue;
       const absolute = Buffer.concat([at, Buffer.from("/"), name]);
@@ -36,6 +36,16 @@ export function treeOf(folder: string, options: TreeOptions = {}): Tree {
   };
   visit(Buffer.from(folder), "");
   return Object.fromEntries(Object.entries(tree).sort(([x], [y]) => (x < y ? -1 : 1)));
+}
+
+/** None for a folder that this user cannot look into. */
+function namesIn(folder: Buffer): Buffer[] {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK);
+    return readdirSync(folder, { encoding: "buffer" });
+  } catch {
+    return [];
+  }
 }
 
 function nameOf(name: Buffer): string {

@@ -1,4 +1,5 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -19,7 +20,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { copyXattrs } from "../runtime/xattr.ts";
 import { inFolder, inParent } from "./anchor.ts";
 import { isAbsence } from "./identity.ts";
@@ -36,6 +37,12 @@ export function createFolderView(root: string, touched: (path: string) => void =
   };
   const at = <T>(path: string, use: (absolute: string) => T): T =>
     guarded(path, () => inParent(root, path, (folder, name) => use(`${folder}/${name}`)));
+  /** Looked at before anything is made for its destination. */
+  const source = (path: string): Entry => {
+    const found = at(path, lookAt);
+    if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    return found;
+  };
   const makeParents = (path: string) => {
     const slash = path.lastIndexOf("/");
     if (slash > 0) makeDirectory(path.slice(0, slash));
@@ -78,7 +85,9 @@ export function createFolderView(root: string, touched: (path: string) => void =
         if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
         const keep = mode ?? (found?.isFile() ? found.mode & 0o7777 : undefined);
         if (found?.isFile() && holds(absolute, found, bytes, keep)) return;
-        replaceFile(absolute, found, bytes, keep);
+        if (found?.isFile()) accessSync(absolute, constants.W_OK);
+        if (found?.isFile() && !canReplace(absolute)) overwriteFile(absolute, bytes, keep);
+        else replaceFile(absolute, found, bytes, keep);
         touched(path);
       });
     },
@@ -101,6 +110,7 @@ export function createFolderView(root: string, touched: (path: string) => void =
       });
     },
     rename(from, to) {
+      if (staysInPlace(from, to, source(from))) return;
       makeParents(to);
       at(from, (source) => {
         const moved = lstatSync(source);
@@ -115,10 +125,13 @@ export function createFolderView(root: string, touched: (path: string) => void =
       touched(to);
     },
     copy(from, to) {
+      const copied = source(from);
+      if (copied.kind === "directory") throw new ViewFault("is-directory", from, `is a directory: ${from}`);
+      if (copied.kind === "other") throw new ViewFault("not-a-file", from, `not a regular file: ${from}`);
+      if (from === to) return;
       makeParents(to);
       at(from, (source) => {
         const found = lstatSync(source);
-        if (found.isDirectory()) throw new ViewFault("is-directory", from, `is a directory: ${from}`);
         at(to, (destination) => {
           const there = lstatSync(destination, { throwIfNoEntry: false });
           if (there?.isDirectory()) throw new ViewFault("is-directory", to, `is a directory: ${to}`);
@@ -132,6 +145,13 @@ export function createFolderView(root: string, touched: (path: string) => void =
     },
     list: (path) => guarded(path, () => inFolder(root, path, (folder) => readdirSync(folder).sort())),
   };
+}
+
+/** True for a rename that leaves everything as it is; a folder cannot move into itself. */
+export function staysInPlace(from: string, to: string, moved: Entry): boolean {
+  if (to.startsWith(`${from}/`) && moved.kind === "directory")
+    throw new ViewFault("exists", to, `cannot move a folder into itself: ${from} -> ${to}`);
+  return from === to && moved.kind !== "missing";
 }
 
 /** Reads a regular file and nothing else: a FIFO would hang, a device never ends. */
@@ -151,6 +171,27 @@ export function readRegular(absolute: string, path: string): Uint8Array {
 function holds(absolute: string, found: Stats, bytes: Uint8Array, mode: number | undefined): boolean {
   if (found.size !== bytes.length || (found.mode & 0o7777) !== mode) return false;
   return Buffer.from(bytes).equals(readRegular(absolute, absolute));
+}
+
+/** A file may be writable in a folder that is not. */
+function canReplace(absolute: string): boolean {
+  try {
+    accessSync(absolute.slice(0, absolute.lastIndexOf("/")), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function overwriteFile(absolute: string, bytes: Uint8Array, mode: number | undefined): void {
+  const flags = constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const fd = openSync(absolute, flags);
+  try {
+    writeFileSync(fd, bytes);
+    if (mode !== undefined) fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /**

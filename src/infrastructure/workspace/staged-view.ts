@@ -1,4 +1,5 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -14,7 +15,7 @@ import {
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
-import { adoptOwner, readRegular } from "./folder-view.ts";
+import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
 import { type Identity, identifyAt, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
 
@@ -89,6 +90,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     const found = look(path);
     if (found.kind === "directory") return;
     if (found.kind !== "missing") throw new ViewFault("exists", path, `not a directory: ${path}`);
+    refuseShut(path, false);
     makeParents(path);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
@@ -102,8 +104,25 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     return found;
   }
 
+  /** What the user could not do, a job cannot: overwriting needs a writable file, the rest a writable folder. */
+  function refuseShut(path: string, overwrites: boolean): void {
+    if (entries.has(path)) return;
+    if (overwrites) {
+      inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
+      return;
+    }
+    for (let at = path; at !== ""; ) {
+      at = at.slice(0, Math.max(0, at.lastIndexOf("/")));
+      if (entries.get(at)?.kind === "directory") return;
+      if (at !== "" && lowerLook(at).kind !== "directory") continue;
+      inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
+      return;
+    }
+  }
+
   function writeFile(path: string, bytes: Uint8Array, mode: number | undefined): void {
     const found = refuseDirectory(path);
+    refuseShut(path, found.kind === "file");
     makeParents(path);
     const slot = touch(path);
     const before = bases.get(path)?.base ?? null;
@@ -150,6 +169,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
 
   function makeSymlink(path: string, target: string): void {
     refuseDirectory(path);
+    refuseShut(path, false);
     makeParents(path);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
@@ -184,6 +204,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     if (found.kind === "directory" && list(path).length > 0)
       throw new ViewFault("not-empty", path, `directory not empty: ${path}`);
+    refuseShut(path, false);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
     entries.set(path, { kind: "gone" });
@@ -206,6 +227,8 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   function refuseUnmovable(from: string): void {
     const found = look(from);
     if (found.kind === "directory") for (const name of list(from)) refuseUnmovable(`${from}/${name}`);
+    else if (found.kind === "missing" && !from.includes("\ufffd"))
+      throw new ViewFault("missing", from, `no such file or directory: ${from}`);
     else if (found.kind === "missing" || found.kind === "other")
       throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
   }
@@ -242,6 +265,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     makeDirectory: guarded(makeDirectory),
     remove: guarded(remove),
     rename: guarded((from: string, to: string) => {
+      if (staysInPlace(from, to, look(from))) return;
       const there = look(to);
       if (there.kind === "directory" || (there.kind !== "missing" && look(from).kind === "directory")) {
         throw new ViewFault("exists", to, `already exists: ${to}`);
@@ -249,7 +273,9 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       refuseUnmovable(from);
       move(from, to);
     }),
-    copy: guarded(copy),
+    copy: guarded((from: string, to: string) => {
+      if (from !== to || look(from).kind !== "file") copy(from, to);
+    }),
     list: guarded(list),
     staged() {
       const out = new Map<string, { base: Identity | null; slotPath: string | null; n: number }>();

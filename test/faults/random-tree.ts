@@ -1,0 +1,106 @@
+import { chmodSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+
+/** A small pool of names, so that random commands meet. */
+const NAMES = ["a", "b", "c", "dir", "ü", "sp ace", ".hid"];
+export const name = fc.constantFrom(...NAMES);
+export const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
+const content = fc.string({ unit: "binary", maxLength: 20 });
+
+export type Seed =
+  | { readonly kind: "file"; readonly path: string; readonly content: string; readonly mode: number }
+  | { readonly kind: "folder"; readonly path: string; readonly mode: number }
+  | { readonly kind: "link"; readonly path: string; readonly target: string };
+
+export const seeds: fc.Arbitrary<Seed[]> = fc.array(
+  fc.oneof(
+    fc.record({
+      kind: fc.constant("file" as const),
+      path,
+      content,
+      mode: fc.constantFrom(0o644, 0o600, 0o755, 0o444),
+    }),
+    fc.record({ kind: fc.constant("folder" as const), path, mode: fc.constantFrom(0o755, 0o700, 0o555) }),
+    fc.record({ kind: fc.constant("link" as const), path, target: fc.oneof(path, fc.constant("../..")) }),
+  ),
+  { maxLength: 12 },
+);
+
+/** Plants what fits; a seed that meets another in its way is left out. */
+export function plant(root: string, all: readonly Seed[]): void {
+  for (const seed of all) {
+    const at = join(root, seed.path);
+    try {
+      if (lstatSync(at, { throwIfNoEntry: false })) continue;
+      mkdirSync(dirname(at), { recursive: true });
+      if (!isBelow(root, dirname(at))) continue;
+      if (seed.kind === "file") writeFileSync(at, seed.content, { mode: seed.mode });
+      else if (seed.kind === "link") symlinkSync(seed.target, at);
+      else mkdirSync(at);
+    } catch {
+      // A parent is a file or a dangling link.
+    }
+  }
+  for (const seed of all) {
+    const at = join(root, seed.path);
+    try {
+      const planted = lstatSync(at);
+      if (seed.kind === "file" && planted.isFile()) chmodSync(at, seed.mode);
+      if (seed.kind === "folder" && planted.isDirectory()) chmodSync(at, seed.mode);
+    } catch {
+      // It was not planted.
+    }
+  }
+}
+
+/** No component on the way is a link: the tree stays a tree. */
+function isBelow(root: string, folder: string): boolean {
+  for (let at = folder; at !== root; at = dirname(at)) if (lstatSync(at).isSymbolicLink()) return false;
+  return true;
+}
+
+export type Edit =
+  | { readonly kind: "write"; readonly path: string; readonly content: string }
+  | { readonly kind: "remove"; readonly path: string }
+  | { readonly kind: "mkdir"; readonly path: string }
+  | { readonly kind: "link"; readonly path: string; readonly target: string }
+  | { readonly kind: "rename" | "copy"; readonly path: string; readonly to: string };
+
+export const edits: fc.Arbitrary<Edit[]> = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("write" as const), path, content }),
+    fc.record({ kind: fc.constant("remove" as const), path }),
+    fc.record({ kind: fc.constant("mkdir" as const), path }),
+    fc.record({ kind: fc.constant("link" as const), path, target: path }),
+    fc.record({ kind: fc.constantFrom("rename" as const, "copy" as const), path, to: path }),
+  ),
+  { minLength: 1, maxLength: 10 },
+);
+
+/** One line of shell; each may fail, as a job's lines do. */
+export const shellLine: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.constantFrom(
+      "mv -- $1 $2",
+      "mv -T -- $1 $2",
+      "rm -rf -- $1",
+      "rm -f -- $1",
+      "chmod 755 $1",
+      "test -d $1 || chmod 600 $1",
+      "chmod 555 $1",
+      "ln -sfn -- $1 $2",
+      "ln -f -- $1 $2",
+      "mkdir -p -- $1",
+      "test -p $1 || echo more >>$1",
+      "test -p $1 || echo fresh >$1",
+      "truncate -s 3 -- $1",
+      "truncate -s 0 -- $1",
+      "touch -- $1",
+      "cp -a -- $1 $2",
+      "mkfifo $1",
+    ),
+    path,
+    path,
+  )
+  .map(([line, one, two]) => line.replaceAll("$1", `'./${one}'`).replaceAll("$2", `'./${two}'`));
