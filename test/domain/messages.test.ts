@@ -78,7 +78,6 @@ const REASONS: readonly TransactionReason[] = [
   "mount-below-workspace",
   "not-linux",
   "overlay-failed",
-  "no-overlay",
 ];
 const UNCOVERED: readonly NotCovered[] = ["network", "daemons", "other-folders"];
 const keysOf = <K extends string>(record: Readonly<Record<K, true>>) => Object.keys(record) as K[];

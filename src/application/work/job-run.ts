@@ -43,7 +43,8 @@ export class JobRun {
     const counts = executionSummary(commands);
     try {
       this.announceKind();
-      this.#parts.archive.save(this.record("running", [], [], null));
+      // A job of edits alone is over before anybody could ask for it.
+      if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
       this.emit({
         type: "job_started",
         workspace: this.#parts.workspace,

@@ -28,7 +28,6 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "mount-below-workspace": "another mount lies inside the workspace",
   "not-linux": "this is not Linux",
   "overlay-failed": "the overlay could not be made",
-  "no-overlay": "this version has no overlay",
 };
 
 const NOT_COVERED: Readonly<Record<NotCovered, string>> = {

@@ -28,7 +28,6 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "mount-below-workspace": "workspace の中に別のマウントがあるため",
   "not-linux": "Linux ではないため",
   "overlay-failed": "overlay を作れなかったため",
-  "no-overlay": "この版では overlay を使えないため",
 };
 
 const NOT_COVERED: Readonly<Record<NotCovered, string>> = {

@@ -20,8 +20,7 @@ export type TransactionReason =
   | "no-user-namespaces"
   | "mount-below-workspace"
   | "not-linux"
-  | "overlay-failed"
-  | "no-overlay";
+  | "overlay-failed";
 
 /** What a job cannot take back (DECISIONS 12). */
 export type NotCovered = "network" | "daemons" | "other-folders";

@@ -21,9 +21,15 @@ export function writeAll(descriptor: 1 | 2, text: string): void {
 /** Whether a person reads or types at the other end. */
 export function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
-    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+    const stats = fstatSync(descriptor);
+    if (!stats.isCharacterDevice() || isMemoryDevice(stats.rdev)) return false;
   } catch {
     return false;
   }
   return process.getBuiltinModule("node:tty").isatty(descriptor);
+}
+
+/** `/dev/null` and its kin on Linux; asking `node:tty` about them would cost eight milliseconds. */
+function isMemoryDevice(device: number): boolean {
+  return process.platform === "linux" && ((device >> 8) & 0xfff) === 1;
 }
