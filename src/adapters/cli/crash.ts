@@ -26,7 +26,10 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const lines: string[] = [];
   if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
-  else lines.push(messages.fileTrouble(trouble, maskSecrets(path ?? (cause as Error).message)));
+  else
+    lines.push(
+      messages.fileTrouble(trouble, maskSecrets(path ?? job?.workspace ?? (cause as Error).message)),
+    );
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
   if (job !== null) lines.push(messages.nothingApplied(job.jobId));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;

@@ -2,6 +2,7 @@
 export class JobBroken extends Error {
   constructor(
     readonly jobId: string,
+    readonly workspace: string,
     cause: unknown,
   ) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });

@@ -1,3 +1,4 @@
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
@@ -101,7 +102,7 @@ export class JobRun {
     }
     const message = error instanceof Error ? error.message : String(error);
     this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
-    return new JobBroken(this.jobId, error);
+    return new JobBroken(this.jobId, this.#parts.workspace, error);
   }
 
   /** The first job of its kind says how changes are staged here, and why so. */
@@ -229,7 +230,7 @@ export class JobRun {
   }
 
   private emit(event: JobEvent): void {
-    this.#parts.archive.append(this.jobId, event);
+    this.#parts.archive.append(this.jobId, forJournal(event));
     this.request.onEvent?.(event);
     if (event.type !== "command_finished") return;
     const command = this.commands[event.index] as PatchCommand;
@@ -318,6 +319,15 @@ interface JobEnd {
   readonly swapped: SwapOutcome | null;
   readonly keptAfterFailure: boolean;
 }
+
+/** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
+function forJournal(event: JobEvent): JobEvent {
+  if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
+  const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
+  return { ...event, command: { ...event.command, content } };
+}
+
+const JOURNAL_CONTENT = 16_384;
 
 function undoOf(
   outcome: JobOutcome,

@@ -1,0 +1,118 @@
+/** What needs root to set up: a file system of a few blocks, and one that is read-only. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, PROGRAM, shell } from "../e2e/cli-kit.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "picoclaw-root-"));
+const mounted: string[] = [];
+
+function mount(name: string, options: string): string {
+  const place = join(folder, name);
+  mkdirSync(place);
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", place]).status === 0) mounted.push(place);
+  return place;
+}
+
+function canMount(): boolean {
+  if (process.getuid?.() !== 0 || process.platform !== "linux") return false;
+  const works = mounted.includes(mount("probe", "size=64k"));
+  if (!works) console.error("skipped: mount — run the suite as root on a machine that may mount");
+  return works;
+}
+
+const possible = canMount();
+afterAll(() => {
+  for (const place of mounted) spawnSync("umount", [place]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function apply(workspace: string, commands: unknown, args: readonly string[] = []) {
+  const ran = spawnSync(PROGRAM, ["apply", ...args], {
+    cwd: workspace,
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: folder,
+      PICOCLAW_HOME: join(folder, "home"),
+      PICOCLAW_LOCALE: "en",
+    },
+    input: JSON.stringify(commands),
+    encoding: "utf8",
+    timeout: 25_000,
+  });
+  return { code: ran.status, said: `${ran.stdout}${ran.stderr}` };
+}
+
+describe.if(possible)("no space left", () => {
+  let place: string;
+  let workspace: string;
+  beforeAll(() => {
+    place = mount("small", "size=1m");
+    workspace = join(place, "ws");
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, "old.txt"), "kept");
+  });
+
+  test("one edit that does not fit fails by name with the remedy, the others are done, and undo works", () => {
+    const { code, said } = apply(workspace, [
+      create("a.txt", "1"),
+      create("big.txt", "x".repeat(2_000_000)),
+      create("b.txt", "2"),
+    ]);
+    expect(code).toBe(1);
+    expect(said).toContain("failed to write file big.txt: no space left on device: big.txt");
+    expect(said).toContain("Free some disk space.");
+    expect(
+      readdirSync(workspace)
+        .filter((name) => !name.startsWith("."))
+        .sort(),
+    ).toEqual(["a.txt", "b.txt", "old.txt"]);
+    const undone = spawnSync(PROGRAM, ["undo"], {
+      cwd: workspace,
+      env: { PATH: process.env.PATH ?? "", HOME: folder, PICOCLAW_HOME: join(folder, "home") },
+    });
+    expect(undone.status).toBe(0);
+    expect(readdirSync(workspace).filter((name) => !name.startsWith("."))).toEqual(["old.txt"]);
+  });
+
+  test("a disk that is full before the job applies nothing and says so", () => {
+    spawnSync("sh", ["-c", `cat /dev/zero > ${join(place, "fill")}`]);
+    for (const commands of [[create("old.txt", "new")], [shell("echo new > old.txt")]]) {
+      const { code, said } = apply(workspace, commands);
+      expect([1, 3]).toContain(code as number);
+      expect(said).toContain("No space left on the disk");
+      expect(said).not.toMatch(/\n\s+at /);
+      expect(readFileSync(join(workspace, "old.txt"), "utf8")).toBe("kept");
+    }
+    rmSync(join(place, "fill"));
+    expect(apply(workspace, [create("old.txt", "new")]).code).toBe(0);
+  });
+});
+
+describe.if(possible)("a read-only file system", () => {
+  test("is refused by name, and nothing is lost", () => {
+    const place = mount("fixed", "size=1m");
+    writeFileSync(join(place, "a.txt"), "kept");
+    spawnSync("mount", ["-o", "remount,ro", place]);
+    for (const commands of [[create("a.txt", "new")], [shell("echo new > a.txt")]]) {
+      const { code, said } = apply(place, commands);
+      expect([1, 3]).toContain(code as number);
+      expect(said).toContain("Read-only file system");
+      expect(said).not.toMatch(/\n\s+at /);
+    }
+    expect([readFileSync(join(place, "a.txt"), "utf8"), existsSync(join(place, ".picoclaw"))]).toEqual([
+      "kept",
+      false,
+    ]);
+  });
+});
