@@ -46,7 +46,10 @@ const CARRIAGE_RETURN = 13;
 const SPACE = 32;
 const PLUS = 43;
 const MINUS = 45;
+const ZERO = 48;
 const BACKSLASH = 92;
+/** Any number of that many digits is exact. */
+const SAFE_DIGITS = 15;
 
 export function isHunkHeader(diff: DiffText, at: number): boolean {
   return diff.startsWith("@@", at);
@@ -58,7 +61,7 @@ export function isNumberedHeader(diff: DiffText, at: number): boolean {
 }
 
 export function readHunk(diff: DiffText, at: number): HunkRead {
-  const header = parseHeader(stripCr(diff.line(at)));
+  const header = gitHeader(diff.text, at) ?? parseHeader(stripCr(diff.line(at)));
   if (header === null) return { ok: false, at, message: "a line number in the hunk header is too large" };
   const from = diff.after(at);
   const counted = header.counted ? countedBody(diff, from, header) : null;
@@ -97,6 +100,43 @@ class DiffHunk extends UnreadHunk implements Hunk {
   protected read(): readonly HunkLine[] {
     return hunkLines(this.diff.bytesText(this.from, this.end));
   }
+}
+
+/** `@@ -1,2 +1,2 @@`, as nearly all hunks have it, read in place; null for every other form. */
+function gitHeader(text: string, at: number): HunkHeader | null {
+  if (!text.startsWith("@@ -", at)) return null;
+  const oldStart = at + 4;
+  const oldCount = afterNumber(text, oldStart, ",");
+  const newStart = afterNumber(text, oldCount, " +");
+  const newCount = afterNumber(text, newStart, ",");
+  if (afterNumber(text, newCount, " @@\n") < 0) return null;
+  return {
+    oldStart: numberAt(text, oldStart),
+    newStart: numberAt(text, newStart),
+    oldCount: numberAt(text, oldCount),
+    newCount: numberAt(text, newCount),
+    counted: true,
+    heading: "",
+  };
+}
+
+/** After a number at `from` and what must follow it; -1 where these do not stand there. */
+function afterNumber(text: string, from: number, then: string): number {
+  if (from < 0) return -1;
+  let at = from;
+  while (isDigit(text.charCodeAt(at))) at++;
+  const digits = at - from;
+  return digits > 0 && digits <= SAFE_DIGITS && text.startsWith(then, at) ? at + then.length : -1;
+}
+
+function numberAt(text: string, from: number): number {
+  let value = 0;
+  for (let at = from; isDigit(text.charCodeAt(at)); at++) value = value * 10 + text.charCodeAt(at) - ZERO;
+  return value;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= ZERO + 9;
 }
 
 function parseHeader(line: string): HunkHeader | null {
