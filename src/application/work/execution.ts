@@ -20,6 +20,8 @@ export interface ExecuteRequest {
   readonly atomic: boolean;
   readonly stopOnError: boolean;
   readonly autoCommit: boolean;
+  /** Instead of `worker.command_timeout`. */
+  readonly commandTimeoutSeconds?: number;
   readonly signal: AbortSignal;
   /** Progress for a person who is watching. */
   readonly onEvent?: (event: JobEvent) => void;

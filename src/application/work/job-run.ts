@@ -65,7 +65,7 @@ export class JobRun {
           processes: () => this.processes(),
           planOptions: this.#parts.planOptions,
           stopOnError: request.stopOnError,
-          commandTimeoutSeconds: this.#parts.config.command_timeout,
+          commandTimeoutSeconds: request.commandTimeoutSeconds ?? this.#parts.config.command_timeout,
           gitTimeoutSeconds: this.#parts.config.git_timeout,
           mask: this.#parts.mask,
           clock: this.#parts.clock,

@@ -1,4 +1,4 @@
-import type { FailureReason } from "../../domain/patch/result.ts";
+import type { FailureReason, ProcessEnd } from "../../domain/patch/result.ts";
 
 /** What one command said and did. Failures are `ok: false`, with a text for the user. */
 export interface Outcome {
@@ -6,6 +6,7 @@ export interface Outcome {
   readonly output: string;
   readonly error: string;
   readonly reason?: FailureReason;
+  readonly process?: ProcessEnd;
   readonly warnings: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { Change, CommandResult, FailureReason } from "../../domain/patch/result.ts";
+import type { Change, CommandResult, FailureReason, ProcessEnd } from "../../domain/patch/result.ts";
 import { ViewFault } from "../ports/view.ts";
 import { runFileEdit } from "./file-edit.ts";
 import { maskCommand } from "./mask-command.ts";
@@ -31,6 +31,7 @@ export async function runCommands(
       output: parts.mask(outcome.output),
       error: parts.mask(outcome.error),
       ...(outcome.reason !== undefined && { reason: outcome.reason }),
+      ...(outcome.process !== undefined && { process: maskEnd(outcome.process, parts.mask) }),
       duration: Math.round(parts.clock() - started),
       changes,
       notes: outcome.warnings.map(parts.mask),
@@ -41,6 +42,10 @@ export async function runCommands(
     if (!outcome.ok && parts.stopOnError) break;
   }
   return results;
+}
+
+function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunParts["mask"]): ProcessEnd {
+  return { exitCode, stdout: mask(stdout), stderr: mask(stderr) };
 }
 
 async function runOne(

@@ -41,7 +41,10 @@ export async function runShell(
     workdir.path,
     timeoutSeconds,
   );
-  return outcomeOf(result, "command failed", timeoutSeconds);
+  const outcome = outcomeOf(result, "command failed", timeoutSeconds);
+  if (result.outcome === "not-started") return outcome;
+  const { exitCode, stdout, stderr } = result;
+  return { ...outcome, process: { exitCode: result.outcome === "exited" ? exitCode : null, stdout, stderr } };
 }
 
 export function runInView(

@@ -17,12 +17,21 @@ export type FailureReason =
   | { readonly code: "no-space" }
   | { readonly code: "read-only" };
 
+export interface ProcessEnd {
+  /** Null when a signal, a timeout or an abort ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export interface CommandResult {
   readonly command: PatchCommand;
   readonly success: boolean;
   readonly output: string;
   readonly error: string;
   readonly reason?: FailureReason;
+  /** How a shell command ended and what it printed, stream by stream; absent where nothing was started. */
+  readonly process?: ProcessEnd;
   /** Milliseconds. */
   readonly duration: number;
   readonly changes: readonly Change[];
