@@ -1,15 +1,13 @@
-import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { confineCopy } from "../infrastructure/overlay/confined-copy.ts";
 import { beginOverlayTransaction } from "../infrastructure/overlay/overlay-transaction.ts";
 import { openPrivateHome } from "../infrastructure/overlay/private-home.ts";
 import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
 import { rememberFailure, type Staging } from "../infrastructure/overlay/staging.ts";
-import type { Installation } from "../infrastructure/overlay/start-executor.ts";
-import { isInside } from "../infrastructure/transaction/git-roots.ts";
 import type { Storage } from "../infrastructure/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/transaction/transactions.ts";
+import { findInstallation } from "./installation.ts";
+import { surroundingsOf } from "./sandbox-surroundings.ts";
 
 export interface SandboxWiring {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,22 +25,38 @@ export interface SandboxWiring {
 export function createSandbox(wiring: SandboxWiring): Sandbox {
   const { storage, staging } = wiring;
   const { workspace } = storage;
-  const installation = {
-    folder: realpathSync(join(import.meta.dir, "..", "..")),
-    runtime: realpathSync(process.execPath),
-  };
+  const installation = findInstallation();
+  const bubblewrap = staging.bubblewrap ?? "bwrap";
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
+
+  async function openSandbox(job: string, network: boolean) {
+    const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
+    const privateHome =
+      userHome === null
+        ? null
+        : await openPrivateHome({
+            shared: join(storage.folder, "home"),
+            own: join(job, "home"),
+            home: userHome,
+            secrets,
+          });
+    const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
+      ...around,
+      bubblewrap,
+      home: privateHome === null || userHome === null ? null : { path: userHome, folder: privateHome.folder },
+      network,
+      confined: wiring.confined,
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+    };
+    return { sandbox, release: () => privateHome?.release() };
+  }
+
   return {
     async overlay(folder, { network }) {
-      const { sandbox, release } = await surroundings(wiring, installation, folder.path, network);
-      const begun = await beginOverlayTransaction({
-        workspace,
-        folder,
-        installation,
-        env,
-        sandbox,
-        onEnd: release,
-      });
+      const { sandbox, release } = await openSandbox(folder.path, network);
+      const parts = { workspace, folder, installation, env, sandbox, onEnd: release };
+      const begun = await beginOverlayTransaction(parts);
       if (!begun.ok) release();
       return begun;
     },
@@ -54,7 +68,7 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
     confine: () =>
       wiring.confined && staging.bubblewrap !== null
         ? async (job, copies, { network }) => {
-            const { sandbox, release } = await surroundings(wiring, installation, job, network);
+            const { sandbox, release } = await openSandbox(job, network);
             const copy = await confineCopy({ workspace, job, copies, installation, env, sandbox });
             if ("complaint" in copy) {
               release();
@@ -64,45 +78,4 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
           }
         : null,
   };
-}
-
-/** What a sandbox of this workspace has around its roots. */
-async function surroundings(
-  { env, storage, home, confined, allowSshAgent }: SandboxWiring,
-  installation: Installation,
-  job: string,
-  network: boolean,
-) {
-  const userHome = realHome(env);
-  const ownsHome = confined && userHome !== null && !isInside(storage.workspace, userHome);
-  const secrets = userHome !== null && isInside(userHome, home) ? [relative(userHome, home)] : [];
-  const privateHome = ownsHome
-    ? await openPrivateHome({
-        shared: join(storage.folder, "home"),
-        own: join(job, "home"),
-        home: userHome,
-        secrets,
-      })
-    : null;
-  const agent = allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
-  const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
-    home: privateHome === null || userHome === null ? null : { path: userHome, folder: privateHome.folder },
-    hidden: confined ? [home, storage.folder] : [],
-    readable: confined ? [installation.folder, dirname(installation.runtime)] : [],
-    sockets: agent,
-    network,
-    confined,
-    uid: process.getuid?.() ?? 0,
-    gid: process.getgid?.() ?? 0,
-  };
-  return { sandbox, release: () => privateHome?.release() };
-}
-
-function realHome(env: Readonly<Record<string, string | undefined>>): string | null {
-  try {
-    const home = realpathSync(env.HOME || homedir());
-    return home === "/" ? null : home;
-  } catch {
-    return null;
-  }
 }

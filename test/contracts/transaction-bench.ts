@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
+import { findProgram } from "../../src/infrastructure/overlay/staging.ts";
 import { copyXattrs } from "../../src/infrastructure/runtime/libc.ts";
 import { findGit } from "../../src/infrastructure/transaction/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/transaction/storage.ts";
@@ -123,7 +124,8 @@ export function openTransactions(
 
 /** The sandbox as the program wires it, confined; a copy stays in process, so that its tests see what it does. */
 function testSandbox(storage: Storage, home: string): Sandbox {
-  const staging = { kind: "overlay", reason: "configured", bubblewrap: "bwrap" } as const;
+  const bubblewrap = findProgram("bwrap", process.env.PATH ?? "") ?? "bwrap";
+  const staging = { kind: "overlay", reason: "configured", bubblewrap } as const;
   const wired = createSandbox({
     env: process.env,
     storage,

@@ -18,6 +18,8 @@ export interface ConfinedCopy {
   readonly view: View;
   readonly processes: ProcessRunner;
   readonly environment: Readonly<Record<string, string>>;
+  /** Whether its executor ended before it was told to. */
+  readonly diedEarly: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -36,6 +38,6 @@ export async function confineCopy({
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };
-  const { call, processes, stop } = started.executor;
-  return { view: createRemoteView(call), processes, environment: sandboxEnvironment(sandbox), stop };
+  const { call, ...rest } = started.executor;
+  return { ...rest, view: createRemoteView(call), environment: sandboxEnvironment(sandbox) };
 }

@@ -45,6 +45,8 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint
 
 /** The other side is gone. */
 export class ChannelClosed extends Error {
+  readonly code = "EXECUTOR_ENDED";
+
   constructor() {
     super("the executor ended");
   }

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import { readNoFollow } from "../transaction/content.ts";
@@ -6,8 +6,10 @@ import { takeStamp } from "../transaction/fs-stamp.ts";
 import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
 import { watchView } from "../workspace/watch-view.ts";
 import { createFirstSight } from "./first-sight.ts";
+import { ChannelClosed } from "./frames.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
@@ -106,6 +108,7 @@ function open(state: OpenOverlay): Transaction {
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     async seal(): Promise<Sealed> {
+      if (executor.diedEarly()) throw new ChannelClosed();
       await leave();
       const ops: Op[] = [];
       roots.forEach((root, i) => {
@@ -140,11 +143,6 @@ function bytesOrNull(absolute: string): Uint8Array | null {
 
 /** The kernel leaves a folder without permissions inside each work folder. */
 function clearLayers(folder: JobFolder, count: number): void {
-  for (let i = 0; i < count; i++) {
-    const work = join(folder.path, `w${i}`);
-    for (const name of lstatSync(work, { throwIfNoEntry: false }) ? readdirSync(work) : [])
-      chmodSync(join(work, name), 0o700);
-    rmSync(work, { recursive: true, force: true });
-    rmSync(join(folder.path, `u${i}`), { recursive: true, force: true });
-  }
+  for (let i = 0; i < count; i++)
+    for (const layer of ["w", "u"]) removeTree(join(folder.path, `${layer}${i}`));
 }

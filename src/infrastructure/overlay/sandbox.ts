@@ -1,3 +1,5 @@
+import { isInside } from "../transaction/git-roots.ts";
+
 /** What a sandbox shows and where its writes go. All paths are absolute and real. */
 export interface SandboxPlan {
   /** Roots of the transaction, each laid over with an upper of its own. */
@@ -6,12 +8,18 @@ export interface SandboxPlan {
   readonly job: string;
   /** A private home: reads fall through, writes stay in `folder`; null where there is none to protect. */
   readonly home: { readonly path: string; readonly folder: string } | null;
-  /** Folders that must look empty. */
+  /** Folders that must look empty; files and sockets that must read as nothing. */
   readonly hidden: readonly string[];
+  /** Folders that must show nothing but the roots in them. */
+  readonly veiled: readonly string[];
   /** Further folders that must be there, read-only: the program itself. */
   readonly readable: readonly string[];
+  /** Files of the host that must be there though their folder is private. */
+  readonly files: readonly string[];
   /** A socket that the user lets through. */
   readonly sockets: readonly string[];
+  /** The program that makes the sandbox. */
+  readonly bubblewrap: string;
   readonly network: boolean;
   readonly confined: boolean;
   readonly uid: number;
@@ -26,16 +34,26 @@ const STAGE = "/run/picoclaw";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /**
+ * Where the programs of the set-up are looked for. It runs with every capability, and a user's own PATH leads through
+ * folders that commands of earlier jobs could write to.
+ */
+export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
+
+/** As real root the kernel's switches are one's own files: none of them may be written. */
+const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
+
+/**
  * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
  * every capability, and becomes the executor.
- * Arguments: the table of mounts, folders to hide, "--", the working folder, the command.
+ * Arguments: the table of mounts, what to hide, "--", the working folder, the command.
  */
 const SETUP = `set -e
 printf %s "$1" > ${STAGE}/table
 shift
 mount -a -T ${STAGE}/table
 while [ "$1" != -- ]; do
-  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"; fi
+  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
+  elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
   shift
 done
 shift
@@ -44,20 +62,31 @@ shift
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
 
-/** What to mount, in the order of mounting, as an fstab; the stage itself goes last. */
-function mountTable({ home, roots }: SandboxPlan): string {
+/**
+ * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
+ * `mount -a` passes over what it takes for mounted already.
+ */
+function mountTable(plan: SandboxPlan): string {
+  const { home, roots, veiled } = plan;
   const overlay = (lower: string, upper: string, work: string) =>
-    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},userxattr`;
+    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},userxattr,X-mount.mkdir`;
   const lines = [
-    ...(home === null ? [] : [["overlay", home.path, "overlay", overlay("home", "hometx/u", "hometx/w")]]),
+    ...(home === null ? [] : [["picoclaw", home.path, "overlay", overlay("home", "hometx/u", "hometx/w")]]),
+    ...belowHome(plan).map((folder, i) => [`${STAGE}/own${i}`, folder, "none", "bind"]),
+    ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
     ...roots.map(({ path, source }, i) =>
       source.kind === "bind"
-        ? [`${STAGE}/bind${i}`, path, "none", "bind"]
-        : ["overlay", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`)],
+        ? [`${STAGE}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
+        : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`)],
     ),
-    ["tmpfs", STAGE, "tmpfs", "mode=0755"],
+    ["picoclaw", STAGE, "tmpfs", "mode=0755"],
   ];
   return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
+}
+
+/** The private home would lay a writable layer over the program itself. */
+function belowHome({ home, readable }: SandboxPlan): string[] {
+  return readable.filter((folder) => home !== null && isInside(home.path, folder));
 }
 
 /** White space and backslashes stand as octal numbers in an fstab. */
@@ -84,6 +113,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
     ? confinedBase(plan)
     : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", STAGE];
   for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
+  belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${STAGE}/own${i}`));
   if (plan.home !== null)
     args.push(
       "--ro-bind",
@@ -112,7 +142,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
 }
 
 /** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */
-function confinedBase({ network }: SandboxPlan): string[] {
+function confinedBase({ files, uid }: SandboxPlan): string[] {
   const args = ["--ro-bind", "/", "/", "--tmpfs", "/dev", "--tmpfs", "/dev/shm"];
   for (const device of DEVICES) args.push("--dev-bind-try", `/dev/${device}`, `/dev/${device}`);
   for (const [link, to] of [
@@ -123,6 +153,7 @@ function confinedBase({ network }: SandboxPlan): string[] {
   ] as const)
     args.push("--symlink", `/proc/self/fd${to}`, `/dev/${link}`);
   args.push("--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp");
-  if (network) args.push("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve");
+  for (const name of uid === 0 ? SWITCHES : []) args.push("--ro-bind-try", `/proc/${name}`, `/proc/${name}`);
+  for (const file of files) args.push("--ro-bind", file, file);
   return args;
 }

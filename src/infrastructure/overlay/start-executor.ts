@@ -7,11 +7,13 @@ import { openPipe } from "../runtime/pipe.ts";
 import { ChannelClosed, createFrameReader, encodeFrame, readFrame, writeFrame } from "./frames.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
-import { type SandboxPlan, sandboxArguments } from "./sandbox.ts";
+import { type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
 
 export interface Executor {
   readonly call: Call;
   readonly processes: ProcessRunner;
+  /** Whether it ended before it was told to: what it had been doing may be half done. */
+  readonly diedEarly: () => boolean;
   /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
   stop(): Promise<void>;
 }
@@ -24,6 +26,8 @@ export type Started =
 export interface Installation {
   readonly folder: string;
   readonly runtime: string;
+  /** The executor's entry, relative to the folder. */
+  readonly executor: string;
 }
 
 /** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
@@ -36,9 +40,10 @@ export async function startExecutor(
   const pipes = openChannels();
   if (pipes === null) return { ok: false, complaint: "no pipes" };
   const { calls, answers, requests, replies, complaints } = pipes;
-  const child = spawn("bwrap", sandboxArguments(plan, executorCommand(installation, plan.directory)), {
+  const command = executorCommand(installation, plan.directory, env.PATH ?? SYSTEM_PATH);
+  const child = spawn(plan.bubblewrap, sandboxArguments(plan, command), {
     stdio: [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd],
-    env: { ...env },
+    env: { ...env, PATH: SYSTEM_PATH },
     cwd: "/",
   });
   for (const end of [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd])
@@ -49,8 +54,12 @@ export async function startExecutor(
     complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
   });
   const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
-  void replies.read(createFrameReader(remote.onFrame)).then(remote.onEnd);
   let stopping: Promise<void> | null = null;
+  let diedEarly = false;
+  void replies.read(createFrameReader(remote.onFrame)).then(() => {
+    diedEarly ||= stopping === null;
+    remote.onEnd();
+  });
   const stop = () => {
     stopping ??= (async () => {
       closeSync(calls.writeEnd);
@@ -70,20 +79,29 @@ export async function startExecutor(
   }
   return {
     ok: true,
-    executor: { call: createCall(calls.writeEnd, answers.readEnd), processes: remote.runner, stop },
+    executor: {
+      call: createCall(calls.writeEnd, answers.readEnd),
+      processes: remote.runner,
+      diedEarly: () => diedEarly,
+      stop,
+    },
   };
 }
 
 const COMPLAINT_CHARACTERS = 4000;
 
-function executorCommand({ folder, runtime }: Installation, directory: string): string[] {
+function executorCommand(
+  { folder, runtime, executor }: Installation,
+  directory: string,
+  path: string,
+): string[] {
   const flags = [
     `--config=${join(folder, "bunfig.toml")}`,
     "--no-env-file",
     `--tsconfig-override=${join(folder, "tsconfig.json")}`,
     "--no-install",
   ];
-  return [runtime, ...flags, join(folder, "src", "wiring", "executor.ts"), directory];
+  return [runtime, ...flags, join(folder, executor), directory, path];
 }
 
 function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { dirname, join } from "node:path";
+import { secretsIn } from "../infrastructure/overlay/home-secrets.ts";
+import { socketsOutside } from "../infrastructure/overlay/host-sockets.ts";
+import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
+import type { Installation } from "../infrastructure/overlay/start-executor.ts";
+import { isInside, rootsFor } from "../infrastructure/transaction/git-roots.ts";
+import type { SandboxWiring } from "./sandbox.ts";
+
+export interface Surroundings
+  extends Pick<SandboxPlan, "hidden" | "veiled" | "readable" | "files" | "sockets"> {
+  /** The home that gets a private layer; null where there is none, or the workspace holds it. */
+  readonly userHome: string | null;
+  /** What that layer hides. */
+  readonly secrets: readonly string[];
+}
+
+/** Private in every sandbox, so that nothing of the host below them shows. */
+const PRIVATE = ["/run", "/tmp", "/var/tmp", "/dev"];
+
+/** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
+export function surroundingsOf(wiring: SandboxWiring, installation: Installation): Surroundings {
+  const { env, storage, home, confined, allowSshAgent } = wiring;
+  const sockets = allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
+  if (!confined)
+    return { userHome: null, secrets: [], hidden: [], veiled: [], readable: [], files: [], sockets };
+  const roots = rootsFor(storage.workspace);
+  const at = realOrNull(env.HOME || homedir());
+  const userHome = at === null || at === "/" || roots.some((root) => isInside(root, at)) ? null : at;
+  const own = [home, storage.folder, ...otherStorages(home)];
+  const unseen = [...homes(at).flatMap(secretsIn), ...own];
+  const inHome = (path: string) => userHome !== null && isInside(userHome, path) && path !== userHome;
+  const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
+  const reachable = socketsOutside([...PRIVATE, ...roots, ...(userHome === null ? [] : [userHome])]);
+  return {
+    userHome,
+    secrets: unseen.filter((path) => inHome(path) && !holdsRoot(path)),
+    hidden: [
+      ...own.filter((path) => !holdsRoot(path)),
+      ...unseen.filter((path) => !inHome(path) && !holdsRoot(path) && !own.includes(path)),
+      ...reachable.filter((socket) => !sockets.includes(socket)),
+    ],
+    veiled: own.filter(holdsRoot),
+    readable: [installation.folder, dirname(installation.runtime)],
+    files: resolverFile(),
+    sockets,
+  };
+}
+
+/** The user's home as the environment names it, and as the system does. */
+function homes(named: string | null): string[] {
+  let known: string | null = null;
+  try {
+    known = realOrNull(userInfo().homedir);
+  } catch {
+    // This user has no entry: nobody knows of another home.
+  }
+  return [...new Set([named, known])].filter((one) => one !== null && one !== "/") as string[];
+}
+
+/** Where other workspaces keep their jobs when that is not in PicoClaw's home. */
+function otherStorages(home: string): string[] {
+  const workspaces = join(home, "workspaces");
+  if (!existsSync(workspaces)) return [];
+  return readdirSync(workspaces).flatMap((id) => {
+    const pointer = join(workspaces, id, "location");
+    return existsSync(pointer) ? [readFileSync(pointer, "utf8").trim()] : [];
+  });
+}
+
+/** Names are looked up by a file that often lies in a folder that is private here. */
+function resolverFile(): string[] {
+  const file = realOrNull("/etc/resolv.conf");
+  return file !== null && PRIVATE.some((folder) => isInside(folder, file)) ? [file] : [];
+}
+
+function realOrNull(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
