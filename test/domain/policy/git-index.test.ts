@@ -1,0 +1,50 @@
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { readGitIndex } from "../../../src/domain/policy/git-index.ts";
+import { requirePart, runs } from "../../require.ts";
+
+describe.if(requirePart("git"))("an index that git wrote", () => {
+  test.each(["2", "3", "4"])("version %s", (version) => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-index-"));
+    const env = { PATH: process.env.PATH ?? "", HOME: folder };
+    const git = (...args: string[]) => spawnSync("git", args, { cwd: folder, env, encoding: "utf8" }).stdout;
+    git("init", "-q");
+    mkdirSync(join(folder, "d"));
+    writeFileSync(join(folder, "a"), "one");
+    writeFileSync(join(folder, "d/日本 x"), "two");
+    writeFileSync(join(folder, "later"), "");
+    git("add", "a", "d");
+    if (version === "3") git("add", "-N", "later");
+    git("update-index", "--index-version", version);
+    const listed = git("ls-files", "-s", "-z")
+      .split("\0")
+      .filter(Boolean)
+      .map((line) => ({ path: line.slice(line.indexOf("\t") + 1), object: line.split(" ")[1] }));
+    const entries = readGitIndex(readFileSync(join(folder, ".git/index")));
+    expect(entries?.map(({ path, object }) => ({ path, object }) as const) ?? null).toEqual(
+      version === "4" ? null : (listed as { path: string; object: string }[]),
+    );
+    rmSync(folder, { recursive: true });
+  });
+});
+
+test("anything else is no index, and reading it never throws", () => {
+  const header = fc.constant(Uint8Array.from([0x44, 0x49, 0x52, 0x43, 0, 0, 0, 2, 0, 0, 0, 9]));
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc
+      .tuple(header, fc.uint8Array({ maxLength: 300 }))
+      .map(([head, rest]) => Uint8Array.from([...head, ...rest])),
+  );
+  fc.assert(
+    fc.property(bytes, (text) => {
+      const read = readGitIndex(text);
+      expect(read === null || Array.isArray(read)).toBe(true);
+    }),
+    { numRuns: runs(500) },
+  );
+});
