@@ -24,7 +24,8 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const { code, path } = (cause ?? {}) as { code?: string; path?: string };
   const trouble = code === undefined ? undefined : TROUBLES[code];
   const lines: string[] = [];
-  if (trouble === undefined)
+  if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
+  else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
   else
     lines.push(
@@ -33,5 +34,9 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
   if (job !== null) lines.push(messages.nothingApplied(job.jobId));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
-  return fail(program, json, { exitCode, code: trouble ?? "unexpected", text: lines.join("\n") });
+  return fail(program, json, {
+    exitCode,
+    code: trouble ?? (code === "EXECUTOR_ENDED" ? "executor-ended" : "unexpected"),
+    text: lines.join("\n"),
+  });
 }

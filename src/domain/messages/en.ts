@@ -115,6 +115,7 @@ export const en: Messages = {
   notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
   aborted: "stopped",
+  executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
   notRun: (count) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:
     "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",

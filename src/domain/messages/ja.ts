@@ -115,6 +115,7 @@ export const ja: Messages = {
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
   aborted: "中断されました",
+  executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
   notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
   confinementUnavailable:
     "worker.confine が on ですが、ここではコマンドを隔離できないため、何も実行していません。worker.confine: auto にすると隔離なしで実行します。",

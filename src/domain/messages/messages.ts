@@ -104,6 +104,7 @@ export interface Messages {
   notCovered(what: readonly NotCovered[]): string;
   readonly shellNotUndoable: string;
   readonly aborted: string;
+  readonly executorEnded: string;
   notRun(count: number): string;
   readonly confinementUnavailable: string;
   readonly previewUnavailable: string;

@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import type { ConfinedCopy } from "../overlay/confined-copy.ts";
+import { ChannelClosed } from "../overlay/frames.ts";
 import { syncfs } from "../runtime/sync.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { identityOf } from "../workspace/identity.ts";
@@ -218,6 +219,7 @@ function open(state: OpenCopy): Transaction {
     },
     repository: repositoryOf(workspace),
     seal: async () => {
+      if (confined?.diedEarly()) throw new ChannelClosed();
       await confined?.stop();
       return seal(state);
     },

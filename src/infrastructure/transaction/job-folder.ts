@@ -151,13 +151,17 @@ export function appendJournal(folder: JobFolder, line: string): void {
   appendFileSync(join(folder.path, "journal.ndjson"), line);
 }
 
+/** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay and of a home of its own. */
+const STAGED = /^(slots|view|home|[uw]\d+)$/;
+
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
   const plan = join(folder.path, "plan.ndjson");
   rmSync(plan, { force: true });
-  for (const name of ["slots", "view"]) removeTree(join(folder.path, name));
-  for (const name of readNames(folder.path))
+  for (const name of readNames(folder.path)) {
+    if (STAGED.test(name)) removeTree(join(folder.path, name));
     if (name.startsWith("stands.") || name === "stamp") rmSync(join(folder.path, name), { force: true });
+  }
 }
 
 function readNames(path: string): string[] {
