@@ -28,5 +28,3 @@ export const LOG = {
   autoCommitSuccess: ["worker.auto_commit_success", "worker.auto_commit"],
   autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
-
-export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
