@@ -148,6 +148,20 @@ describe("apply", () => {
     });
   });
 
+  test("a long error is cut on the screen, with head and tail, and whole in the JSON document", () => {
+    const commands = [shell("seq 1 20000; exit 1")];
+    const { out } = cli.apply(commands);
+    expect(out.length).toBeLessThan(5000);
+    expect(out).toContain("(output: 1\n2\n3\n");
+    expect(out).toMatch(/19999\n20000\n\)\n/);
+    expect(cli.apply(commands, ["--json"]).out.length).toBeGreaterThan(200_000);
+  });
+
+  test("what a program prints does not steer the terminal", () => {
+    const { out } = cli.apply([shell("printf '\\033]0;evil\\007\\033[2Jx'; exit 1")]);
+    expect(out).toContain("(output: ]0;evil[2Jx)");
+  });
+
   test("an unknown block is skipped with a warning on standard error", () => {
     const ran = cli.run(["apply"], { input: "```txt:a\n1\n```\n\n```mermaid\ngraph\n```\n" });
     expect([ran.code, cli.tree()]).toEqual([0, { a: "1\n" }]);

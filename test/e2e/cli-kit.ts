@@ -20,8 +20,9 @@ export interface RunOptions {
   readonly program?: string;
 }
 
-export function createCli() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-cli-")));
+/** `under` is where everything of it lies. */
+export function createCli(under = tmpdir()) {
+  const folder = realpathSync(mkdtempSync(join(under, "picoclaw-cli-")));
   const workspace = join(folder, "ws");
   const home = join(folder, "home");
   mkdirSync(workspace);

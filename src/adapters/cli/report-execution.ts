@@ -1,5 +1,6 @@
 import type { Execution } from "../../application/work/execution.ts";
 import { toResultJson } from "../../application/work/result-json.ts";
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { formatExecution, oneLine } from "../../domain/messages/format-results.ts";
 import type { Messages } from "../../domain/messages/messages.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
@@ -9,6 +10,9 @@ import { explainFailures } from "./explain-failure.ts";
 import { fail } from "./fail.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 import { reportRefusal } from "./report-refusal.ts";
+
+/** Characters of one error on the screen; the whole is in the journal. */
+const SHOWN_ERROR = 4000;
 
 type Ran = Extract<Execution, { status: "ran" }>;
 
@@ -56,7 +60,8 @@ function describe(worker: OpenWorker, execution: Ran): string {
   const { messages, workspace } = worker;
   const { result, outcome, totalCmds } = execution;
   if (outcome === "dry-run") return describeDryRun(messages, execution);
-  const { summary, results, gitCommit } = result;
+  const { summary, gitCommit } = result;
+  const results = result.results.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
   const explained = explainFailures(messages, workspace, results);
   if (totalCmds > results.length && outcome !== "aborted")
     explained.push(messages.notRun(totalCmds - results.length));
