@@ -31,8 +31,7 @@ export async function editJobs(): Promise<Row[]> {
     });
     if (!result.success) throw new Error(JSON.stringify(result));
   };
-  const times = await inTurns(25, { small: () => job(SIZES[0]), large: () => job(SIZES[1]) });
-  const { small, large } = times as Record<"small" | "large", NonNullable<(typeof times)[string]>>;
+  const { small, large } = await inTurns(25, { small: () => job(SIZES[0]), large: () => job(SIZES[1]) });
   const ratio = large.median / small.median;
   const kept = Number(
     execFileSync("du", ["-sb", homes.get(SIZES[1]) as string], { encoding: "utf8" }).split("\t")[0],

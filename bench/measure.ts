@@ -19,26 +19,36 @@ export function summarize(values: readonly number[]): Sample {
   return { median: at(0.5), low: at(0.1), high: at(0.9) };
 }
 
-/** Times `use` after warming up; the two sides of a ratio are taken in turns so that noise hits both. */
-export async function inTurns(
+/** Something to be timed; `prepare` is done before each run and not timed. */
+export interface Side {
+  readonly prepare?: () => void;
+  readonly run: () => Promise<void> | void;
+}
+
+/**
+ * Times each side after warming up. The sides are taken in turns, so that noise hits all of them, and what is held
+ * against a target is a ratio inside one call.
+ */
+export async function inTurns<Name extends string>(
   runs: number,
-  sides: Readonly<Record<string, () => Promise<void> | void>>,
-): Promise<Record<string, Sample>> {
-  const times: Record<string, number[]> = {};
-  for (let i = -2; i < runs; i++) {
-    for (const [name, use] of Object.entries(sides)) {
+  sides: Readonly<Record<Name, Side | Side["run"]>>,
+  warmUps = 2,
+): Promise<Record<Name, Sample>> {
+  const names = Object.keys(sides) as Name[];
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
+  for (let i = -warmUps; i < runs; i++) {
+    for (const name of names) {
+      const side = sides[name];
+      const { prepare, run } = typeof side === "function" ? { prepare: undefined, run: side } : side;
+      prepare?.();
       const started = performance.now();
-      await use();
-      if (i >= 0) (times[name] ??= []).push(performance.now() - started);
+      await run();
+      if (i >= 0) times[name].push(performance.now() - started);
     }
   }
-  return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, summarize(values)]));
+  return Object.fromEntries(names.map((name) => [name, summarize(times[name])])) as Record<Name, Sample>;
 }
 
 export function milliseconds({ median, low, high }: Sample): string {
   return `${median.toFixed(1)} ms (${low.toFixed(1)}–${high.toFixed(1)})`;
-}
-
-export function atMost(name: string, figure: number, limit: number, shown: string, unit: string): Row {
-  return { name, figure: shown, target: `≤ ${limit}${unit}`, ok: figure <= limit };
 }
