@@ -2,6 +2,7 @@
  * `npm run bench [NAME…]`: figures against their targets, as ratios inside one run wherever two things can be
  * compared, with medians and the 10–90 % spread. Nothing here is a test: machines differ.
  */
+import { cpus, loadavg } from "node:os";
 import type { Row } from "./measure.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
@@ -12,9 +13,29 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
 };
 
 const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(`no such benchmark: ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
+  process.exit(2);
+}
+
+/** A benchmark that cannot run here says so in its row; the others still run. */
+async function rowsOf(name: string, bench: () => Promise<Row[]>): Promise<Row[]> {
+  try {
+    return await bench();
+  } catch (error) {
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 120);
+    return [{ name, figure: `could not run: ${why}`, target: "", ok: false }];
+  }
+}
+
+const [load = 0] = loadavg();
 console.log("| what | figure | target | |\n|---|---|---|---|");
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  for (const row of await bench())
+  for (const row of await rowsOf(name, bench))
     console.log(`| ${row.name} | ${row.figure} | ${row.target} | ${row.ok ? "✓" : "✗"} |`);
 }
+console.log(
+  `\nLoad when it began: ${load.toFixed(1)} on ${cpus().length} cores; times in ms want an idle machine.`,
+);
