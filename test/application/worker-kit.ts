@@ -1,9 +1,10 @@
 /** A Worker in this process on a throw-away workspace: real files, real processes, real git. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest, Execution } from "../../src/application/work/execution.ts";
+import { removeTree } from "../../src/infrastructure/workspace/remove-tree.ts";
 import { openWorker } from "../../src/wiring/worker.ts";
 
 export type Ran = Extract<Execution, { status: "ran" }>;
@@ -73,7 +74,7 @@ export function createBench() {
       if (ran.status !== 0) throw new Error(`git ${args.join(" ")}: ${ran.stderr}`);
       return ran.stdout;
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => removeTree(folder),
   };
 }
 
