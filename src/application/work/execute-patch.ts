@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
-import { parsePatch } from "../../domain/patch/parse-patch.ts";
+import type { ParseResult } from "../../domain/patch/parse-error.ts";
+import { parseJsonPatch } from "../../domain/patch/parse-json-patch.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Begun, TransactionKind } from "../ports/transaction.ts";
@@ -17,7 +18,7 @@ import type { WorkerParts } from "./worker-parts.ts";
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
 export async function executePatch(parts: WorkerParts, request: ExecuteRequest): Promise<Execution> {
-  const parsed = parsePatch(request.patch);
+  const parsed = await parse(request.patch);
   const { logger } = parts;
   if (!parsed.ok) {
     logger.error("worker", ...LOG.executionError, { error: parsed.failure.message });
@@ -62,6 +63,11 @@ export async function executePatch(parts: WorkerParts, request: ExecuteRequest):
     return { status: "refused", refusal: begun.refusal };
   }
   return new JobRun(parts, request, jobId, commands, warnings, begun.transaction).run();
+}
+
+/** The other formats are loaded when a patch is in one of them. */
+async function parse(patch: string): Promise<ParseResult> {
+  return parseJsonPatch(patch) ?? (await import("../../domain/patch/parse-patch.ts")).parsePatch(patch);
 }
 
 /** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */

@@ -9,7 +9,7 @@ export interface Resolved {
 }
 
 export interface Bounds {
-  readonly view: View;
+  readonly view: Pick<View, "look">;
   /** Absolute paths under which the user knows the workspace: as given, real, and where the view stands. */
   readonly rootNames: readonly string[];
 }
