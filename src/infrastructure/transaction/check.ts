@@ -46,7 +46,7 @@ export function checkSwap(request: CheckRequest): Checked {
     const recorded = recordedTurn(op, direction, stands);
     const seen = lookAt(request, recorded);
     const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
-    if (!hasWork(turn, folder, direction)) continue;
+    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
     else if (op.area !== "object") {
@@ -57,8 +57,13 @@ export function checkSwap(request: CheckRequest): Checked {
   return { conflicts: [...conflicts, ...heldBySomebody(request, turns)], turns, left };
 }
 
+/** Nothing is known of what stands there, so that no force helps. */
+export function isOutOfReach(reason: Conflict["reason"] | null): boolean {
+  return reason === "parent-missing" || reason === "no-access";
+}
+
 function canBeForced({ op, goes }: Turn, reason: Conflict["reason"]): boolean {
-  if (reason === "parent-missing" || reason === "no-access") return false;
+  if (isOutOfReach(reason)) return false;
   return !keepsFolder(op) || goes?.kind === "directory";
 }
 
@@ -81,8 +86,7 @@ interface Seen {
 }
 
 function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn): Seen {
-  const { plan, direction, stands } = request;
-  const root = rootOf(plan, op);
+  const root = rootOf(request.plan, op);
   let current: Identity | null = null;
   try {
     current = identify(root, op.path);
@@ -94,23 +98,37 @@ function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn): See
       reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
     };
   }
-  const seen = (reason: Seen["reason"]): Seen => ({ current, reason });
+  try {
+    return { current, reason: differenceReason(request, op, current, expected) };
+  } catch (error) {
+    // It went, or its folder was exchanged, while it was being looked at.
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return { current, reason: "changed" };
+  }
+}
+
+/** What tells the thing at a path from the one that is expected there; null when it is that one, or says the same. */
+function differenceReason(
+  { plan, direction, stands }: CheckRequest,
+  op: Op,
+  current: Identity | null,
+  expected: Identity | null,
+): Conflict["reason"] | null {
+  const root = rootOf(plan, op);
   if (current === null || expected === null) {
-    if (current === expected) return seen(null);
-    return seen(current === null ? "missing" : "exists");
+    if (current === expected) return null;
+    return current === null ? "missing" : "exists";
   }
   if (expected.kind === "directory" && current.kind === "directory")
-    return seen(folderReason(root, op, current, expected, BigInt(stands?.stamp ?? plan.stamp)));
-  if (sameUntouched(current, expected)) return seen(null);
-  if (current.kind !== expected.kind || op.area === "object") return seen("changed");
+    return folderReason(root, op, current, expected, BigInt(stands?.stamp ?? plan.stamp));
+  if (sameUntouched(current, expected)) return null;
+  if (current.kind !== expected.kind || op.area === "object") return "changed";
   const hash = direction === "forward" ? op.aHash : op.bHash;
   const isIndex = isIndexFile(op.path, op.area);
   if (hash === undefined || (!isIndex && (current.mode !== expected.mode || current.size !== expected.size)))
-    return seen("changed");
-  const bytes = inParent(root, op.path, (parent, name) =>
-    hashAt(`${parent}/${name}`, current as Identity, isIndex),
-  );
-  return seen(bytes === hash ? null : "changed");
+    return "changed";
+  const said = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
+  return said === hash ? null : "changed";
 }
 
 /** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */

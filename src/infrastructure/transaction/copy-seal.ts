@@ -1,4 +1,4 @@
-import { chmodSync, renameSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type Identity, identifyAt, kindOf } from "../workspace/identity.ts";
 import { type Walked, walk } from "../workspace/walk.ts";
@@ -126,7 +126,8 @@ function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolea
 function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; mode: number }[]): void {
   for (const { op, from, mode } of [...made].reverse()) {
     const to = slot(folder, op.n, "b");
-    renameSync(from, to);
+    if (readdirSync(from).length === 0) renameSync(from, to);
+    else mkdirSync(to); // It holds a name that is no text, which is not carried over.
     chmodSync(to, mode);
   }
 }

@@ -24,27 +24,47 @@ export function workspaceId(workspace: string): string {
   }-${hash}`;
 }
 
+/**
+ * Never fails: where no place can be written to, it names the last one, and the job that needs it is refused with the
+ * reason.
+ */
 export function locateStorage(workspace: string, home: string, outermost: string): Storage {
   const id = workspaceId(workspace);
   const inHome = join(home, "workspaces", id);
   const pointer = join(inHome, "location");
   const known = existsSync(pointer) ? readFileSync(pointer, "utf8").trim() : "";
-  if (known !== "" && existsSync(known)) return storage(workspace, known);
-  const homeExists = nearestExisting(home);
-  if (renameable(homeExists, workspace)) {
-    mkdirSync(join(inHome, "jobs"), { recursive: true, mode: 0o700 });
-    return storage(workspace, inHome);
-  }
+  if (known !== "" && existsSync(known) && renameable(known, workspace)) return storage(workspace, known);
+  if (renameable(nearestExisting(home), workspace) && prepare(inHome)) return storage(workspace, inHome);
   const beside = join(dirname(outermost), `.${id}.picoclaw`);
-  const chosen =
-    writable(dirname(outermost)) && renameable(dirname(outermost), workspace)
-      ? beside
-      : join(workspace, ".picoclaw");
-  mkdirSync(join(chosen, "jobs"), { recursive: true, mode: 0o700 });
-  writeFileSync(join(chosen, ".gitignore"), "*\n");
-  mkdirSync(inHome, { recursive: true, mode: 0o700 });
-  writeFileSync(pointer, `${chosen}\n`);
-  return storage(workspace, chosen);
+  const places = renameable(dirname(outermost), workspace) ? [beside] : [];
+  for (const place of [...places, join(workspace, ".picoclaw")]) {
+    if (!prepare(place)) continue;
+    attempt(() => {
+      mkdirSync(inHome, { recursive: true, mode: 0o700 });
+      writeFileSync(pointer, `${place}\n`);
+    });
+    return storage(workspace, place);
+  }
+  return storage(workspace, join(workspace, ".picoclaw"));
+}
+
+/** Makes a storage that no `git status` shows; false where that cannot be. */
+function prepare(folder: string): boolean {
+  return attempt(() => {
+    mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (!existsSync(join(folder, ".gitignore"))) writeFileSync(join(folder, ".gitignore"), "*\n");
+  });
+}
+
+function attempt(act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return false;
+  }
 }
 
 function storage(workspace: string, folder: string): Storage {
@@ -88,13 +108,4 @@ function nearestExisting(path: string): string {
   let at = path;
   while (!existsSync(at)) at = dirname(at);
   return at;
-}
-
-function writable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -7,7 +7,7 @@ import type {
   SwapOutcome,
 } from "../../application/ports/transaction.ts";
 import { type Identity, identify, identifyAt, sameUntouched } from "../workspace/identity.ts";
-import { checkSwap } from "./check.ts";
+import { checkSwap, isOutOfReach } from "./check.ts";
 import { findDoors } from "./doors.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { clearIntent, type Intent, readIntent, writeIntent } from "./intent.ts";
@@ -52,9 +52,7 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
   const stands = readStands(folder, request.turn);
   const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands });
-  const stopping = conflicts.filter(
-    ({ reason }) => !force || reason === "parent-missing" || reason === "no-access",
-  );
+  const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
   const active = new Set(turns.map(({ op }) => op.n));
   const intent: Intent = {
@@ -75,9 +73,7 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
   } catch (error) {
     writeIntent(storage, { ...intent, taking_back: true });
     at("taking back");
-    swap(reverse(work), at);
-    clearIntent(storage);
-    return { status: "conflict", conflicts: [conflictOf(error, workspace)] };
+    return takeBack(parts, work, error);
   }
   settle(parts, work, intent, new Set());
   return {
@@ -89,6 +85,17 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
     ),
     left: [...left, ...kept.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
   };
+}
+
+/** What cannot be put back now either stays noted in the intent, for a repair. */
+function takeBack({ storage, workspace, at }: SwapParts, work: Swap, failure: unknown): SwapOutcome {
+  try {
+    swap(reverse(work), at);
+  } catch (error) {
+    return { status: "conflict", conflicts: [conflictOf(failure, workspace), conflictOf(error, workspace)] };
+  }
+  clearIntent(storage);
+  return { status: "conflict", conflicts: [conflictOf(failure, workspace)] };
 }
 
 function isRecorded(turn: Turn, recorded: Turn): boolean {

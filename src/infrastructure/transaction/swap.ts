@@ -57,15 +57,24 @@ export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
     }
     if (point !== null) at(`${point} ${turn.op.n}`);
   };
-  openDoors(request);
+  atFolders(plan, () => openDoors(request));
   for (const turn of request.turns) attempt(turn, null, () => openTurn(request, turn));
   at("opened");
   for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
   for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
   for (const turn of late) attempt(turn, "out", () => takeOut(request, turn, left));
-  restoreModes(request);
+  atFolders(plan, () => restoreModes(request));
   at("modes");
   return left;
+}
+
+/** A folder on the way that is gone or not ours. */
+function atFolders(plan: Plan, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    throw new SwapFailure(plan.roots[0] as string, error);
+  }
 }
 
 /** Out of the workspace into the slot; put back when it turns out not to be what was checked. */

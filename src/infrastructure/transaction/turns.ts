@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { type Identity, identifyAt } from "../workspace/identity.ts";
+import type { Identity } from "../workspace/identity.ts";
 import { type JobFolder, type Op, type Plan, type Stands, slot } from "./job-folder.ts";
 
 export type Direction = "forward" | "back";
@@ -43,12 +43,6 @@ export function recordedTurn(op: Op, direction: Direction, stands: Stands | null
     goes: left?.standing ?? null,
     comes: keepsFolder(op) ? planned.comes : (left?.kept ?? null),
   };
-}
-
-/** The same turn with what really lies in its slot. */
-export function withSlot(turn: Turn, folder: JobFolder, direction: Direction): Turn {
-  if (keepsFolder(turn.op)) return turn;
-  return { ...turn, comes: identifyAt(inSlot(folder, turn.op, direction)) };
 }
 
 export function reversed(turn: Turn): Turn {

@@ -72,6 +72,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
 
   /** Notes what stands at a path before it is staged for the first time; returns its slot. */
   function touch(path: string): string {
+    refuseUnusable(path);
     let known = bases.get(path);
     if (known === undefined) {
       known = { base: identifySettled(root, path), n: bases.size };
@@ -294,6 +295,18 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       entries.delete(path);
     },
   };
+}
+
+const LONGEST_NAME_BYTES = 255;
+
+/** A slot takes any path; the workspace would not. */
+function refuseUnusable(path: string): void {
+  for (const name of path.split("/")) {
+    if (name === "" || name === "." || name === "..")
+      throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    if (Buffer.byteLength(name) > LONGEST_NAME_BYTES)
+      throw new ViewFault("name-too-long", path, `file name too long: ${path.slice(0, 80)}…`);
+  }
 }
 
 /** Flushes a staged file to disk before the intent names it. */

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { workspaceId } from "../../src/infrastructure/transaction/storage.ts";
+import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
+import { requirePart } from "../require.ts";
+import { git, sh } from "./fidelity-workspace.ts";
+
+const folders: string[] = [];
+const made = (folder: string) => {
+  folders.push(folder);
+  return folder;
+};
+afterEach(() => {
+  for (const folder of folders.splice(0)) removeAll(folder);
+});
+const newFolder = (under = tmpdir()) => made(realpathSync(mkdtempSync(join(under, "picoclaw-storage-"))));
+const otherDevice = existsSync("/dev/shm") && statSync("/dev/shm").dev !== statSync(tmpdir()).dev;
+
+describe.if(otherDevice)("where PicoClaw's home is on another file system", () => {
+  test("jobs are kept beside the workspace, and a later process finds them there", async () => {
+    const home = join(newFolder("/dev/shm"), "home");
+    const folder = newFolder();
+    const bench = createBench("copy", { folder, home });
+    expect(bench.storage.folder.startsWith(`${folder}/.ws-`)).toBe(true);
+    bench.save("a.txt", "one\n");
+    const jobId = await bench.apply((view) => view.write("a.txt", text("two\n")));
+    const again = createBench("copy", { folder, home });
+    expect(again.storage).toEqual(bench.storage);
+    expect((await again.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(bench.read("a.txt")).toBe("one\n");
+  });
+
+  test("and the folder around the workspace cannot be written, jobs are kept inside, unseen by job and git", async () => {
+    const home = join(newFolder("/dev/shm"), "home");
+    const folder = newFolder();
+    mkdirSync(join(folder, "ws"));
+    git(join(folder, "ws"), "init", "-q");
+    const blocked = blockBeside(folder);
+    const bench = createBench("copy", { folder, home });
+    blocked();
+    expect(bench.storage.inside).toBe(".picoclaw");
+    bench.save("a.txt", "one\n");
+    const jobId = await bench.apply((_, { directory }) => {
+      expect(readdirSync(directory as string).sort()).toEqual([".git", "a.txt"]);
+      sh(directory as string, "echo two >a.txt; mkdir .picoclaw; echo mine >.picoclaw/intent.json");
+    });
+    expect(git(bench.workspace, "status", "--short")).toBe("?? a.txt\n");
+    expect(existsSync(bench.at(".picoclaw/intent.json"))).toBe(false);
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(bench.read("a.txt")).toBe("one\n");
+  });
+});
+
+/** Takes away the place beside the workspace until the returned function is called. */
+function blockBeside(folder: string): () => void {
+  if (process.getuid?.() !== 0) {
+    chmodSync(folder, 0o555);
+    return () => chmodSync(folder, 0o755);
+  }
+  // Root writes everywhere: a file already has the name.
+  writeFileSync(join(folder, `.${workspaceId(join(folder, "ws"))}.picoclaw`), "");
+  return () => {};
+}
+
+describe.if(requirePart("git"))("a home inside the workspace", () => {
+  test("is no part of a view, however deep it lies, and git does not see the jobs", async () => {
+    const folder = newFolder();
+    const home = join(folder, "ws/users/me/.picoclaw");
+    mkdirSync(join(folder, "ws"));
+    git(join(folder, "ws"), "init", "-q");
+    const bench = createBench("copy", { folder, home });
+    bench.save("users/me/notes.txt", "one\n");
+    chmodSync(bench.at("users/me"), 0o750);
+    const jobId = await bench.apply((_, { directory }) => {
+      expect(readdirSync(join(directory as string, "users/me"))).toEqual(["notes.txt"]);
+      expect(statSync(join(directory as string, "users/me")).mode & 0o777).toBe(0o750);
+      sh(directory as string, "echo two >users/me/notes.txt");
+    });
+    expect(git(bench.workspace, "status", "--short", "-uall")).toBe("?? users/me/notes.txt\n");
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+  });
+});
+
+describe("what a copy cannot show", () => {
+  test("is neither seen nor deleted by a job: a name that is no text", async () => {
+    const bench = createBench("copy", { folder: newFolder() });
+    bench.save("d/kept.txt", "kept\n");
+    const odd = [Buffer.from(bench.at("d/odd-\xff"), "latin1"), Buffer.from(bench.at("odd-\xfe"), "latin1")];
+    for (const path of odd) writeFileSync(path, "odd\n");
+    for (const script of ["mv d e", "rm -rf ./*", "rm -rf d; echo file >d"]) {
+      const before = bench.tree();
+      const jobId = await bench.apply((_, { directory }) => void sh(directory as string, script));
+      for (const path of odd) expect(readFileSync(path, "utf8")).toBe("odd\n");
+      expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+      expect(bench.tree()).toEqual(before);
+    }
+  });
+
+  test("keeps a direct job from deleting or moving the folder around a name that is no text", async () => {
+    const bench = createBench("direct", { folder: newFolder() });
+    bench.save("d/kept.txt", "kept\n");
+    writeFileSync(Buffer.from(bench.at("d/odd-\xff"), "latin1"), "odd\n");
+    const { transaction } = await bench.begin();
+    transaction.view.remove("d/kept.txt");
+    expect(() => transaction.view.remove("d")).toThrow("not empty");
+    expect(() => transaction.view.rename("d", "e")).toThrow("cannot be moved");
+  });
+
+  test.if(process.getuid?.() !== 0)(
+    "is neither seen nor deleted by a job: what the user may not read",
+    async () => {
+      const bench = createBench("copy", { folder: newFolder() });
+      bench.save("secret.txt", "secret\n");
+      bench.save("shut/inner.txt", "inner\n");
+      bench.save("open.txt", "open\n");
+      chmodSync(bench.at("secret.txt"), 0);
+      chmodSync(bench.at("shut"), 0);
+      const { jobId, transaction } = await bench.begin();
+      sh(transaction.directory as string, "ls -A; rm -rf ./*; echo made >made.txt");
+      const sealed = await transaction.seal();
+      expect([...sealed.notes].sort()).toEqual([
+        "not visible to the job: secret.txt",
+        "not visible to the job: shut",
+      ]);
+      expect((await bench.transactions.commit(jobId)).status).toBe("done");
+      expect(readdirSync(bench.workspace).sort()).toEqual(["made.txt", "secret.txt", "shut"]);
+      chmodSync(bench.at("shut"), 0o700);
+      expect(bench.read("shut/inner.txt")).toBe("inner\n");
+    },
+  );
+
+  test("is what the user makes while the copy is made: the job does not claim it", async () => {
+    const bench = createBench("copy", { folder: newFolder() });
+    for (let i = 0; i < 400; i++) bench.save(`many/${i}.txt`, `${i}\n`);
+    const writer = Bun.spawn(
+      [
+        "sh",
+        "-c",
+        'echo ready; i=0; while [ $i -lt 300 ]; do echo $i >"$0/many/mine-$i"; i=$((i+1)); done',
+        bench.workspace,
+      ],
+      { stdout: "pipe" },
+    );
+    await writer.stdout.getReader().read();
+    const { jobId, transaction } = await bench.begin();
+    await writer.exited;
+    transaction.view.write("job.txt", text("job\n"));
+    const sealed = await transaction.seal();
+    expect(sealed.changes).toEqual([{ path: "job.txt", kind: "added" }]);
+    expect((await bench.transactions.commit(jobId)).status).toBe("done");
+    expect(readdirSync(bench.at("many")).length).toBe(700);
+  });
+});
+
+describe("a job whose process died", () => {
+  test("is swept when the next one begins; one that runs is not", async () => {
+    const bench = createBench("copy", { folder: newFolder() });
+    bench.save("a.txt", "one\n");
+    const dead = newJobId();
+    const script = `
+      import { openTransactions } from ${JSON.stringify(join(import.meta.dir, "../contracts/transaction-bench.ts"))};
+      import { locateStorage } from ${JSON.stringify(join(import.meta.dir, "../../src/infrastructure/transaction/storage.ts"))};
+      const [folder, jobId] = process.argv.slice(-2);
+      const home = folder + "/home", ws = folder + "/ws";
+      const begun = await openTransactions(locateStorage(ws, home, ws), home).begin({ jobId, kind: "copy" });
+      console.log(begun.ok);
+      process.kill(process.pid, "SIGKILL");`;
+    spawnSync(process.execPath, ["--no-env-file", "-e", script, bench.folder, dead]);
+    const jobs = join(bench.storage.folder, "jobs");
+    expect(existsSync(join(jobs, dead, "view"))).toBe(true);
+    const { jobId: alive, transaction } = await bench.begin();
+    expect(existsSync(join(jobs, dead))).toBe(false);
+    const other = openTransactions(bench.storage, join(bench.folder, "home"));
+    await other.begin({ jobId: newJobId(), kind: "direct" });
+    transaction.view.write("a.txt", text("two\n"));
+    await transaction.seal();
+    expect((await bench.transactions.commit(alive)).status).toBe("done");
+    expect(readdirSync(jobs)).toContain(alive);
+  });
+});
