@@ -9,6 +9,9 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
+const NOT_COVERED =
+  "Undo does not cover: what was done over the network, programs left running, folders outside the workspace";
+
 describe("a job", () => {
   test("that only edits files is staged directly; one with commands as this machine can, and says so once", async () => {
     const [edits, first, second] = [
@@ -19,8 +22,8 @@ describe("a job", () => {
     expect([edits.kind, first.kind, second.kind]).toEqual(["direct", "copy", "copy"]);
     expect([edits.result.notes, first.result.notes, second.result.notes]).toEqual([
       [],
-      ["Transaction: copy (run in a copy of the workspace): set by worker.transaction"],
-      [],
+      ["Transaction: copy (run in a copy of the workspace): set by worker.transaction", NOT_COVERED],
+      [NOT_COVERED],
     ]);
   });
 

@@ -197,7 +197,7 @@ describe("a bad place", () => {
         input: JSON.stringify([create("x", "1")]),
       });
       expect(ran.code).toBe(1);
-      expect(ran.out).toContain("Permission denied: x\nNothing of job_");
+      expect(ran.out).toContain("failed to write file x: permission denied: x");
     },
   );
 

@@ -109,20 +109,13 @@ function headline(messages: Messages, execution: Ran): string {
 /** What comes after the list: how to go on, what ended, what cannot be taken back. */
 function closing(worker: OpenWorker, execution: Ran): string[] {
   const { messages } = worker;
-  const { result, outcome, kind, conflicts } = execution;
+  const { result, outcome, conflicts } = execution;
   const { jobId } = result;
   const lines: string[] = [];
   if (execution.outside.length > 0) lines.push(messages.changedOutside(execution.outside));
   if (execution.ended.length > 0) lines.push(messages.endedWithJob(execution.ended));
   if (outcome === "staged") lines.push(messages.preview({ jobId, changes: result.changes.length }));
   if (outcome === "conflict") lines.push(describeConflicts(messages, jobId, conflicts));
-  if (execution.shellRan && (outcome === "committed" || outcome === "aborted" || outcome === "rolled-back")) {
-    lines.push(
-      kind === "none"
-        ? messages.shellNotUndoable
-        : messages.notCovered(["network", "daemons", "other-folders"]),
-    );
-  }
   if (execution.evicted.length > 0) {
     lines.push(
       messages.quotaEvicted({

@@ -146,7 +146,6 @@ function dryRun(
     conflicts: [],
     evicted: [],
     ended: [],
-    shellRan: false,
     outside: [],
     keptAfterFailure: false,
   };

@@ -46,7 +46,6 @@ export type Execution =
       readonly evicted: readonly Evicted[];
       /** Background processes that ended with the job. */
       readonly ended: readonly string[];
-      readonly shellRan: boolean;
       readonly outside: readonly string[];
       /** A failure was to be rolled back, but this kind of transaction cannot. */
       readonly keptAfterFailure: boolean;

@@ -118,6 +118,7 @@ export class JobRun {
     const executed = results.filter(({ success }) => success).length;
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
+    if (results.some(({ command }) => command.type === "shell_command")) this.noteWhatStays();
     const wantsRollback =
       aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
     const rollsBack = wantsRollback && transaction.kind !== "none";
@@ -161,6 +162,16 @@ export class JobRun {
       swapped,
       gitCommit: done ? gitCommit : null,
     });
+  }
+
+  /** What undo cannot reach is named in every result where it may have happened (DECISIONS 12). */
+  private noteWhatStays(): void {
+    const { messages } = this.#parts;
+    this.#notes.push(
+      this.transaction.kind === "none"
+        ? messages.shellNotUndoable
+        : messages.notCovered(["network", "daemons", "other-folders"]),
+    );
   }
 
   private async conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
@@ -211,7 +222,6 @@ export class JobRun {
       conflicts: swapped === null ? [] : conflictsOf(swapped),
       evicted,
       ended: end.ended,
-      shellRan: results.some(({ command }) => command.type === "shell_command"),
       outside: sealed.outside,
       keptAfterFailure: end.keptAfterFailure,
     };
