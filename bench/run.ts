@@ -9,6 +9,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   start: async () => (await import("./start-up.ts")).startUp(),
   diff: async () => (await import("./diff-engine.ts")).diffEngine(),
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
+  shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
+  sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 

@@ -4,8 +4,8 @@ import fc from "fast-check";
 
 /** A small pool of names, so that random commands meet. */
 const NAMES = ["a", "b", "c", "dir", "ü", "sp ace", ".hid"];
-export const name = fc.constantFrom(...NAMES);
-export const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
+const name = fc.constantFrom(...NAMES);
+const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
 const content = fc.string({ unit: "binary", maxLength: 20 });
 
 export type Seed =

@@ -7,8 +7,8 @@ import { createProcessServer } from "./remote-processes.ts";
 import { answerViewCall } from "./remote-view.ts";
 
 /** Descriptors the program hands to the executor, beside standard input and output. */
-export const CALLS = 3;
-export const ANSWERS = 4;
+const CALLS = 3;
+const ANSWERS = 4;
 
 /**
  * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,

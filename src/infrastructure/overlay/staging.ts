@@ -43,7 +43,7 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingParts
 }
 
 /** What a sandbox's complaint means. */
-export function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
+function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
   return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
     complaint,
   ) && !/mount:/.test(complaint)
@@ -57,7 +57,12 @@ interface Failure {
   readonly complaint: string;
 }
 
+/** Said of a sandbox that ended without a word, as one that somebody killed. */
+export const SILENT = "the sandbox did not start";
+
+/** What somebody killed says nothing of the machine, and is not held against it. */
 export function rememberFailure(memory: string, bubblewrap: string, complaint: string): void {
+  if (complaint === SILENT) return;
   const failure: Failure = { machine: machineOf(bubblewrap), reason: reasonFor(complaint), complaint };
   writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
 }

@@ -40,7 +40,7 @@ export function hashIfUntouched(
   }
 }
 
-export function digest(content: Uint8Array | string): string {
+function digest(content: Uint8Array | string): string {
   return hashHex("sha256", content);
 }
 

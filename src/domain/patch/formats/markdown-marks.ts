@@ -48,7 +48,7 @@ export function embeddedFormat(text: string, from: number): EmbeddedFormat | und
   return isFenceMark(text, first.at) ? undefined : below;
 }
 
-export function markLine(text: string, at: number, lineEnd: number): string {
+function markLine(text: string, at: number, lineEnd: number): string {
   return text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)).trim();
 }
 

@@ -4,7 +4,7 @@ export interface WorkBudget {
 }
 
 /** Steps: about one line compared or a hundred characters scanned; a second or two in all. */
-export const PLAN_STEPS = 8_000_000;
+const PLAN_STEPS = 8_000_000;
 
 export function createBudget(steps = PLAN_STEPS): WorkBudget {
   return { left: steps };
