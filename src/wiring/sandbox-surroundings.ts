@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { secretsIn } from "../infrastructure/overlay/home-secrets.ts";
 import { socketsOutside } from "../infrastructure/overlay/host-sockets.ts";
 import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
 import type { Installation } from "../infrastructure/overlay/start-executor.ts";
+import { realOrNull, userHomes } from "../infrastructure/overlay/user-homes.ts";
 import { isInside, rootsFor } from "../infrastructure/transaction/git-roots.ts";
 import type { SandboxWiring } from "./sandbox.ts";
 
@@ -26,10 +27,11 @@ export function surroundingsOf(wiring: SandboxWiring, installation: Installation
   if (!confined)
     return { userHome: null, secrets: [], hidden: [], veiled: [], readable: [], files: [], sockets };
   const roots = rootsFor(storage.workspace);
+  const homes = userHomes(env.HOME, process.getuid?.() ?? 0);
   const at = realOrNull(env.HOME || homedir());
-  const userHome = at === null || at === "/" || roots.some((root) => isInside(root, at)) ? null : at;
+  const userHome = homes.find((one) => one === at && !roots.some((root) => isInside(root, one))) ?? null;
   const own = [home, storage.folder, ...otherStorages(home)];
-  const unseen = [...homes(at).flatMap(secretsIn), ...own];
+  const unseen = [...homes.flatMap(secretsIn), ...own];
   const inHome = (path: string) => userHome !== null && isInside(userHome, path) && path !== userHome;
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
   const reachable = socketsOutside([...PRIVATE, ...roots, ...(userHome === null ? [] : [userHome])]);
@@ -48,17 +50,6 @@ export function surroundingsOf(wiring: SandboxWiring, installation: Installation
   };
 }
 
-/** The user's home as the environment names it, and as the system does. */
-function homes(named: string | null): string[] {
-  let known: string | null = null;
-  try {
-    known = realOrNull(userInfo().homedir);
-  } catch {
-    // This user has no entry: nobody knows of another home.
-  }
-  return [...new Set([named, known])].filter((one) => one !== null && one !== "/") as string[];
-}
-
 /** Where other workspaces keep their jobs when that is not in PicoClaw's home. */
 function otherStorages(home: string): string[] {
   const workspaces = join(home, "workspaces");
@@ -73,12 +64,4 @@ function otherStorages(home: string): string[] {
 function resolverFile(): string[] {
   const file = realOrNull("/etc/resolv.conf");
   return file !== null && PRIVATE.some((folder) => isInside(folder, file)) ? [file] : [];
-}
-
-function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }

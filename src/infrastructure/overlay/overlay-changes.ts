@@ -21,8 +21,10 @@ export function createChangeWatch(
   return () => {
     const now = new Map<string, Seen>();
     const changes: Change[] = [];
+    const shut: string[] = [];
     for (const root of roots) {
-      for (const { path, stats, kind } of walkUpper(root.upper)) {
+      const unreadable = (path: string) => void shut.push(`${join(root.path, path)}/`);
+      for (const { path, stats, kind } of walkUpper(root.upper, { unreadable })) {
         if (kind === "other") continue;
         const absolute = join(root.path, path);
         sight.note(absolute);
@@ -49,6 +51,8 @@ export function createChangeWatch(
       }
     }
     for (const [absolute, before] of last) {
+      // A folder that the job shut to itself is taken to hold what it held.
+      if (shut.some((folder) => absolute.startsWith(folder))) now.set(absolute, before);
       if (before.present && !now.has(absolute))
         changes.push({ path: relative(workspace, absolute), kind: "deleted" });
     }

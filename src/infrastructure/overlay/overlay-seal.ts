@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { listXattrs, removeXattr } from "../runtime/xattr.ts";
 import { hashAt } from "../transaction/content.ts";
@@ -42,8 +42,8 @@ export function sealUpper(
       a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
     add(path, a, null, aHash);
   };
-  const entries: UpperEntry[] = [...walkUpper(root.upper)];
-  for (const { path, kind } of entries) {
+  const entries: UpperEntry[] = [...walkUpper(root.upper, { unlock: true })];
+  for (const { path, stats, kind } of entries) {
     const absolute = join(root.upper, path);
     const a = asOf(path);
     const next = slot(folder, firstSlot + ops.length, "b");
@@ -53,10 +53,10 @@ export function sealUpper(
         break;
       case "directory":
       case "opaque": {
-        const now = identifyAt(absolute) as Identity;
-        if (a?.kind !== "directory" || a.mode !== now.mode) {
+        const mode = Number(stats.mode & 0o7777n);
+        if (a?.kind !== "directory" || a.mode !== mode) {
           mkdirSync(next);
-          chmodSync(next, now.mode);
+          chmodSync(next, mode);
           add(path, a, identifyAt(next));
         }
         if (kind === "opaque" && a?.kind === "directory") {
@@ -120,6 +120,11 @@ const GONE_SINCE: Identity = {
 /** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
 function stripMarks(path: string): void {
   const names = listXattrs(path);
-  if (!names.ok) return;
-  for (const name of names.value) if (name.startsWith("user.overlay.")) removeXattr(path, name);
+  const marks = names.ok ? names.value.filter((name) => name.startsWith("user.overlay.")) : [];
+  if (marks.length === 0) return;
+  const mode = lstatSync(path).mode & 0o7777;
+  const isShut = (mode & 0o600) !== 0o600;
+  if (isShut) chmodSync(path, mode | 0o600);
+  for (const name of marks) removeXattr(path, name);
+  if (isShut) chmodSync(path, mode);
 }

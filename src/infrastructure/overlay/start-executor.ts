@@ -8,6 +8,7 @@ import { ChannelClosed, createFrameReader, encodeFrame, readFrame, writeFrame } 
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
 import { type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
+import { SILENT } from "./staging.ts";
 
 export interface Executor {
   readonly call: Call;
@@ -43,7 +44,8 @@ export async function startExecutor(
   const command = executorCommand(installation, plan.directory, env.PATH ?? SYSTEM_PATH);
   const child = spawn(plan.bubblewrap, sandboxArguments(plan, command), {
     stdio: [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd],
-    env: { ...env, PATH: SYSTEM_PATH },
+    // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+    env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
     cwd: "/",
   });
   for (const end of [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd])
@@ -75,7 +77,7 @@ export async function startExecutor(
   } catch (error) {
     if (!(error instanceof ChannelClosed)) throw error;
     await stop();
-    return { ok: false, complaint: complaint.trim() || "the sandbox did not start" };
+    return { ok: false, complaint: complaint.trim() || SILENT };
   }
   return {
     ok: true,

@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { getXattr } from "../runtime/xattr.ts";
-import { walk } from "../workspace/walk.ts";
+import { type WalkOptions, walk } from "../workspace/walk.ts";
 
 /** One entry of an overlay's upper: what the job left at a path. */
 export interface UpperEntry {
@@ -10,8 +10,10 @@ export interface UpperEntry {
   readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other";
 }
 
-export function* walkUpper(upper: string): Generator<UpperEntry> {
-  for (const { path, stats } of walk(upper)) yield { path, stats, kind: kindOf(`${upper}/${path}`, stats) };
+/** `unlock` opens folders that shut out their owner; only where nothing runs above the upper any more. */
+export function* walkUpper(upper: string, options: WalkOptions = {}): Generator<UpperEntry> {
+  for (const { path, stats } of walk(upper, options))
+    yield { path, stats, kind: kindOf(`${upper}/${path}`, stats) };
 }
 
 function kindOf(absolute: string, stats: BigIntStats): UpperEntry["kind"] {
