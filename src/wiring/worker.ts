@@ -1,13 +1,11 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
-import { toViewFault } from "../application/ports/view.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import type { WorkerParts } from "../application/work/worker-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
-import type { FileTrouble } from "../domain/messages/messages.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import { compilePlainGlob, isPlainGlob } from "../domain/policy/plain-glob.ts";
 import { createProtection, type ProtectionParts } from "../domain/policy/protection.ts";
@@ -17,7 +15,7 @@ import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import { findGit } from "../infrastructure/transaction/git-roots.ts";
 import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
-import { locateStorage, type Storage } from "../infrastructure/transaction/storage.ts";
+import { locateStorage } from "../infrastructure/transaction/storage.ts";
 import { createTransactions } from "../infrastructure/transaction/transactions.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,15 +46,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     };
   }
   const workspace = realpathSync(given);
-  const storage = openStorage(workspace, home);
-  if (typeof storage === "string")
-    return {
-      ok: false,
-      exitCode: 3,
-      messages,
-      problems: [],
-      message: `${messages.fileTrouble(storage, home)} (PICOCLAW_HOME)`,
-    };
+  const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
   const { mask } = createMasker({ secrets: loaded.secrets.values() });
   const homeInside = relative(workspace, home);
   const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
@@ -136,27 +126,6 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
         (await import("../application/work/bury-dead-jobs.ts")).buryDeadJobs({ ...parts, isAlive }),
     },
   };
-}
-
-/** PicoClaw's own place for this workspace, or why it cannot be written. */
-function openStorage(workspace: string, home: string): Storage | FileTrouble {
-  try {
-    return locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
-  } catch (error) {
-    switch (toViewFault(error, home).code) {
-      case "no-space":
-      case "read-only":
-        return toViewFault(error, home).code as FileTrouble;
-      case "permission":
-        return "permission-denied";
-      case "missing":
-      case "not-directory":
-      case "exists":
-        return "not-found";
-      default:
-        throw error;
-    }
-  }
 }
 
 function workspaceTrouble(path: string): "missing" | "not-a-directory" | null {
