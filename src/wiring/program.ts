@@ -20,5 +20,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openIndex: async () => (await import("./job-index.ts")).openJobIndex(env),
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
     openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
+    openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
+    toolDefinitions: async (form) => (await import("../tools/registry/definitions.ts")).toolDefinitions(form),
   };
 }

@@ -9,6 +9,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   redo: async () => (await import("./undo.ts")).redo,
   jobs: async () => (await import("./jobs.ts")).jobs,
   show: async () => (await import("./show.ts")).show,
+  tool: async () => (await import("./tool.ts")).tool,
+  tools: async () => (await import("./tools.ts")).tools,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

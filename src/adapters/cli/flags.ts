@@ -2,7 +2,7 @@ import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT, type Opened, type OpenOptions, type OpenWorker } from "./program.ts";
 
 /** Flags that every command takes. */
 const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
@@ -55,13 +55,22 @@ function usage(program: CliProgram, args: readonly string[], text: string): Stop
 
 /** Opens the Worker that the common flags mean, and prints the configuration's warnings. */
 export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<OpenWorker> {
-  const opened = await program.openWorker({
+  return (await openedOrStop(program, values, program.openWorker)).worker;
+}
+
+/** Opens what works on the workspace that the common flags mean, or says why it cannot and stops. */
+export async function openedOrStop<T extends { readonly ok: boolean }>(
+  program: CliProgram,
+  values: Flags["values"],
+  open: (options: OpenOptions) => Promise<T | Extract<Opened, { ok: false }>>,
+): Promise<Extract<T, { ok: true }> & { readonly worker: OpenWorker }> {
+  const opened = await open({
     cwd: program.cwd,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),
     ...(typeof values.config === "string" && { configFile: values.config }),
   });
   if (!opened.ok) {
-    const { messages, problems, message = "", exitCode } = opened;
+    const { messages, problems, message = "", exitCode } = opened as Extract<Opened, { ok: false }>;
     const text =
       problems.length > 0
         ? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ")
@@ -69,8 +78,9 @@ export async function openFromFlags(program: CliProgram, { values }: Flags): Pro
     const [code, facts] = problems.length > 0 ? ["configuration", { problems }] : ["workspace", {}];
     throw new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));
   }
-  const { worker } = opened;
-  for (const warning of worker.warnings)
-    program.err(`${worker.messages.warningLabel} ${worker.messages.configWarning(warning)}\n`);
-  return worker;
+  const found = opened as Extract<T, { ok: true }> & { readonly worker: OpenWorker };
+  const { warnings, messages } = found.worker;
+  for (const warning of warnings)
+    program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
+  return found;
 }

@@ -64,6 +64,20 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
     en: "one job with its changes",
     flags: [["--diff", "差分を表示する", "with the differences"]],
   },
+  tool: {
+    usage: "tool NAME [ARGS|-]",
+    ja: "エージェントのツールを 1 つ呼び出し、結果を JSON で表示する",
+    en: "call one of the agent's tools; prints its result as JSON",
+    flags: [],
+  },
+  tools: {
+    usage: "tools",
+    ja: "ツールの一覧と定義",
+    en: "the agent's tools and their definitions",
+    flags: [
+      ["--format FORM", "openai, anthropic, mcp の形式で出力する", "as openai, anthropic or mcp write them"],
+    ],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

@@ -24,6 +24,9 @@ export interface CliProgram {
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorker: (options: OpenOptions) => Promise<Opened>;
+  /** The agent's tools on a workspace; loaded when they are asked for. */
+  readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
+  readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
@@ -51,6 +54,31 @@ export type Opened =
       readonly problems: readonly ConfigProblem[];
       readonly message?: string;
     };
+
+export type OpenedToolkit =
+  | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }
+  | Extract<Opened, { ok: false }>;
+
+/** The agent's tools, as the command line calls them. */
+export interface Toolkit {
+  /** Never rejects. */
+  invoke(
+    name: string,
+    args: unknown,
+    options: { readonly signal: AbortSignal; readonly onOutput?: (text: string) => void },
+  ): Promise<ToolEnvelope>;
+}
+
+export type ToolEnvelope =
+  | { readonly status: "success" }
+  | {
+      readonly status: "failure" | "denied";
+      readonly reason: string;
+      readonly message: string;
+      readonly error: { readonly code: string };
+    };
+
+export type ToolForm = "plain" | "openai" | "anthropic" | "mcp";
 
 /** A Worker on one workspace, as the command line uses it. */
 export interface OpenWorker {

@@ -1,0 +1,73 @@
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT, type ToolEnvelope } from "./program.ts";
+
+/** The first of these ends the call and takes its job back; a second one ends the program. */
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** `tool NAME [ARGS_JSON|-]`: one call of one tool. The envelope is printed as one JSON document. */
+export async function tool(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, "tool", args, {}, 2);
+  const [name, text] = words;
+  if (name === undefined) {
+    program.err((await import("./help.ts")).commandHelp(program.env, "tool"));
+    return EXIT.usage;
+  }
+  const read = readArguments(program, text);
+  if (!read.ok) return say(program, badArguments(read.text));
+  const { toolkit } = await openedOrStop(program, values, program.openToolkit);
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  for (const signal of STOPPING) process.once(signal, stop);
+  try {
+    const envelope = await toolkit.invoke(name, read.args, {
+      signal: abort.signal,
+      ...(program.errIsTerminal && { onOutput: program.err }),
+    });
+    return say(program, envelope);
+  } finally {
+    for (const signal of STOPPING) process.off(signal, stop);
+  }
+}
+
+function say(program: CliProgram, envelope: ToolEnvelope): number {
+  program.out(`${JSON.stringify(envelope, null, 2)}\n`);
+  return exitCodeOf(envelope);
+}
+
+function badArguments(message: string): ToolEnvelope {
+  return { status: "failure", reason: "arguments", message, error: { code: "INVALID_ARGUMENT" } };
+}
+
+/** Bad input that ran nothing is told from a tool that ran and failed. */
+function exitCodeOf(envelope: ToolEnvelope): number {
+  switch (envelope.status) {
+    case "success":
+      return EXIT.done;
+    case "denied":
+      return EXIT.refused;
+    case "failure":
+      return envelope.reason === "arguments" || envelope.error.code === "UNKNOWN_TOOL"
+        ? EXIT.usage
+        : EXIT.failed;
+  }
+}
+
+type Arguments =
+  | { readonly ok: true; readonly args: unknown }
+  | { readonly ok: false; readonly text: string };
+
+function readArguments(program: CliProgram, text = "{}"): Arguments {
+  let json = text;
+  if (text === "-") {
+    try {
+      json = new TextDecoder("utf-8", { fatal: true }).decode(program.readInput());
+    } catch {
+      return { ok: false, text: "standard input is not UTF-8 text" };
+    }
+  }
+  try {
+    return { ok: true, args: JSON.parse(json) };
+  } catch (error) {
+    return { ok: false, text: `the arguments are not JSON: ${(error as Error).message}` };
+  }
+}

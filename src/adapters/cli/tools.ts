@@ -1,0 +1,25 @@
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT, type ToolForm } from "./program.ts";
+
+const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
+
+/** `tools`: the tools and what they are for; with `--format`, their definitions as a model's API takes them. */
+export async function tools(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, "tools", args, { format: "string" }, 0);
+  const { format } = values;
+  const json = values.json === true;
+  if (typeof format === "string" && !FORMS.includes(format)) {
+    const text = `--format: ${FORMS.join(", ")}`;
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  }
+  const form = (format ?? "plain") as ToolForm;
+  const definitions = await program.toolDefinitions(form);
+  if (json || form !== "plain") program.out(`${JSON.stringify(definitions, null, 2)}\n`);
+  else {
+    const plain = definitions as readonly { readonly name: string; readonly description: string }[];
+    const width = Math.max(...plain.map(({ name }) => name.length));
+    for (const { name, description } of plain) program.out(`${name.padEnd(width)}  ${description}\n`);
+  }
+  return EXIT.done;
+}

@@ -1,0 +1,133 @@
+import type { JobArchive } from "../application/ports/jobs.ts";
+import type { View } from "../application/ports/view.ts";
+import type { ExecuteRequest, Execution } from "../application/work/execution.ts";
+import type { TakeBack, TakeBackRequest } from "../application/work/take-back.ts";
+import type { Protection } from "../domain/policy/protection.ts";
+import { createGate, type Gate } from "./gate.ts";
+import { ALLOW_ALL, type ToolPolicy, type WriteScope } from "./policy.ts";
+
+/** Files as they stand, no symlink followed in any component. Throws `ViewFault`. */
+export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
+  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
+  readPart(path: string, offset: number, length: number): Uint8Array;
+}
+
+/** One folder that tools may work on. Everything that changes it is a job. */
+export interface ToolWorkspace {
+  /** Absolute, without symlinks. */
+  readonly root: string;
+  /** Absolute paths under which the caller may know it. */
+  readonly rootNames: readonly string[];
+  readonly files: WorkspaceFiles;
+  readonly archive: Pick<JobArchive, "list" | "read">;
+  /** Carries out a patch as one job, with the workspace's own settings for everything that is not said here. */
+  execute(request: JobRequest): Promise<Execution>;
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  /** Removes secrets from a text. */
+  mask(text: string): string;
+  readonly protection: Protection;
+}
+
+export type JobRequest = Pick<
+  ExecuteRequest,
+  | "patch"
+  | "plan"
+  | "source"
+  | "groupId"
+  | "sessionKey"
+  | "signal"
+  | "onOutput"
+  | "onEvent"
+  | "commandTimeoutSeconds"
+>;
+
+export interface ProgramRequest {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ProgramResult {
+  /** Null when a signal or the time limit ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/**
+ * Runs a program that only reads, or that works in a scratch folder. Rejects with a `ToolError` where it cannot be
+ * started; the environment is the allow-list of jobs.
+ */
+export type RunProgram = (request: ProgramRequest) => Promise<ProgramResult>;
+
+/** A private folder outside of every workspace and repository. */
+export interface Scratch {
+  readonly folder: string;
+  write(path: string, bytes: Uint8Array, mode?: number): void;
+  /** Null when there is no such file any more. */
+  read(path: string): { readonly bytes: Uint8Array; readonly mode: number } | null;
+  remove(): void;
+}
+
+/** Sizes in bytes, lengths in characters. */
+export interface ToolLimits {
+  /** All arguments of one call together. */
+  readonly argumentChars: number;
+  /** Largest file that an edit loads. */
+  readonly editBytes: number;
+  /** Text that one call returns. */
+  readonly outputChars: number;
+  readonly applyPatchBytes: number;
+  readonly applyPatchErrorChars: number;
+}
+
+export const DEFAULT_LIMITS: ToolLimits = {
+  argumentChars: 16 * 1024 ** 2,
+  editBytes: 10 * 1024 ** 2,
+  outputChars: 100_000,
+  applyPatchBytes: 10 * 1024 ** 2,
+  applyPatchErrorChars: 4000,
+};
+
+export interface ToolContextParts {
+  readonly workspace: ToolWorkspace;
+  /** Opens another folder, for the write scope `unrestricted`; a text says why it cannot. */
+  readonly openElsewhere: (folder: string) => Promise<ToolWorkspace | string>;
+  /** The same absolute path without symlinks as far as it exists, and the nearest folder that does. */
+  readonly locate: (absolute: string) => { readonly folder: string; readonly path: string };
+  readonly runProgram: RunProgram;
+  readonly openScratch: () => Scratch;
+  readonly policy?: ToolPolicy;
+  readonly writeScope?: WriteScope;
+  readonly limits?: Partial<ToolLimits>;
+  /** The jobs of one message or turn share a group. */
+  readonly groupId?: string;
+  readonly sessionKey?: string;
+}
+
+/** What tools are given instead of the world. */
+export interface ToolContext extends ToolContextParts {
+  readonly policy: ToolPolicy;
+  readonly writeScope: WriteScope;
+  readonly limits: ToolLimits;
+  /** Folders opened so far beside the workspace. */
+  readonly opened: Map<string, ToolWorkspace>;
+  readonly gate: Gate;
+}
+
+/** Jobs of one context that run at once; the rest wait their turn. */
+const JOBS_AT_ONCE = 16;
+
+export function createToolContext(parts: ToolContextParts): ToolContext {
+  return {
+    ...parts,
+    policy: parts.policy ?? ALLOW_ALL,
+    writeScope: parts.writeScope ?? "workspace-write",
+    limits: { ...DEFAULT_LIMITS, ...parts.limits },
+    opened: new Map(),
+    gate: createGate(JOBS_AT_ONCE),
+  };
+}

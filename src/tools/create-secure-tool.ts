@@ -1,0 +1,151 @@
+import type { z } from "zod";
+import { ViewFault } from "../application/ports/view.ts";
+import { cleanArguments } from "./arguments.ts";
+import type { ToolContext } from "./context.ts";
+import { denied, failure, type JobFacts, type ToolFailure, type ToolResult } from "./envelope.ts";
+import { faultOf, type Place, placeOf } from "./place.ts";
+import { checkPolicy, checkWriteScope } from "./policy.ts";
+import { ToolError } from "./tool-error.ts";
+
+export interface CallOptions {
+  /** Ends a running command, and takes its job back. */
+  readonly signal?: AbortSignal;
+  /** What a running command prints, as it arrives. */
+  readonly onOutput?: (text: string) => void;
+}
+
+export interface ToolCall<Args> {
+  readonly args: Args;
+  /** Where a path argument leads; only for arguments that were given. */
+  readonly place: (argument: string) => Place;
+  readonly context: ToolContext;
+  readonly signal: AbortSignal;
+  readonly onOutput: (text: string) => void;
+}
+
+/** How a tool ends well. */
+export interface Done<Data> {
+  readonly data?: Data;
+  readonly job?: JobFacts;
+  readonly notes?: readonly string[];
+}
+
+export type Access = "read" | "write";
+
+export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data> {
+  readonly name: Name;
+  /** Further names under which it can be called. */
+  readonly aliases?: readonly string[];
+  readonly title: string;
+  readonly description: string;
+  /** The one source of its arguments: types, checks and definitions. */
+  readonly input: Schema;
+  /** Whether a call with these raw arguments writes. Decided before they are checked. */
+  readonly access: Access | ((args: Readonly<Record<string, unknown>>) => Access);
+  /** For clients that ask a person: whether it may overwrite or delete. */
+  readonly destructive?: boolean;
+  /** Whether it reaches beyond the workspace (a command may use the network). */
+  readonly openWorld?: boolean;
+  /** Arguments that name a path of the workspace. */
+  readonly paths?: readonly string[];
+  /** Checks arguments beyond the schema; a text refuses them. */
+  readonly refine?: (args: z.output<Schema>) => string | null;
+  run(call: ToolCall<z.output<Schema>>): Promise<Done<Data>>;
+}
+
+export interface SecureTool<
+  Name extends string = string,
+  Schema extends z.ZodObject = z.ZodObject,
+  Data = unknown,
+> extends Omit<ToolSpec<Name, Schema, Data>, "run" | "refine"> {
+  readonly aliases: readonly string[];
+  /** Never rejects. */
+  invoke(context: ToolContext, args: unknown, options?: CallOptions): Promise<ToolResult<Data>>;
+}
+
+/**
+ * Puts the checks before a tool, in the order of 002 §7:
+ *   policy → write permission → path → the tool (its arguments first)
+ */
+export function createSecureTool<Name extends string, Schema extends z.ZodObject, Data>(
+  spec: ToolSpec<Name, Schema, Data>,
+): SecureTool<Name, Schema, Data> {
+  const { run, refine, ...known } = spec;
+  const aliases = spec.aliases ?? [];
+
+  async function guarded(
+    context: ToolContext,
+    raw: unknown,
+    options: CallOptions,
+  ): Promise<ToolResult<Data>> {
+    const refused = checkPolicy(context.policy, [spec.name, ...aliases]);
+    if (refused !== null) return refused;
+    const args = cleanArguments(raw, context.limits.argumentChars);
+    const named = args.ok ? args.value : {};
+    const access = typeof spec.access === "function" ? spec.access(named) : spec.access;
+    const readOnly = checkWriteScope(context.writeScope, access, spec.name);
+    if (readOnly !== null) return readOnly;
+    if (!args.ok) return args.failure;
+    const places = new Map<string, Place>();
+    for (const name of spec.paths ?? []) {
+      const given = args.value[name];
+      if (typeof given === "string" && given !== "") places.set(name, await placeOf(context, given));
+    }
+    const parsed = spec.input.safeParse(args.value);
+    if (!parsed.success) return failure("INVALID_ARGUMENT", describeIssues(parsed.error), "arguments");
+    const complaint = refine?.(parsed.data) ?? null;
+    if (complaint !== null) return failure("INVALID_ARGUMENT", complaint, "arguments");
+    const done = await run({
+      args: parsed.data,
+      place: (name) => {
+        const place = places.get(name);
+        if (place === undefined)
+          throw new ToolError("INVALID_ARGUMENT", `${name}: must not be empty`, { reason: "arguments" });
+        return place;
+      },
+      context,
+      signal: options.signal ?? new AbortController().signal,
+      onOutput: options.onOutput ?? (() => {}),
+    });
+    const notes = done.notes?.filter((note) => note !== "") ?? [];
+    return {
+      status: "success",
+      ...(done.data !== undefined && { data: done.data }),
+      ...done.job,
+      ...(notes.length > 0 && { notes }),
+    };
+  }
+
+  return {
+    ...known,
+    aliases,
+    async invoke(context, args, options = {}) {
+      try {
+        return await guarded(context, args, options);
+      } catch (error) {
+        return toFailure(error, context.workspace.mask);
+      }
+    },
+  };
+}
+
+/** Everything a tool did not expect is INTERNAL; the text is masked, since it may quote anything. */
+function toFailure(error: unknown, mask: (text: string) => string): ToolFailure {
+  const known = error instanceof ViewFault ? faultOf(error) : error;
+  if (known instanceof ToolError) {
+    const { code, how } = known;
+    const build = how.status === "denied" ? denied : failure;
+    return build(code, mask(known.message), how.reason ?? "tool");
+  }
+  return failure("INTERNAL", mask(error instanceof Error ? error.message : String(error)));
+}
+
+const MOST_ISSUES = 10;
+
+function describeIssues({ issues }: z.ZodError): string {
+  return issues
+    .slice(0, MOST_ISSUES)
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
+    .join("; ")
+    .slice(0, 2000);
+}

@@ -1,0 +1,105 @@
+import type { ToolCall } from "../create-secure-tool.ts";
+import type { JobFacts } from "../envelope.ts";
+import type { Place } from "../place.ts";
+import { editedBy, runJob } from "../run-job.ts";
+import { ToolError } from "../tool-error.ts";
+import { checkEditable } from "./editable.ts";
+import { refuseMaskedContent } from "./masked-content.ts";
+import { type NewContent, replacement } from "./replacement.ts";
+
+export interface FileChange {
+  readonly tool: string;
+  readonly title: string;
+  /** Largest file that is loaded; default: the context's. */
+  readonly limitBytes?: number;
+  /**
+   * The new content for the present one (null: the file does not exist), null to leave it, or "delete". May be asked
+   * again when somebody else changed the file in between.
+   */
+  readonly change: (
+    before: Uint8Array | null,
+    mode: number,
+  ) => NewContent | "delete" | null | Promise<NewContent | "delete" | null>;
+}
+
+const ATTEMPTS = 5;
+
+/**
+ * Reads, changes and writes one file as a job, so that no change of somebody else is lost: calls of this context
+ * take turns; what another process writes between our reading and the begin of the job is seen when the job has
+ * begun, and the change is computed anew; what comes later is the transaction's own conflict.
+ */
+export function changeFile(
+  call: Pick<ToolCall<unknown>, "context" | "signal">,
+  place: Place,
+  change: FileChange,
+): Promise<{ job?: JobFacts; notes: readonly string[] }> {
+  checkEditable(place);
+  const key = `${place.workspace.root}/${place.path}`;
+  return call.context.gate.run(key, () => attempt(call, place, change));
+}
+
+async function attempt(
+  { context, signal }: Pick<ToolCall<unknown>, "context" | "signal">,
+  place: Place,
+  { tool, title, limitBytes = context.limits.editBytes, change }: FileChange,
+) {
+  const { workspace, path } = place;
+  for (let left = ATTEMPTS; ; left -= 1) {
+    const { before, mode } = load(place, limitBytes);
+    const next = await change(before, mode);
+    if (next === null) return { notes: [] };
+    if (next !== "delete" && before !== null) refuseMasked(place, before, next.bytes);
+    const stale = new AbortController();
+    try {
+      return editedBy(
+        await runJob(context, workspace, {
+          tool,
+          title,
+          commands: replacement(path, before, mode, next),
+          signal: AbortSignal.any([signal, stale.signal]),
+          more: {
+            onEvent: ({ type }) => {
+              if (type === "job_started" && !same(before, current(place))) stale.abort();
+            },
+          },
+        }),
+      );
+    } catch (error) {
+      if (!stale.signal.aborted || signal.aborted || left <= 1) throw error;
+    }
+  }
+}
+
+function load({ workspace: { files }, path, given }: Place, limitBytes: number) {
+  const entry = files.look(path);
+  switch (entry.kind) {
+    case "missing":
+      return { before: null, mode: 0o644 };
+    case "file":
+      if (entry.size > limitBytes)
+        throw new ToolError(
+          "FILE_TOO_LARGE",
+          `${given} has ${entry.size} bytes; the limit is ${limitBytes} (edit it with execute_command)`,
+        );
+      return { before: files.read(path), mode: entry.mode };
+    case "directory":
+      throw new ToolError("IS_DIRECTORY", `is a directory: ${given}`);
+    case "symlink":
+    case "other":
+      throw new ToolError("NOT_A_FILE", `not a regular file: ${given}`);
+  }
+}
+
+function current({ workspace: { files }, path }: Place): Uint8Array | null {
+  return files.look(path).kind === "file" ? files.read(path) : null;
+}
+
+function same(x: Uint8Array | null, y: Uint8Array | null): boolean {
+  return x === null || y === null ? x === y : Buffer.from(x).equals(y);
+}
+
+function refuseMasked({ workspace, path }: Place, before: Uint8Array, after: Uint8Array): void {
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
+  refuseMaskedContent(text(before), text(after), workspace.mask, path);
+}

@@ -1,0 +1,115 @@
+import type { WorkspaceFiles } from "../context.ts";
+import { fileAt, type Place } from "../place.ts";
+import { ToolError } from "../tool-error.ts";
+import { decode, detect, type Encoding, type KnownEncoding } from "./decode.ts";
+
+export interface LineRange {
+  /** 1-based, inclusive. */
+  readonly from: number;
+  /** Inclusive; Infinity is the end of the file. */
+  readonly to: number;
+}
+
+export interface ReadLines {
+  /** With their line ends, as they stand in the file. */
+  readonly text: string;
+  readonly from: number;
+  /** The last line in `text`; `from - 1` when there is none. */
+  readonly to: number;
+  /** Null where the file is too long to be counted for this. */
+  readonly total: number | null;
+  readonly sizeBytes: number;
+  readonly encoding: KnownEncoding;
+  /** The text ends before the range does. */
+  readonly cut: boolean;
+}
+
+const CHUNK_BYTES = 1024 ** 2;
+/** Lines behind the range are counted only up to here. */
+const COUNT_BYTES = 64 * CHUNK_BYTES;
+/** UTF-16 is decoded as a whole. */
+const WIDE_BYTES = 32 * CHUNK_BYTES;
+const LF = 10;
+
+/** Reads some lines of a text file in bounded memory, however large it is. */
+export function readLines(
+  place: Place,
+  range: LineRange,
+  { asked, limitChars }: { readonly asked: Encoding; readonly limitChars: number },
+): ReadLines {
+  const { size } = fileAt(place);
+  const { files } = place.workspace;
+  const start = files.readPart(place.path, 0, CHUNK_BYTES);
+  const found = asked === "auto" ? detect(start, start.length >= size) : asked;
+  if (found === "binary")
+    throw new ToolError("BINARY_FILE", `binary file, ${size} bytes: ${place.given} (use execute_command)`);
+  const wide = found.startsWith("utf-16");
+  if (wide && size > WIDE_BYTES)
+    throw new ToolError("FILE_TOO_LARGE", `${found} file of ${size} bytes; the limit is ${WIDE_BYTES}`);
+  const source = wide
+    ? inMemory(Buffer.from(decode(files.readPart(place.path, 0, size), found, asked), "utf8"))
+    : onDisk(files, place.path, size);
+  const lines = collect(source, range, limitChars * 4);
+  const text = decode(lines.bytes, wide ? "utf-8" : found, asked);
+  return { ...lines, ...capped(text, lines, limitChars), sizeBytes: size, encoding: found };
+}
+
+type Source = (offset: number) => Uint8Array;
+
+function onDisk(files: WorkspaceFiles, path: string, size: number): Source {
+  return (offset) => (offset >= size ? new Uint8Array() : files.readPart(path, offset, CHUNK_BYTES));
+}
+
+function inMemory(bytes: Uint8Array): Source {
+  return (offset) => bytes.subarray(offset, offset + CHUNK_BYTES);
+}
+
+interface Collected {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+  readonly total: number | null;
+  readonly cut: boolean;
+}
+
+/** Every encoding that arrives here has its line feeds as single bytes. */
+function collect(source: Source, { from, to }: LineRange, limitBytes: number): Collected {
+  const parts: Uint8Array[] = [];
+  let kept = 0;
+  let ended = 0;
+  let open = false;
+  let cut = false;
+  let offset = 0;
+  for (let chunk = source(0); chunk.length > 0; chunk = source(offset)) {
+    let at = 0;
+    while (at < chunk.length) {
+      const feed = chunk.indexOf(LF, at);
+      const end = feed < 0 ? chunk.length : feed + 1;
+      const line = ended + 1;
+      if (line >= from && line <= to && !cut) {
+        if (kept + (end - at) > limitBytes) cut = true;
+        const piece = chunk.subarray(at, Math.min(end, at + limitBytes - kept));
+        parts.push(piece);
+        kept += piece.length;
+      }
+      open = feed < 0;
+      if (!open) ended += 1;
+      at = end;
+    }
+    offset += chunk.length;
+    if ((cut || ended >= to) && offset >= COUNT_BYTES)
+      return { bytes: Buffer.concat(parts), from, to: Math.min(to, ended), total: null, cut };
+  }
+  const total = ended + (open ? 1 : 0);
+  return { bytes: Buffer.concat(parts), from, to: Math.min(to, Math.max(total, from - 1)), total, cut };
+}
+
+/** Whole lines up to the limit; a single longer line is cut within. */
+function capped(text: string, { from, to, cut }: Collected, limitChars: number) {
+  if (!cut && text.length <= limitChars) return { text, from, to, cut: false };
+  const head = text.slice(0, limitChars);
+  const lastFeed = head.lastIndexOf("\n");
+  const shown = lastFeed < 0 ? head : head.slice(0, lastFeed + 1);
+  const lines = shown.split("\n").length - 1;
+  return { text: shown, from, to: from + Math.max(lines, 1) - 1, cut: true };
+}

@@ -1,0 +1,96 @@
+import type { Execution } from "../application/work/execution.ts";
+import type { JobRequest, ToolContext, ToolWorkspace } from "./context.ts";
+import type { JobFacts } from "./envelope.ts";
+import { ToolError } from "./tool-error.ts";
+
+type Ran = Extract<Execution, { status: "ran" }>;
+
+export interface ToolJob {
+  readonly tool: string;
+  /** What `jobs` lists it as. */
+  readonly title: string;
+  readonly commands: readonly JobCommand[] | string;
+  readonly signal: AbortSignal;
+  readonly more?: Pick<JobRequest, "onOutput" | "onEvent" | "commandTimeoutSeconds">;
+}
+
+export interface JobCommand {
+  readonly type: "file_edit" | "shell_command";
+  readonly action: string;
+  readonly target: string;
+  readonly content?: string;
+  readonly workdir?: string;
+}
+
+/** Jobs that a tool made are found again by their source, after a restart too. */
+export function sourceOf(tool: string): string {
+  return `tool:${tool}`;
+}
+
+/** Carries out commands as one job of a workspace. A job that could not begin, or could not land, is an error. */
+export async function runJob(
+  { groupId, sessionKey }: Pick<ToolContext, "groupId" | "sessionKey">,
+  workspace: ToolWorkspace,
+  { tool, title, commands, signal, more }: ToolJob,
+): Promise<Ran> {
+  const execution = await workspace.execute({
+    patch: typeof commands === "string" ? commands : JSON.stringify(commands),
+    plan: title,
+    source: sourceOf(tool),
+    signal,
+    ...(groupId !== undefined && { groupId }),
+    ...(sessionKey !== undefined && { sessionKey }),
+    ...more,
+  });
+  switch (execution.status) {
+    case "parse-error":
+      throw execution.failure.code === "too-large"
+        ? new ToolError("ARGUMENT_TOO_LARGE", execution.failure.message, { reason: "arguments" })
+        : new ToolError("INTERNAL", execution.failure.message);
+    case "refused":
+      throw new ToolError("REFUSED", execution.refusal.message);
+    case "ran":
+      return landed(execution);
+  }
+}
+
+function landed(execution: Ran): Ran {
+  switch (execution.outcome) {
+    case "committed":
+      return execution;
+    case "conflict":
+      throw new ToolError(
+        "CONFLICT",
+        `nothing was written: ${execution.conflicts.map(describeConflict).join(", ")}`,
+      );
+    case "aborted":
+      throw new ToolError("ABORTED", "the call was aborted; nothing was written");
+    case "dry-run":
+      throw new ToolError("REFUSED", "worker.dry_run is on: nothing was written");
+    case "running":
+    case "staged":
+    case "rolled-back": {
+      const failed = execution.result.results.find(({ success }) => !success);
+      throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? execution.outcome}`);
+    }
+  }
+}
+
+export function describeConflict(conflict: Ran["conflicts"][number]): string {
+  const { path, reason, by } = conflict;
+  return `${path} (${reason}${by === undefined ? "" : `, by ${by}`})`;
+}
+
+/** For edits: the one command must have succeeded. */
+export function editedBy(execution: Ran): { job?: JobFacts; notes: readonly string[] } {
+  const { jobId, results, changes, notes } = execution.result;
+  const failed = results.find(({ success }) => !success);
+  if (failed !== undefined) {
+    const outside = failed.reason?.code === "outside-workspace";
+    throw outside
+      ? new ToolError("OUTSIDE_WORKSPACE", failed.error, { status: "denied", reason: "path" })
+      : new ToolError("WRITE_FAILED", failed.error);
+  }
+  const said = [...results.flatMap((result) => result.notes), ...notes];
+  return changes.length === 0 ? { notes: said } : { job: { job_id: jobId, changes }, notes: said };
+}

@@ -1,0 +1,54 @@
+import type { z } from "zod";
+import type { ToolCatalog, ToolName } from "./catalog.ts";
+import type { ToolContext } from "./context.ts";
+import type { CallOptions, SecureTool } from "./create-secure-tool.ts";
+import { failure, type ToolResult } from "./envelope.ts";
+import { ALL_TOOLS, findTool } from "./find-tool.ts";
+import { verdictOf } from "./policy.ts";
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+type Method<Tool> =
+  Tool extends SecureTool<string, infer Schema, infer Data>
+    ? (args: z.input<Schema>, options?: CallOptions) => Promise<ToolResult<Data>>
+    : never;
+
+/** `applyPatch`, `readFile`, … : one method per tool of the catalogue. */
+export type ToolMethods = {
+  readonly [Name in ToolName as CamelCase<Name>]: Method<(typeof ToolCatalog)[Name]>;
+};
+
+export interface AgentToolkit extends ToolMethods {
+  readonly context: ToolContext;
+  /** Calls a tool by name or alias, with arguments of any shape. Never rejects. */
+  invoke(name: string, args?: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** The tools that the policy allows. */
+  available(): readonly SecureTool[];
+}
+
+/** All tools over one context. */
+export function createAgentToolkit(context: ToolContext): AgentToolkit {
+  const methods = Object.fromEntries(
+    ALL_TOOLS.map((tool) => [
+      camelCase(tool.name),
+      (args: unknown, options?: CallOptions) => tool.invoke(context, args, options),
+    ]),
+  ) as unknown as ToolMethods;
+  return {
+    ...methods,
+    context,
+    async invoke(name, args, options) {
+      const tool = findTool(name);
+      if (tool === undefined) return failure("UNKNOWN_TOOL", `unknown tool: ${name.slice(0, 100)}`, "tool");
+      return tool.invoke(context, args, options);
+    },
+    available: () =>
+      ALL_TOOLS.filter((tool) => verdictOf(context.policy, [tool.name, ...tool.aliases]) === "allow"),
+  };
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
