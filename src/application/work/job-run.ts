@@ -1,4 +1,3 @@
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
@@ -6,11 +5,12 @@ import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
-import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";
+import type { Sealed, Transaction } from "../ports/transaction.ts";
 import type { AutoCommit } from "./auto-commit.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
+import { conflictsOf, forJournal, type JobEnd, undoOf } from "./job-end.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkerParts } from "./worker-parts.ts";
@@ -318,37 +318,4 @@ export class JobRun {
     const killed = await (await this.processes()).killJobProcesses(this.jobId);
     return killed.map(({ command }) => command);
   }
-}
-
-/** How a job came to its end. */
-interface JobEnd {
-  readonly results: readonly CommandResult[];
-  readonly gitCommit: string | null;
-  readonly ended: readonly string[];
-  readonly sealed: Sealed;
-  readonly swapped: SwapOutcome | null;
-  readonly keptAfterFailure: boolean;
-}
-
-/** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
-function forJournal(event: JobEvent): JobEvent {
-  if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
-  const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
-  return { ...event, command: { ...event.command, content } };
-}
-
-const JOURNAL_CONTENT = 16_384;
-
-function undoOf(
-  outcome: JobOutcome,
-  kind: Transaction["kind"],
-  { changes }: Sealed,
-): PatchExecutionResult["undo"] {
-  if (kind === "none") return "unavailable";
-  return outcome === "committed" && changes.length > 0 ? "available" : "none";
-}
-
-function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
-  if (outcome.status === "conflict") return outcome.conflicts;
-  return outcome.status === "refused" ? [{ path: ".", reason: "changed", by: outcome.reason }] : [];
 }

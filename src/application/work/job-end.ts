@@ -1,0 +1,38 @@
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { JobOutcome } from "../ports/jobs.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";
+
+/** How a job came to its end. */
+export interface JobEnd {
+  readonly results: readonly CommandResult[];
+  readonly gitCommit: string | null;
+  readonly ended: readonly string[];
+  readonly sealed: Sealed;
+  readonly swapped: SwapOutcome | null;
+  readonly keptAfterFailure: boolean;
+}
+
+/** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
+export function forJournal(event: JobEvent): JobEvent {
+  if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
+  const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
+  return { ...event, command: { ...event.command, content } };
+}
+
+const JOURNAL_CONTENT = 16_384;
+
+export function undoOf(
+  outcome: JobOutcome,
+  kind: Transaction["kind"],
+  { changes }: Sealed,
+): PatchExecutionResult["undo"] {
+  if (kind === "none") return "unavailable";
+  return outcome === "committed" && changes.length > 0 ? "available" : "none";
+}
+
+export function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
+  if (outcome.status === "conflict") return outcome.conflicts;
+  return outcome.status === "refused" ? [{ path: ".", reason: "changed", by: outcome.reason }] : [];
+}
