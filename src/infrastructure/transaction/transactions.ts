@@ -125,7 +125,8 @@ export function createTransactions(parts: TransactionParts): Transactions {
   /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
   function forget(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
-    if (readState(folder)?.state === "running") {
+    const state = readState(folder)?.state;
+    if (state === undefined || state === "running") {
       removeSlots(folder);
       if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
       else removeTree(folder.path);
