@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
@@ -38,6 +39,12 @@ export function createJobArchive(storage: string, now: () => Date): JobArchive {
   }
 
   return {
+    isFirstOf(kind) {
+      const mark = join(storage, `seen-${kind}`);
+      if (existsSync(mark)) return false;
+      writeFileSync(mark, "");
+      return true;
+    },
     append: (jobId, event) =>
       appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
     save: (record) =>

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Evicted } from "../../application/ports/transaction.ts";
 import { walk } from "../workspace/walk.ts";
@@ -8,6 +8,7 @@ import {
   type JobFolder,
   jobFolder,
   listJobIds,
+  readJson,
   readState,
   removeSlots,
   writeState,
@@ -40,6 +41,15 @@ export function evictPastQuota(
   keep: string,
   now: () => Date,
 ): Evicted[] {
+  const known = readJson<{ bytes: number }>(kept(storage))?.bytes;
+  const atMost =
+    known === undefined
+      ? Number.POSITIVE_INFINITY
+      : known + (readState(jobFolder(storage, keep))?.bytes ?? 0);
+  if (atMost <= quotaBytes) {
+    writeKept(storage, atMost);
+    return [];
+  }
   const busy = readIntent(storage)?.job_id;
   const jobs = listJobIds(storage)
     .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
@@ -60,5 +70,18 @@ export function evictPastQuota(
     total -= bytes;
     evicted.push({ jobId: folder.id, bytes });
   }
+  writeKept(storage, total);
   return evicted;
+}
+
+/**
+ * An upper bound of what all jobs keep, so that a workspace with ten thousand jobs need not read them all for one
+ * more. Every job adds to it; it is counted anew only when it passes the quota.
+ */
+function kept(storage: string): string {
+  return join(storage, "kept.json");
+}
+
+function writeKept(storage: string, bytes: number): void {
+  writeFileSync(kept(storage), JSON.stringify({ bytes }));
 }

@@ -20,9 +20,10 @@ import {
   readPlan,
   readState,
   removeSlots,
+  rootsOf,
   writeState,
 } from "./job-folder.ts";
-import { withWorkspaceLock } from "./lock.ts";
+import { withFolderLocks } from "./lock.ts";
 import { changesOf } from "./plan-changes.ts";
 import { evictPastQuota, slotBytes } from "./quota.ts";
 import { refusalOf } from "./refusal.ts";
@@ -138,8 +139,14 @@ export function createTransactions(parts: TransactionParts): Transactions {
     writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
   }
 
-  async function locked<T>(use: () => T): Promise<T | "busy"> {
-    return withWorkspaceLock(workspace, parts.lockTimeoutMs, use);
+  /** Under the locks of the workspace and of the repository that a job reaches. */
+  async function locked<T>(jobId: string | undefined, use: () => T): Promise<T | "busy"> {
+    const roots = jobId === undefined ? [] : rootsOf(jobFolder(storage.folder, jobId));
+    return withFolderLocks(
+      [workspace, ...roots.filter((root) => existsSync(root))],
+      parts.lockTimeoutMs,
+      use,
+    );
   }
 
   async function swapFrom(
@@ -148,7 +155,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     direction: Intent["direction"],
     force: boolean,
   ): Promise<SwapOutcome> {
-    const outcome = await locked((): SwapOutcome => {
+    const outcome = await locked(jobId, (): SwapOutcome => {
       const interrupted = finishInterrupted(swapParts, { keepMine: false });
       if (interrupted?.outcome === "stuck") return { status: "conflict", conflicts: interrupted.conflicts };
       const folder = jobFolder(storage.folder, jobId);
@@ -190,17 +197,18 @@ export function createTransactions(parts: TransactionParts): Transactions {
         setState(folder, "discarded", { bytes: 0 });
       };
       if (readState(folder)?.state === "running") drop();
-      else await locked(drop);
+      else await locked(jobId, drop);
       running.end(jobId);
     },
     stage: async (jobId) => stage(jobId),
     repair: async (options = { keepMine: false }) => {
-      if (readIntent(storage.folder) === null) return null;
-      const outcome = await locked(() => finishInterrupted(swapParts, options));
+      const intent = readIntent(storage.folder);
+      if (intent === null) return null;
+      const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts, options));
       return outcome === "busy" ? null : outcome;
     },
     enforceQuota: async (quotaBytes, keep): Promise<readonly Evicted[]> => {
-      const evicted = await locked(() => evictPastQuota(storage.folder, quotaBytes, keep, now));
+      const evicted = await locked(undefined, () => evictPastQuota(storage.folder, quotaBytes, keep, now));
       return evicted === "busy" ? [] : evicted;
     },
   };
