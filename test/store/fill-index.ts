@@ -28,6 +28,7 @@ const jobs = Array.from({ length: 25 }, (_, n): StoredJob => {
   };
 });
 const archive: JobArchive = {
+  isFirstOf: () => false,
   append: () => {},
   save: () => {},
   read: () => null,

@@ -40,6 +40,7 @@ function storedJob(n: number, more: Partial<StoredJob> = {}): StoredJob {
 
 function archiveOf(jobs: StoredJob[], events: JobEvent[] = [{ type: "committed", changes: 1 }]): JobArchive {
   return {
+    isFirstOf: () => false,
     append: () => {},
     save: () => {},
     read: (id) => jobs.find(({ jobId }) => jobId === id) ?? null,

@@ -47,6 +47,8 @@ export interface FileDifference {
 
 /** Where jobs are remembered: files beside the undo data, so that no database is needed to take a job back. */
 export interface JobArchive {
+  /** True the first time it is asked of a kind of transaction on this workspace. */
+  isFirstOf(kind: string): boolean;
   append(jobId: string, event: JobEvent): void;
   save(record: JobRecord): void;
   read(jobId: string): StoredJob | null;

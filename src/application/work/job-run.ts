@@ -108,9 +108,11 @@ export class JobRun {
   /** The first job of its kind says how changes are staged here, and why so. */
   private announceKind(): void {
     const { staging, archive, messages } = this.#parts;
-    if (this.transaction.kind === "direct") return;
-    if (archive.list().some(({ kind, outcome }) => kind === staging.kind && outcome !== "running")) return;
-    this.#notes.push(messages.transactionKind(staging.kind, staging.reason));
+    const { kind } = this.transaction;
+    if (kind === "direct" || !archive.isFirstOf(kind)) return;
+    this.#notes.push(
+      messages.transactionKind(kind, kind === staging.kind ? staging.reason : "overlay-failed"),
+    );
   }
 
   private async finish(results: readonly CommandResult[]): Promise<Execution> {
