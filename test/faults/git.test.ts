@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createBench } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
+import { sh } from "./fidelity-workspace.ts";
 import { createGitBench, filesSaying, type GitBench, type Shape } from "./git-bench.ts";
 
 let bench: GitBench;
@@ -134,6 +136,21 @@ describe.if(requirePart("git"))("a job that", () => {
     });
     rmSync(bench.at(".git/index.lock"));
     expect((await bench.transactions.commit(jobId)).status).toBe("done");
+  });
+
+  test("works in a subfolder and one that works above it never mix: the second to commit is stopped", async () => {
+    bench = createGitBench("repository");
+    const below = createBench("copy", { folder: bench.folder, workspaceAt: "main/sub" });
+    const commits = "echo x >>b.txt; git -c user.name=J -c user.email=j@e commit -qam";
+    const above = await bench.stage(
+      (_, { directory }) => void sh(join(directory as string, "sub"), `${commits} above`),
+    );
+    const inside = await below.stage((_, { directory }) => void sh(directory as string, `${commits} below`));
+    const outcomes = await Promise.all([bench.transactions.commit(above), below.transactions.commit(inside)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["conflict", "done"]);
+    expect(bench.git("status", "--short")).toBe("");
+    expect(bench.git("rev-list", "--count", "HEAD")).toBe("3\n");
+    bench.fsck();
   });
 
   test("was killed inside git leaves no lock behind", async () => {

@@ -53,8 +53,10 @@ const TICK_MS = 10;
 /** Like `identify`, but waits until a write that comes after it is sure to show in the times. */
 export function identifySettled(root: string, path: string): Identity | null {
   const identity = identify(root, path);
-  if (identity === null || Date.now() - Number(BigInt(identity.ctime) / 1_000_000n) > TICK_MS)
-    return identity;
+  if (identity === null) return null;
+  const ageMs = Date.now() - Number(BigInt(identity.ctime) / 1_000_000n);
+  // A time far in the future is a clock that was set back: waiting would not help.
+  if (Math.abs(ageMs) > TICK_MS) return identity;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TICK_MS + 2);
   return identify(root, path);
 }
