@@ -10,10 +10,17 @@ export function explainFailures(
   workspace: string,
   results: readonly CommandResult[],
 ): string[] {
-  return results.flatMap(({ reason }, index) => {
-    const text = reason === undefined ? null : explain(messages, workspace, reason);
+  return results.flatMap((result, index) => {
+    const { reason } = result;
+    const text = reason === undefined ? editReport(result) : explain(messages, workspace, reason);
     return text === null ? [] : [`[${index + 1}] ${text}`];
   });
+}
+
+/** An edit that did not match says where it might have been meant: the same report that a model gets. */
+function editReport({ success, command, output }: CommandResult): string | null {
+  const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
+  return success || !matched || output === "" ? null : output.trimEnd().replaceAll("\n", "\n    ");
 }
 
 function explain(
