@@ -29,6 +29,8 @@ function guard(
     transaction.takeChanges({ processRan: true }),
   );
   const warnings = [...ran.warnings];
+  if (!ran.ok && transaction.kind === "overlay" && ACROSS_LAYERS.test(ran.output))
+    warnings.push(messages.renameAcrossLayers);
   if (created.length > 0) warnings.push(messages.protectedCreated(created));
   if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
@@ -38,3 +40,6 @@ function guard(
   const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");
   return { outcome: { ...ran, ok: false, error, warnings }, changes };
 }
+
+/** How programs say that a folder of the lower layer cannot be renamed. */
+const ACROSS_LAYERS = /Invalid cross-device link|EXDEV/;

@@ -115,6 +115,8 @@ export const en: Messages = {
   notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
   aborted: "stopped",
+  renameAcrossLayers:
+    "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
   notRun: (count) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:

@@ -115,6 +115,8 @@ export const ja: Messages = {
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
   aborted: "中断されました",
+  renameAcrossLayers:
+    "オーバーレイではフォルダの名前を 1 回の操作で変更できません。`mv 旧 新`（git では `mv 旧 新 && git add -A`）を使うか、worker.transaction: copy を設定してください。",
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
   notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
   confinementUnavailable:
