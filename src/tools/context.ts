@@ -115,11 +115,15 @@ export interface ToolContext extends ToolContextParts {
   readonly limits: ToolLimits;
   /** Folders opened so far beside the workspace. */
   readonly opened: Map<string, ToolWorkspace>;
+  /** Edits take turns path by path. */
   readonly gate: Gate;
+  /** Commands run beside them, so that a long one holds up no edit. */
+  readonly commands: Gate;
 }
 
 /** Jobs of one context that run at once; the rest wait their turn. */
-const JOBS_AT_ONCE = 16;
+const EDITS_AT_ONCE = 16;
+const COMMANDS_AT_ONCE = 8;
 
 export function createToolContext(parts: ToolContextParts): ToolContext {
   return {
@@ -128,6 +132,7 @@ export function createToolContext(parts: ToolContextParts): ToolContext {
     writeScope: parts.writeScope ?? "workspace-write",
     limits: { ...DEFAULT_LIMITS, ...parts.limits },
     opened: new Map(),
-    gate: createGate(JOBS_AT_ONCE),
+    gate: createGate(EDITS_AT_ONCE),
+    commands: createGate(COMMANDS_AT_ONCE),
   };
 }

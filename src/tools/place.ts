@@ -8,6 +8,8 @@ export interface Place {
   readonly workspace: ToolWorkspace;
   /** Relative to the workspace, symlinks followed; empty for the workspace itself. */
   readonly path: string;
+  /** The same before symlinks were followed. */
+  readonly asWritten: string;
   readonly entry: Entry;
   /** As the caller wrote it. */
   readonly given: string;
@@ -30,8 +32,8 @@ export async function placeOf(context: ToolContext, given: string): Promise<Plac
 
 function resolveIn(workspace: ToolWorkspace, given: string): Place {
   const { files, rootNames } = workspace;
-  const { path, entry } = resolveTarget({ view: files, rootNames }, given, { followLast: true });
-  return { workspace, path, entry, given };
+  const resolved = resolveTarget({ view: files, rootNames }, given, { followLast: true });
+  return { ...resolved, workspace, given };
 }
 
 async function elsewhere(context: ToolContext, given: string): Promise<Place> {

@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   undo: async () => (await import("./undo.ts")).undo,
   redo: async () => (await import("./undo.ts")).redo,
   jobs: async () => (await import("./jobs.ts")).jobs,
+  stop: async () => (await import("./stop.ts")).stop,
   show: async () => (await import("./show.ts")).show,
   tool: async () => (await import("./tool.ts")).tool,
   tools: async () => (await import("./tools.ts")).tools,

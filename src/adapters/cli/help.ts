@@ -58,6 +58,12 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--all", "すべての workspace", "of every workspace"],
     ],
   },
+  stop: {
+    usage: "stop JOB",
+    ja: "実行中のジョブを止める（何も適用しない）",
+    en: "end a running job; nothing of it is applied",
+    flags: [],
+  },
   show: {
     usage: "show [JOB]",
     ja: "1 つのジョブの詳細",

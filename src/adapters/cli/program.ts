@@ -3,6 +3,7 @@ import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
 import type { PreviewCommit } from "../../application/work/commit-preview.ts";
 import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
+import type { StopJob } from "../../application/work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";
@@ -92,6 +93,7 @@ export interface OpenWorker {
   execute(request: ExecuteRequest): Promise<Execution>;
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
   commitPreview(jobId: string): Promise<PreviewCommit>;
+  stop(jobId: string): Promise<StopJob>;
   /** Removes secrets from a text, those of this environment too. */
   mask(text: string): string;
   /** Whether a process still runs. */

@@ -9,7 +9,10 @@ export interface Shown {
  * A file's text as a caller may see it: secrets are masked, and in a protected file every value is. A text that was
  * changed so says it, since it must not be written back.
  */
-export function shown({ workspace, path, given }: Place, text: string): Shown {
+export function shown(
+  { workspace, path, given }: Pick<Place, "workspace" | "path" | "given">,
+  text: string,
+): Shown {
   const isProtected = workspace.protection.protects(path) !== null;
   const masked = workspace.mask(isProtected ? maskValues(text) : text);
   if (masked === text) return { text, notes: [] };

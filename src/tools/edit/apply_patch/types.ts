@@ -1,0 +1,58 @@
+import type { Scratch } from "../../context.ts";
+
+/** 002 §4.1 */
+export interface ApplyPatchInput {
+  readonly filePath: string;
+  readonly patch: string;
+}
+
+/** 002 §4.3. What the job machinery adds (a conflict, a protected file) keeps its own code. */
+export type ApplyPatchErrorCode =
+  | "INVALID_ARGUMENT"
+  | "NOT_FOUND"
+  | "FILE_TOO_LARGE"
+  | "APPLY_FAILED"
+  | "INTERNAL";
+
+export interface SpawnOptions {
+  /** Where git works: the private copy, never the workspace. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The patch. */
+  readonly input: string;
+}
+
+export interface SpawnResult {
+  readonly exitCode: number;
+  readonly stderr: string;
+}
+
+export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => Promise<SpawnResult>;
+
+/** Lower-case hex; SHA-256 unless a test says otherwise. */
+export type Hasher = (bytes: Uint8Array) => string;
+
+/** 002 §3.2: what a test may put in place of the real thing. */
+export interface ApplyPatchDependencies {
+  readonly spawn?: Spawn;
+  readonly hasher?: Hasher;
+}
+
+/** What one application needs; the usecase knows nothing of contexts. */
+export interface ApplyPatchParts {
+  readonly spawn: Spawn;
+  readonly hasher: Hasher;
+  readonly openScratch: () => Scratch;
+  readonly mask: (text: string) => string;
+  readonly maxErrorChars: number;
+}
+
+/** The file as the patch finds it. */
+export interface PatchTarget {
+  /** As the patch names it, relative to the workspace. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly mode: number;
+  /** The `.gitattributes` files above it, with their paths: they rule white space and line ends. */
+  readonly attributes: readonly { readonly path: string; readonly bytes: Uint8Array }[];
+}

@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { fromBytesText, readableText } from "../../../domain/patch/match/bytes.ts";
+import { createSecureTool, type Done, type ToolCall } from "../../create-secure-tool.ts";
+import type { Place } from "../../place.ts";
+import { numbered } from "../../read/numbered.ts";
+import { ToolError } from "../../tool-error.ts";
+import { changeFile } from "../change-file.ts";
+import { insertAfter } from "./insert.ts";
+import { type Edited, replaceOnce } from "./replace.ts";
+import { editableText } from "./text-of.ts";
+import { undoEdit } from "./undo.ts";
+import { view } from "./view.ts";
+
+const NAME = "text_editor";
+
+const input = z.strictObject({
+  command: z
+    .enum(["view", "create", "str_replace", "insert", "undo_edit"])
+    .describe("What to do with the file"),
+  path: z.string().describe("File or folder path in the workspace"),
+  file_text: z.string().optional().describe("create: the text of the new file"),
+  old_str: z.string().optional().describe("str_replace: text that occurs exactly once in the file"),
+  new_str: z
+    .string()
+    .optional()
+    .describe("str_replace: what replaces it (absent: nothing); insert: the text, if insert_text is absent"),
+  insert_line: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("insert: the line after which to insert; 0 is the beginning"),
+  insert_text: z.string().optional().describe("insert: the text to insert"),
+  view_range: z
+    .array(z.int())
+    .length(2)
+    .optional()
+    .describe("view: first and last line, counted from 1; -1 is the end of the file"),
+});
+
+type Args = z.output<typeof input>;
+
+export interface TextEditorData {
+  readonly path: string;
+  /** A view, or the lines around an edit, with line numbers. */
+  readonly content?: string;
+  readonly start_line?: number;
+  readonly end_line?: number;
+  readonly total_lines?: number | null;
+}
+
+/** 001 §2.2: the five commands of the text editor. */
+export const textEditor = createSecureTool({
+  name: NAME,
+  title: "Text editor",
+  description:
+    "Views, creates and edits text files: view (a file with line numbers, or a folder), create (a new file), str_replace (exact and unique), insert (after a line), undo_edit (the last edit of that file; repeat it to go further back).",
+  input,
+  access: ({ command }) => (command === "view" ? "read" : "write"),
+  destructive: true,
+  paths: ["path"],
+  refine: complaintAbout,
+  async run(call): Promise<Done<TextEditorData>> {
+    const { args, context } = call;
+    const place = call.place("path");
+    switch (args.command) {
+      case "view":
+        return view(place, args.view_range as [number, number] | undefined, context.limits.outputChars);
+      case "create":
+        return create(call, place, args.file_text ?? "");
+      case "str_replace":
+        return edit(call, place, [args.old_str ?? "", args.new_str ?? ""], (text, [wanted, next]) =>
+          replaceOnce(place, text, wanted as string, next as string),
+        );
+      case "insert":
+        return edit(call, place, [args.insert_text ?? args.new_str ?? ""], (text, [inserted]) =>
+          insertAfter(place, text, args.insert_line ?? 0, inserted as string),
+        );
+      case "undo_edit":
+        return { data: { path: place.path }, job: await undoEdit(place, NAME) };
+    }
+  },
+});
+
+/** What each command needs, and what it has no use for. */
+const NEEDS: Readonly<Record<Args["command"], readonly (keyof Args)[]>> = {
+  view: [],
+  create: ["file_text"],
+  str_replace: ["old_str"],
+  insert: ["insert_line"],
+  undo_edit: [],
+};
+
+function complaintAbout(args: Args): string | null {
+  for (const name of NEEDS[args.command])
+    if (args[name] === undefined) return `${name}: required for ${args.command}`;
+  if (args.command === "insert" && args.insert_text === undefined && args.new_str === undefined)
+    return "insert_text: required for insert";
+  if (args.command === "str_replace" && args.old_str === "") return "old_str: must not be empty";
+  if (args.view_range === undefined) return null;
+  const [from = 0, to = 0] = args.view_range;
+  return from < 1 || (to !== -1 && to < from)
+    ? "view_range: two lines from 1 on, the second may be -1"
+    : null;
+}
+
+async function create(call: ToolCall<Args>, place: Place, text: string): Promise<Done<TextEditorData>> {
+  const made = await changeFile(call, place, {
+    tool: NAME,
+    title: `text_editor create ${place.path}`,
+    change(before) {
+      if (before !== null)
+        throw new ToolError(
+          "ALREADY_EXISTS",
+          `${place.given} exists already; change it with str_replace or insert, or replace it with write_file`,
+        );
+      return { bytes: Buffer.from(text, "utf8") };
+    },
+  });
+  return { data: { path: place.path }, ...made };
+}
+
+const AROUND = 4;
+
+async function edit(
+  call: ToolCall<Args>,
+  place: Place,
+  pieces: readonly string[],
+  change: (text: string, pieces: readonly string[]) => Edited,
+): Promise<Done<TextEditorData>> {
+  let edited: Edited = { text: "", firstLine: 1, lines: 0 };
+  const made = await changeFile(call, place, {
+    tool: NAME,
+    title: `text_editor ${call.args.command} ${place.path}`,
+    change(before) {
+      const text = editableText(place, before, pieces);
+      edited = change(text, pieces);
+      return edited.text === text ? null : { bytes: fromBytesText(edited.text) };
+    },
+  });
+  const from = Math.max(1, edited.firstLine - AROUND);
+  const to = edited.firstLine + edited.lines + AROUND;
+  const around = readableText(edited.text)
+    .split("\n")
+    .slice(from - 1, to)
+    .join("\n");
+  const content = numbered(place.workspace.mask(around), from);
+  return {
+    data: { path: place.path, content },
+    ...made,
+    notes: made.job === undefined ? ["the file stays as it was"] : made.notes,
+  };
+}

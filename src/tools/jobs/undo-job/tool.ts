@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { createSecureTool } from "../../create-secure-tool.ts";
+import { takeBackJob } from "../../take-back-job.ts";
+
+const input = z.strictObject({
+  job_id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The job or group to take back, as another tool returned it; absent: the last job"),
+});
+
+export const undoJob = createSecureTool({
+  name: "undo_job",
+  title: "Undo a job",
+  description:
+    "Takes back a job exactly: every file it created, changed or deleted. What was changed since is never overwritten but reported as a conflict.",
+  input,
+  access: "write",
+  destructive: true,
+  async run({ args, context }) {
+    const name = args.job_id;
+    const holder =
+      name === undefined
+        ? context.workspace
+        : ([...context.opened.values()].find(({ archive }) => archive.read(name) !== null) ??
+          context.workspace);
+    const { job_id, changes } = await context.gate.run(holder.root, () => takeBackJob(holder, name));
+    return { data: { undone: job_id.split(","), changes } };
+  },
+});

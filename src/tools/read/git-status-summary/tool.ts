@@ -1,0 +1,101 @@
+import { z } from "zod";
+import type { RunProgram } from "../../context.ts";
+import { createSecureTool } from "../../create-secure-tool.ts";
+import { ToolError } from "../../tool-error.ts";
+import { parseStatus } from "./parse-status.ts";
+
+const input = z.strictObject({
+  max_paths: z.int().min(1).max(10_000).optional().describe("Paths listed per kind at most; 200 by default"),
+});
+
+const TIMEOUT_MS = 30_000;
+
+export const gitStatusSummary = createSecureTool({
+  name: "git_status_summary",
+  title: "Git status",
+  description:
+    "Tells the branch, its upstream, and which files of the workspace are staged, modified, untracked or in conflict.",
+  input,
+  access: "read",
+  async run({ args, context, signal }) {
+    const { root } = context.workspace;
+    const git = createGit(context.runProgram, root, signal);
+    const filters = await git(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], HARMLESS);
+    const status = await git(
+      [
+        ...["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all"],
+        ...["--no-renames", "--", "."],
+      ],
+      [...HARMLESS, ...withoutFilters(text(filters.stdout))],
+    );
+    if (status.exitCode !== 0) throw refusalOf(context.workspace.mask(text(status.stderr)), root);
+    const summary = parseStatus(text(status.stdout));
+    const most = args.max_paths ?? 200;
+    const counts = {
+      staged: summary.staged.length,
+      modified: summary.modified.length,
+      untracked: summary.untracked.length,
+      conflicted: summary.conflicted.length,
+    };
+    const capped = (paths: readonly string[]) => paths.slice(0, most);
+    return {
+      data: {
+        ...summary,
+        staged: capped(summary.staged),
+        modified: capped(summary.modified),
+        untracked: capped(summary.untracked),
+        conflicted: capped(summary.conflicted),
+        counts,
+      },
+      notes:
+        Math.max(...Object.values(counts)) > most ? [`lists capped at ${most} paths; raise max_paths`] : [],
+    };
+  },
+});
+
+type Setting = readonly [key: string, value: string];
+
+const HARMLESS: readonly Setting[] = [["core.fsmonitor", "false"]];
+const MOST_FILTERS = 500;
+
+/**
+ * Only reads: no lock, no refresh of the index. A repository is a stranger's: nothing that its configuration names
+ * is run, neither a monitor nor a filter nor a transport nor what a submodule brings.
+ */
+function createGit(runProgram: RunProgram, cwd: string, signal: AbortSignal) {
+  return (args: readonly string[], settings: readonly Setting[]) =>
+    runProgram({
+      argv: ["git", "--no-optional-locks", ...args],
+      cwd,
+      env: {
+        LC_ALL: "C",
+        GIT_ALLOW_PROTOCOL: "none",
+        GIT_CONFIG_COUNT: String(settings.length),
+        ...Object.fromEntries(
+          settings.flatMap(([key, value], at) => [
+            [`GIT_CONFIG_KEY_${at}`, key],
+            [`GIT_CONFIG_VALUE_${at}`, value],
+          ]),
+        ),
+      },
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
+}
+
+/** Every filter the configuration names, made to do nothing. */
+function withoutFilters(names: string): readonly Setting[] {
+  const keys = [...new Set(names.split("\0").filter((name) => name !== ""))];
+  if (keys.length > MOST_FILTERS) throw new ToolError("REFUSED", "the repository names too many filters");
+  return keys.map((key) => [key, key.endsWith(".required") ? "false" : ""]);
+}
+
+function refusalOf(stderr: string, root: string): ToolError {
+  return /not a git repository/.test(stderr)
+    ? new ToolError("NOT_A_REPOSITORY", `not in a git repository: ${root}`)
+    : new ToolError("REFUSED", `git status failed: ${stderr.trim().slice(0, 1000)}`);
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("utf8");
+}

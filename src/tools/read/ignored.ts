@@ -1,0 +1,66 @@
+import type { WorkspaceFiles } from "../context.ts";
+import { type IgnoreRule, parseIgnoreRules } from "./ignore-rules.ts";
+
+/** Names that no listing and no search enters: git's own and PicoClaw's own. */
+const NEVER = new Set([".git", ".picoclaw"]);
+
+export interface Ignored {
+  /** Whether listings and searches leave the path out. A path below an ignored folder is ignored. */
+  has(path: string, isFolder: boolean): boolean;
+}
+
+/**
+ * The workspace's `.gitignore` files and `.git/info/exclude`, read once each. The user's global file and those above the
+ * workspace do not count, so that a workspace looks the same on every machine.
+ */
+export function createIgnored(files: WorkspaceFiles, options: { readonly includeIgnored: boolean }): Ignored {
+  const rules = new Map<string, readonly IgnoreRule[]>();
+  const folders = new Map<string, boolean>();
+
+  const read = (path: string): readonly IgnoreRule[] => {
+    try {
+      return files.look(path).kind === "file"
+        ? parseIgnoreRules(Buffer.from(files.readPart(path, 0, LONGEST)).toString("utf8"))
+        : [];
+    } catch {
+      return [];
+    }
+  };
+  const rulesOf = (folder: string): readonly IgnoreRule[] => {
+    const known = rules.get(folder);
+    if (known !== undefined) return known;
+    const found =
+      folder === "" ? [...read(".git/info/exclude"), ...read(".gitignore")] : read(`${folder}/.gitignore`);
+    rules.set(folder, found);
+    return found;
+  };
+  /** The last rule that matches decides; a deeper file speaks after a higher one. */
+  const ruled = (path: string, isFolder: boolean): boolean => {
+    const parts = path.split("/");
+    for (let depth = parts.length - 1; depth >= 0; depth--) {
+      const below = parts.slice(depth).join("/");
+      const rule = rulesOf(parts.slice(0, depth).join("/")).findLast(
+        ({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below),
+      );
+      if (rule !== undefined) return !rule.negated;
+    }
+    return false;
+  };
+  const folderIgnored = (path: string): boolean => {
+    const known = folders.get(path);
+    if (known !== undefined) return known;
+    const answer = has(path, true);
+    folders.set(path, answer);
+    return answer;
+  };
+  const has = (path: string, isFolder: boolean): boolean => {
+    if (path === "") return false;
+    const slash = path.lastIndexOf("/");
+    if (NEVER.has(path.slice(slash + 1))) return true;
+    if (slash > 0 && folderIgnored(path.slice(0, slash))) return true;
+    return !options.includeIgnored && ruled(path, isFolder);
+  };
+  return { has };
+}
+
+const LONGEST = 1024 ** 2;

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { isAscii } from "../../../domain/patch/match/bytes.ts";
+import { createSecureTool } from "../../create-secure-tool.ts";
+import { type Place, placeOf } from "../../place.ts";
+import { ToolError } from "../../tool-error.ts";
+import { globSource } from "../ignore-rules.ts";
+import { createIgnored } from "../ignored.ts";
+import { shown } from "../shown.ts";
+import { createLineMatcher } from "./line-matcher.ts";
+import { filesByRipgrep } from "./ripgrep.ts";
+import { filesBelow, type Match, searchFile } from "./search-files.ts";
+
+const input = z.strictObject({
+  pattern: z.string().min(1).describe("Regular expression (JavaScript), matched line by line"),
+  path: z.string().optional().describe("File or folder to search; by default the workspace"),
+  include: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Only files whose path matches this glob, such as *.ts or src/**"),
+  ignore_case: z.boolean().optional().describe("Take upper and lower case as the same"),
+  include_ignored: z.boolean().optional().describe("Also search what .gitignore leaves out"),
+  max_results: z
+    .int()
+    .min(1)
+    .max(5000)
+    .optional()
+    .describe("Matching lines returned at most; 200 by default"),
+});
+
+const TIME_LIMIT_MS = 20_000;
+/** How often a long search lets others have a turn. */
+const FILES_PER_TURN = 100;
+
+export const search = createSecureTool({
+  name: "search",
+  title: "Search files",
+  description:
+    "Searches text files for a regular expression and returns the matching lines with their paths and line numbers. Leaves out .git, what .gitignore names, binary files and files over 16 MB.",
+  input,
+  access: "read",
+  paths: ["path"],
+  async run({ args, place, context, signal }) {
+    const ignoreCase = args.ignore_case ?? false;
+    const at = args.path ? place("path") : await placeOf(context, ".");
+    if (at.entry.kind === "missing") throw new ToolError("NOT_FOUND", `no such file or folder: ${at.given}`);
+    const { matches: isMatch, unicode } = createLineMatcher(args.pattern, ignoreCase);
+    const included = includes(args.include);
+    const ignored = createIgnored(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
+    const ascii = isAscii(args.pattern) && !/\\[uxp]/.test(args.pattern);
+    const deadline = performance.now() + TIME_LIMIT_MS;
+    const query = { pattern: args.pattern, ignoreCase, signal, timeoutMs: TIME_LIMIT_MS };
+    const found = unicode && ascii ? await filesByRipgrep(context.runProgram, at, query) : null;
+    const candidates =
+      found === null
+        ? filesBelow(at, ignored)
+        : found.filter((path) => path === at.path || !ignored.has(path, false));
+
+    const most = args.max_results ?? 200;
+    const file = { workspace: at.workspace, matches: isMatch, anyEncoding: !ascii };
+    const matches: Match[] = [];
+    let stopped: "results" | "output" | "time" | null = null;
+    let chars = 0;
+    let files = 0;
+    for (const path of candidates) {
+      files += 1;
+      if (files % FILES_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (signal.aborted) throw new ToolError("ABORTED", "the call was aborted");
+      if (!included(path)) continue;
+      for (const match of searchFile(file, path)) {
+        if (matches.length >= most) stopped = "results";
+        else if (chars > context.limits.outputChars) stopped = "output";
+        else if (performance.now() > deadline) stopped = "time";
+        if (stopped !== null) break;
+        matches.push(match);
+        chars += match.text.length + match.path.length;
+      }
+      if (performance.now() > deadline) stopped ??= "time";
+      if (stopped !== null) break;
+    }
+    const { lines, notes } = masked(at, matches);
+    return {
+      data: { matches: lines, truncated: stopped !== null },
+      notes: [...notes, restOf(stopped, matches.length)],
+    };
+  },
+});
+
+/** A glob without a slash is tried on the file name, one with a slash on the path. */
+function includes(glob: string | undefined): (path: string) => boolean {
+  if (glob === undefined) return () => true;
+  const source = globSource(glob.replace(/^\//, ""));
+  if (source === null)
+    throw new ToolError("INVALID_ARGUMENT", `include: not a glob: ${glob}`, { reason: "arguments" });
+  const regExp = new RegExp(`^${glob.includes("/") ? "" : "(?:.*/)?"}${source}$`, "su");
+  return (path) => regExp.test(path);
+}
+
+function masked({ workspace }: Place, matches: readonly Match[]) {
+  const notes = new Set<string>();
+  const lines = matches.map((match) => {
+    const place = { workspace, path: match.path, given: match.path };
+    const { text, notes: said } = shown(place, match.text);
+    for (const note of said) notes.add(note);
+    return { ...match, text };
+  });
+  return { lines, notes: [...notes].slice(0, 10) };
+}
+
+function restOf(stopped: "results" | "output" | "time" | null, count: number): string {
+  if (stopped === null) return "";
+  const why = stopped === "time" ? `stopped after ${TIME_LIMIT_MS / 1000} s` : "output capped";
+  const raise = stopped === "results" ? ", or raise max_results" : "";
+  return `${why} at ${count} matching lines; narrow it with path or include${raise}`;
+}
