@@ -133,7 +133,11 @@ export const DEFAULTS: Config = {
   mcp_servers: {},
   budget: { daily: null, on_exceed: "local" },
   serve: { host: "127.0.0.1", port: 8787, public_url: null },
-  tools: { apply_patch: { max_bytes: MIB, max_error_chars: 4000 } },
+  tools: {
+    write_scope: "workspace-write",
+    policy: { default: "allow", allow: [], deny: [] },
+    apply_patch: { max_bytes: 10 * MIB, max_error_chars: 4000 },
+  },
   tasks: { max_steps: 60, label: "picoclaw", rules: [], test_command: null },
   log: { level: "info", file: null },
   database_url: null,

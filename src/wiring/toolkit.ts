@@ -2,6 +2,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import picomatch from "picomatch";
 import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
+import type { Config } from "../config/config.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import {
   createToolContext,
@@ -9,6 +10,7 @@ import {
   type ToolContextParts,
   type ToolWorkspace,
 } from "../tools/context.ts";
+import type { ToolPolicy, Verdict } from "../tools/policy.ts";
 import { createWorkspaceFiles } from "./tool-files.ts";
 import { createProgramRunner } from "./tool-programs.ts";
 import { openScratch } from "./tool-scratch.ts";
@@ -52,7 +54,7 @@ function contextOf(
   options: OpenOptions,
   choices: ToolContextChoices,
 ): ToolContext {
-  const { apply_patch: patch } = worker.config.tools;
+  const { apply_patch: patch, policy, write_scope: writeScope } = worker.config.tools;
   return createToolContext({
     workspace: workspaceOf(worker, options.workspace),
     async openElsewhere(folder) {
@@ -64,6 +66,8 @@ function contextOf(
     locate,
     runProgram: createProgramRunner(env),
     openScratch,
+    writeScope,
+    policy: policyOf(policy),
     ...choices,
     limits: {
       applyPatchBytes: patch.max_bytes,
@@ -71,6 +75,11 @@ function contextOf(
       ...choices.limits,
     },
   });
+}
+
+function policyOf({ default: verdict, allow, deny }: Config["tools"]["policy"]): ToolPolicy {
+  const said = (names: readonly string[], value: Verdict) => names.map((name) => [name, value] as const);
+  return { default: verdict, tools: Object.fromEntries([...said(allow, "allow"), ...said(deny, "deny")]) };
 }
 
 function workspaceOf(worker: OpenWorker, given: string | undefined): ToolWorkspace {

@@ -57,9 +57,23 @@ export const mcpServers = z
 
 export const tools = z
   .strictObject({
+    write_scope: z
+      .enum(["read-only", "workspace-write", "unrestricted"])
+      .default("workspace-write")
+      .meta({ description: "Where tools may write: nowhere, in the workspace, or in any folder." }),
+    policy: z
+      .strictObject({
+        default: z
+          .enum(["allow", "deny"])
+          .default("allow")
+          .meta({ description: "What holds for a tool that neither list names." }),
+        allow: texts([], "Tools that may be called."),
+        deny: texts([], "Tools that may not be called; wins over allow."),
+      })
+      .prefault({}),
     apply_patch: z
       .strictObject({
-        max_bytes: size(1024 ** 2, "Longest patch the tool takes."),
+        max_bytes: size(10 * 1024 ** 2, "Largest file the tool changes."),
         max_error_chars: count(4000, "Characters of git's error text that are returned.", { min: 100 }),
       })
       .prefault({}),
