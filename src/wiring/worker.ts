@@ -105,6 +105,8 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     clock: () => performance.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
+  const bury = async () =>
+    (await import("../application/work/bury-dead-jobs.ts")).buryDeadJobs({ ...parts, isAlive });
   return {
     ok: true,
     worker: {
@@ -121,9 +123,23 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
         (await import("../application/work/take-back.ts")).takeBack(parts, request),
       commitPreview: async (jobId) =>
         (await import("../application/work/commit-preview.ts")).commitPreview(parts, jobId),
+      stop: async (jobId) => {
+        const { stopJob } = await import("../application/work/stop-job.ts");
+        const { worksOn } = await import("../infrastructure/transaction/job-holder.ts");
+        return stopJob(
+          {
+            archive,
+            worksOn: (pid, id) => worksOn(storage.folder, pid, id),
+            signal: (pid, signal) => void process.kill(pid, signal),
+            buryDeadJobs: bury,
+            pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+            clock: parts.clock,
+          },
+          jobId,
+        );
+      },
       repair: (options) => transactions.repair(options),
-      buryDeadJobs: async () =>
-        (await import("../application/work/bury-dead-jobs.ts")).buryDeadJobs({ ...parts, isAlive }),
+      buryDeadJobs: bury,
     },
   };
 }

@@ -168,6 +168,8 @@ export const en: Messages = {
   unknownJob: (jobId) => `No such job: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  jobStopped: (jobId) => `${jobId} was stopped; nothing of it was applied.`,
+  jobNotRunning: (jobId) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
   jobInterrupted: (jobId) =>
     `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,

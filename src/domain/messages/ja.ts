@@ -167,6 +167,8 @@ export const ja: Messages = {
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+  jobStopped: (jobId) => `${jobId} を停止しました。何も適用されていません。`,
+  jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId) =>
     `ジョブ ${jobId} は反映の途中で中断しています。修復するには: picoclaw doctor --repair`,

@@ -146,6 +146,8 @@ export interface Messages {
   unknownJob(jobId: string): string;
   jobRunning(jobId: string, pid: number | undefined): string;
   jobDied(jobId: string): string;
+  jobStopped(jobId: string): string;
+  jobNotRunning(jobId: string): string;
   jobInterrupted(jobId: string): string;
   jobRepaired(jobId: string, outcome: "completed" | "rolled-back"): string;
 

@@ -1,0 +1,37 @@
+import { fail } from "./fail.ts";
+import { openFromFlags, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `stop JOB`: ends a running job, with everything that it runs; nothing of it is applied. */
+export async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "stop", args, {}, 1);
+  const json = flags.values.json === true;
+  const worker = await openFromFlags(program, flags);
+  const { messages } = worker;
+  const [jobId] = flags.words;
+  if (jobId === undefined) {
+    const text = messages.usageError("picoclaw stop JOB");
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  }
+  const stopped = await worker.stop(jobId);
+  switch (stopped.status) {
+    case "stopped":
+      program.out(
+        `${json ? JSON.stringify({ success: true, job_id: jobId }) : messages.jobStopped(jobId)}\n`,
+      );
+      return EXIT.done;
+    case "unknown":
+      return fail(program, json, {
+        exitCode: EXIT.usage,
+        code: "unknown-job",
+        text: messages.unknownJob(jobId),
+      });
+    case "not-running":
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "not-running",
+        text: messages.jobNotRunning(jobId),
+        facts: { job_id: jobId, state: stopped.state },
+      });
+  }
+}
