@@ -1,5 +1,5 @@
-/** The public library surface: a patch carried out as a job, jobs taken back, in this process. */
-import type { CliProgram } from "./adapters/cli/program.ts";
+/** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
+import type { CliProgram, Opened, OpenOptions, OpenWorker } from "./adapters/cli/program.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
@@ -8,13 +8,28 @@ import type { TakeBack } from "./application/work/take-back.ts";
 import { messagesFor } from "./domain/messages/catalogue.ts";
 import { formatExecutionResults as formatResults } from "./domain/messages/format-results.ts";
 import type { Locale } from "./domain/messages/messages.ts";
+import type { ToolContext } from "./tools/context.ts";
+import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import { openWorker } from "./wiring/worker.ts";
 
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";
 export type { Change } from "./domain/patch/result.ts";
-export type { JobEvent, StoredJob, TakeBack };
+export { ToolCatalog, type ToolName } from "./tools/catalog.ts";
+export {
+  type CallOptions,
+  createSecureTool,
+  type SecureTool,
+  type ToolSpec,
+} from "./tools/create-secure-tool.ts";
+export { createApplyPatch } from "./tools/edit/apply_patch/tool.ts";
+export type { ToolErrorCode, ToolFailure, ToolResult, ToolSuccess } from "./tools/envelope.ts";
+export type { ToolPolicy, WriteScope } from "./tools/policy.ts";
+export { TOOL_DEFINITIONS, type ToolDefinition, toolDefinitions } from "./tools/registry/definitions.ts";
+export { ToolError } from "./tools/tool-error.ts";
+export { type AgentToolkit, createAgentToolkit } from "./tools/toolkit.ts";
+export type { JobEvent, StoredJob, TakeBack, ToolContext };
 export type CommandResult = CommandResultJson;
 export type PatchExecutionResult = ResultJson;
 
@@ -90,6 +105,18 @@ export async function executeWorkerPatch(
   }
 }
 
+/**
+ * Opens a workspace for the agent's tools: `createAgentToolkit(await createToolContext({ workspace }))`. Policy, write
+ * scope and limits default to the configuration.
+ */
+export async function createToolContext(
+  options: WorkspaceOptions & ToolContextChoices = {},
+): Promise<ToolContext> {
+  const { workspace: _w, home: _h, configFile: _c, env: _e, ...choices } = options;
+  const opened = await openToolContext(...place(options), choices);
+  return opened.ok ? opened.context : refuse(opened);
+}
+
 /** Takes back the named job or group, or the last job. */
 export function undoJob(
   name?: string,
@@ -133,14 +160,21 @@ async function takeBack(
   });
 }
 
-async function open({ workspace, home, configFile, env = process.env }: WorkspaceOptions) {
-  const opened = await openWorker(home === undefined ? env : { ...env, PICOCLAW_HOME: home }, {
+async function open(options: WorkspaceOptions): Promise<OpenWorker> {
+  const opened = await openWorker(...place(options));
+  return opened.ok ? opened.worker : refuse(opened);
+}
+
+function place({ workspace, home, configFile, env = process.env }: WorkspaceOptions) {
+  const options: OpenOptions = {
     cwd: process.cwd(),
     ...(workspace !== undefined && { workspace }),
     ...(configFile !== undefined && { configFile }),
-  });
-  if (opened.ok) return opened.worker;
-  const { problems, messages, message } = opened;
+  };
+  return [home === undefined ? env : { ...env, PICOCLAW_HOME: home }, options] as const;
+}
+
+function refuse({ problems, messages, message }: Extract<Opened, { ok: false }>): never {
   throw new WorkerError(
     problems.length > 0 ? "configuration" : "workspace",
     message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n"),

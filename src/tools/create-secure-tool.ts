@@ -107,7 +107,10 @@ export function createSecureTool<Name extends string, Schema extends z.ZodObject
       signal: options.signal ?? new AbortController().signal,
       onOutput: options.onOutput ?? (() => {}),
     });
-    const notes = done.notes?.filter((note) => note !== "") ?? [];
+    const notes = [
+      ...(done.notes ?? []),
+      ...(done.job === undefined ? [] : foreignJob(context, places)),
+    ].filter((note) => note !== "");
     return {
       status: "success",
       ...(done.data !== undefined && { data: done.data }),
@@ -127,6 +130,13 @@ export function createSecureTool<Name extends string, Schema extends z.ZodObject
       }
     },
   };
+}
+
+/** With the write scope `unrestricted` a job may belong to another folder; it is undone there. */
+function foreignJob({ workspace }: ToolContext, places: ReadonlyMap<string, Place>): readonly string[] {
+  return [...places.values()]
+    .filter((place) => place.workspace !== workspace)
+    .map((place) => `outside the workspace: this is a job of ${place.workspace.root}`);
 }
 
 /** Everything a tool did not expect is INTERNAL; the text is masked, since it may quote anything. */

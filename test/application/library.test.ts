@@ -13,12 +13,20 @@ const at = () => ({ workspace: bench.workspace, env: bench.environment() });
 describe("the library", () => {
   test("exports these names", () => {
     expect(Object.keys(library).sort()).toEqual([
+      "TOOL_DEFINITIONS",
+      "ToolCatalog",
+      "ToolError",
       "WorkerError",
+      "createAgentToolkit",
+      "createApplyPatch",
+      "createSecureTool",
+      "createToolContext",
       "executeWorkerPatch",
       "formatExecutionResults",
       "listJobs",
       "parsePatch",
       "redoJob",
+      "toolDefinitions",
       "undoJob",
     ]);
   });
