@@ -110,7 +110,10 @@ export function createFolderView(root: string, touched: (path: string) => void =
       });
     },
     rename(from, to) {
-      if (staysInPlace(from, to, source(from))) return;
+      const moved = source(from);
+      if (staysInPlace(from, to, moved)) return;
+      if (moved.kind === "directory" && parentOf(from) !== parentOf(to))
+        at(from, (absolute) => accessSync(absolute, constants.W_OK));
       makeParents(to);
       at(from, (source) => {
         const moved = lstatSync(source);
@@ -152,6 +155,11 @@ export function staysInPlace(from: string, to: string, moved: Entry): boolean {
   if (to.startsWith(`${from}/`) && moved.kind === "directory")
     throw new ViewFault("exists", to, `cannot move a folder into itself: ${from} -> ${to}`);
   return from === to && moved.kind !== "missing";
+}
+
+/** Empty for a name at the top. */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 /** Reads a regular file and nothing else: a FIFO would hang, a device never ends. */

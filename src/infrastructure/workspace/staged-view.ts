@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
-import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
+import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
 import { type Identity, identifyAt, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
 
@@ -91,7 +91,6 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     const found = look(path);
     if (found.kind === "directory") return;
     if (found.kind !== "missing") throw new ViewFault("exists", path, `not a directory: ${path}`);
-    refuseShut(path, false);
     makeParents(path);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
@@ -113,17 +112,22 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       return;
     }
     for (let at = path; at !== ""; ) {
-      at = at.slice(0, Math.max(0, at.lastIndexOf("/")));
+      at = parentOf(at);
       if (entries.get(at)?.kind === "directory") return;
-      if (at !== "" && lowerLook(at).kind !== "directory") continue;
+      if (at !== "" && look(at).kind !== "directory") continue;
       inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
       return;
     }
   }
 
+  /** A folder that changes its parent is written to. */
+  function refuseShutFolder(from: string, to: string): void {
+    if (entries.has(from) || look(from).kind !== "directory" || parentOf(from) === parentOf(to)) return;
+    inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));
+  }
+
   function writeFile(path: string, bytes: Uint8Array, mode: number | undefined): void {
     const found = refuseDirectory(path);
-    refuseShut(path, found.kind === "file");
     makeParents(path);
     const slot = touch(path);
     const before = bases.get(path)?.base ?? null;
@@ -170,7 +174,6 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
 
   function makeSymlink(path: string, target: string): void {
     refuseDirectory(path);
-    refuseShut(path, false);
     makeParents(path);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
@@ -205,7 +208,6 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     if (found.kind === "directory" && list(path).length > 0)
       throw new ViewFault("not-empty", path, `directory not empty: ${path}`);
-    refuseShut(path, false);
     const slot = touch(path);
     rmSync(slot, { force: true, recursive: true });
     entries.set(path, { kind: "gone" });
@@ -261,10 +263,22 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   return {
     look: guarded(look),
     read: guarded(read),
-    write: guarded((path: string, bytes: Uint8Array, mode?: number) => writeFile(path, bytes, mode)),
-    makeSymlink: guarded(makeSymlink),
-    makeDirectory: guarded(makeDirectory),
-    remove: guarded(remove),
+    write: guarded((path: string, bytes: Uint8Array, mode?: number) => {
+      refuseShut(path, look(path).kind === "file");
+      writeFile(path, bytes, mode);
+    }),
+    makeSymlink: guarded((path: string, target: string) => {
+      refuseShut(path, false);
+      makeSymlink(path, target);
+    }),
+    makeDirectory: guarded((path: string) => {
+      if (look(path).kind === "missing") refuseShut(path, false);
+      makeDirectory(path);
+    }),
+    remove: guarded((path: string) => {
+      if (look(path).kind !== "missing") refuseShut(path, false);
+      remove(path);
+    }),
     rename: guarded((from: string, to: string) => {
       if (staysInPlace(from, to, look(from))) return;
       const there = look(to);
@@ -272,10 +286,14 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
         throw new ViewFault("exists", to, `already exists: ${to}`);
       }
       refuseUnmovable(from);
+      for (const path of [from, to]) refuseShut(path, false);
+      refuseShutFolder(from, to);
       move(from, to);
     }),
     copy: guarded((from: string, to: string) => {
-      if (from !== to || look(from).kind !== "file") copy(from, to);
+      if (from === to && look(from).kind === "file") return;
+      if (look(from).kind !== "missing") refuseShut(to, false);
+      copy(from, to);
     }),
     list: guarded(list),
     staged() {
