@@ -61,9 +61,8 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
       return begun;
     },
     fallsBack(complaint) {
-      if (staging.reason === "configured" || staging.bubblewrap === null) return false;
-      rememberFailure(storage.folder, staging.bubblewrap, complaint);
-      return true;
+      if (staging.reason === "configured" || staging.bubblewrap === null) return null;
+      return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
     confine: () =>
       wiring.confined && staging.bubblewrap !== null

@@ -73,7 +73,7 @@ export function createCli(under = tmpdir()) {
 export type Cli = ReturnType<typeof createCli>;
 
 /** Every file with its text, without git's own. */
-function treeOf(folder: string): Record<string, string> {
+export function treeOf(folder: string): Record<string, string> {
   const files: Record<string, string> = {};
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

@@ -1,3 +1,4 @@
+import type { TransactionReason } from "../../domain/messages/messages.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import type { ProcessRunner } from "./process.ts";
 import type { View } from "./view.ts";
@@ -42,7 +43,7 @@ export type Begun =
       readonly ok: true;
       readonly transaction: Transaction;
       /** Why it is not the kind that was asked for. */
-      readonly insteadOf?: { readonly kind: TransactionKind; readonly complaint: string };
+      readonly insteadOf?: { readonly kind: TransactionKind; readonly reason: TransactionReason };
     }
   | { readonly ok: false; readonly refusal: Refusal };
 

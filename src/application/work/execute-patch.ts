@@ -62,12 +62,18 @@ export async function executePatch(parts: WorkerParts, request: ExecuteRequest):
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
     return { status: "refused", refusal: begun.refusal };
   }
-  return new JobRun(parts, request, jobId, commands, warnings, begun.transaction).run();
+  return new JobRun(stagedAs(parts, begun), request, jobId, commands, warnings, begun.transaction).run();
 }
 
 /** The other formats are loaded when a patch is in one of them. */
 async function parse(patch: string): Promise<ParseResult> {
   return parseJsonPatch(patch) ?? (await import("../../domain/patch/parse-patch.ts")).parsePatch(patch);
+}
+
+/** Where something else had to serve than was chosen, the job says so. */
+function stagedAs(parts: WorkerParts, { transaction, insteadOf }: Extract<Begun, { ok: true }>): WorkerParts {
+  if (insteadOf === undefined || transaction.kind === "direct") return parts;
+  return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
 }
 
 /** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */

@@ -107,12 +107,12 @@ export class JobRun {
 
   /** The first job of its kind says how changes are staged here, and why so. */
   private announceKind(): void {
-    const { staging, archive, messages } = this.#parts;
+    const { staging, archive, messages, config } = this.#parts;
     const { kind } = this.transaction;
     if (kind === "direct" || !archive.isFirstOf(kind)) return;
-    this.#notes.push(
-      messages.transactionKind(kind, kind === staging.kind ? staging.reason : "overlay-failed"),
-    );
+    this.#notes.push(messages.transactionKind(kind, staging.reason));
+    if (config.confine !== "off" && kind === "copy" && this.transaction.processes === undefined)
+      this.#notes.push(messages.notConfined);
   }
 
   private async finish(results: readonly CommandResult[]): Promise<Execution> {

@@ -105,6 +105,7 @@ export interface Messages {
   readonly shellNotUndoable: string;
   readonly aborted: string;
   readonly executorEnded: string;
+  readonly notConfined: string;
   readonly renameAcrossLayers: string;
   notRun(count: number): string;
   readonly confinementUnavailable: string;

@@ -61,10 +61,11 @@ interface Failure {
 export const SILENT = "the sandbox did not start";
 
 /** What somebody killed says nothing of the machine, and is not held against it. */
-export function rememberFailure(memory: string, bubblewrap: string, complaint: string): void {
-  if (complaint === SILENT) return;
-  const failure: Failure = { machine: machineOf(bubblewrap), reason: reasonFor(complaint), complaint };
-  writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
+export function rememberFailure(memory: string, bubblewrap: string, complaint: string): Failure["reason"] {
+  const reason = reasonFor(complaint);
+  const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };
+  if (complaint !== SILENT) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
+  return reason;
 }
 
 /** A failure counts until the kernel, its settings or bubblewrap change. */

@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 
 /** A user's home as the environment names it and as the system does; each once, as real paths, `/` left out. */
 export function userHomes(named: string | undefined, uid: number, accounts = readAccounts()): string[] {
@@ -7,7 +7,9 @@ export function userHomes(named: string | undefined, uid: number, accounts = rea
     .map((line) => line.split(":"))
     .find((fields) => fields[2] === String(uid))?.[5];
   const real = [named, known].map((path) => (path ? realOrNull(path) : null));
-  return [...new Set(real)].filter((path): path is string => path !== null && path !== "/");
+  return [...new Set(real)].filter(
+    (path): path is string => path !== null && path !== "/" && statSync(path).isDirectory(),
+  );
 }
 
 function readAccounts(): string {

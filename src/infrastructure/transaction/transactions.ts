@@ -7,6 +7,7 @@ import type {
   SwapOutcome,
   Transactions,
 } from "../../application/ports/transaction.ts";
+import type { TransactionReason } from "../../domain/messages/messages.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import type { ConfineCopy } from "./copy-transaction.ts";
@@ -48,8 +49,8 @@ export interface TransactionParts {
 
 export interface Sandbox {
   overlay(folder: JobFolder, options: { network: boolean }): Promise<OverlayBegun>;
-  /** Called when an overlay could not be made: whether a copy may serve instead. */
-  fallsBack(complaint: string): boolean;
+  /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
+  fallsBack(complaint: string): TransactionReason | null;
   confine(): ConfineCopy | null;
 }
 
@@ -115,10 +116,10 @@ export function createTransactions(parts: TransactionParts): Transactions {
     const begun = await sandbox?.overlay(folder, { network });
     if (begun === undefined || "complaint" in begun) {
       const complaint = begun?.complaint ?? "there is no sandbox here";
-      if (!sandbox?.fallsBack(complaint))
-        return { ok: false, refusal: { code: "failed", message: complaint } };
+      const reason = sandbox?.fallsBack(complaint) ?? null;
+      if (reason === null) return { ok: false, refusal: { code: "failed", message: complaint } };
       const copied = await otherwise();
-      return copied.ok ? { ...copied, insteadOf: { kind: "overlay", complaint } } : copied;
+      return copied.ok ? { ...copied, insteadOf: { kind: "overlay", reason } } : copied;
     }
     return begun;
   }

@@ -1,0 +1,192 @@
+/** Workspaces, homes and machines that trap overlays: handled, or said before anything runs. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type Cli, createCli, shell, treeOf } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
+
+let cli: Cli;
+const others: string[] = [];
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => {
+  cli.remove();
+  for (const folder of others.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+const JOB = [shell("cat kept; echo made > made; echo more >> kept; rm gone")];
+const here = process.platform === "linux" && requirePart("bwrap");
+
+/** Applies and takes back a job in a folder; says what it was staged as. */
+function roundTrip(workspace: string, env: Record<string, string> = {}): string {
+  mkdirSync(workspace, { recursive: true });
+  for (const name of ["kept", "gone"]) writeFileSync(join(workspace, name), `${name}\n`);
+  const mine = () => {
+    const { kept, gone, made } = treeOf(workspace);
+    return { kept, gone, made };
+  };
+  const ran = cli.apply(JOB, ["--workspace", workspace, "--json"], { cwd: cli.folder, env });
+  expect({ code: ran.code, said: ran.code === 0 ? "" : ran.out + ran.err }).toEqual({ code: 0, said: "" });
+  expect(mine()).toEqual({ kept: "kept\nmore\n", gone: undefined, made: "made\n" } as never);
+  const [job] = cli.json(cli.run(["jobs", "--json", "--workspace", workspace], { cwd: cli.folder, env }))
+    .jobs as {
+    kind: string;
+  }[];
+  expect(cli.run(["undo", "--workspace", workspace], { cwd: cli.folder, env }).code).toBe(0);
+  expect(mine()).toEqual({ kept: "kept\n", gone: "gone\n", made: undefined } as never);
+  return job?.kind ?? "";
+}
+
+describe.if(here)("an overlay stands on a workspace", () => {
+  test.each([
+    ["with commas, colons and equals signs", "a,b:c=d"],
+    ["with quotes and a dollar", `it's "$HOME" \`x\``],
+    ["with spaces and a tab", " two  words\t"],
+    ["with a newline", "one\ntwo"],
+    ["with letters of many scripts", "プロジェクト-дом-🙂"],
+    ["with backslashes and hashes", "a\\040b#c\\"],
+    ["that looks like an option", "--bind"],
+    ["with a very long path", Array.from({ length: 6 }, (_, i) => `${i}`.repeat(200)).join("/")],
+  ])("%s", (_, name) => {
+    expect(roundTrip(join(cli.folder, name))).toBe("overlay");
+  });
+
+  test("that is named through a symlink", () => {
+    mkdirSync(join(cli.folder, "real"));
+    symlinkSync("real", join(cli.folder, "link"));
+    expect(roundTrip(join(cli.folder, "link"))).toBe("overlay");
+  });
+
+  test("that is the user's home", () => {
+    expect(roundTrip(cli.workspace, { HOME: cli.workspace })).toBe("overlay");
+  });
+
+  test("that holds the user's home, or lies in it", () => {
+    expect(roundTrip(cli.folder, { PICOCLAW_HOME: join(cli.folder, "home") })).toBe("overlay");
+    expect(roundTrip(join(cli.folder, "user", "deep", "project"))).toBe("overlay");
+  });
+
+  test("in PicoClaw's own home, beside which nothing of it shows", () => {
+    const workspace = join(cli.home, "chats", "one");
+    mkdirSync(join(cli.home, "chats", "two"), { recursive: true });
+    writeFileSync(join(cli.home, "chats", "two", "theirs"), "theirs");
+    expect(roundTrip(workspace)).toBe("overlay");
+    const ran = cli.apply([shell("ls .. ../..; cat ../two/theirs")], ["--workspace", workspace, "--json"]);
+    expect(ran.out).not.toContain('"theirs');
+    expect(ran.out).toContain("No such file");
+  });
+
+  test.each([
+    ["is missing", "/nowhere/at/all"],
+    ["is the root", "/"],
+    ["is a file", "/etc/passwd"],
+  ])("when the home %s", (_, HOME) => {
+    expect(roundTrip(cli.workspace, { HOME })).toBe("overlay");
+  });
+
+  test("when the home may not be read", () => {
+    const user = join(cli.folder, "user");
+    chmodSync(user, 0o000);
+    try {
+      expect(["overlay", "copy"]).toContain(roundTrip(cli.workspace));
+    } finally {
+      chmodSync(user, 0o700);
+    }
+  });
+
+  test("when PicoClaw's home is on another file system, and its storage does not show", () => {
+    if (!existsSync("/dev/shm")) return;
+    const PICOCLAW_HOME = mkdtempSync("/dev/shm/picoclaw-home-");
+    others.push(PICOCLAW_HOME);
+    expect(roundTrip(cli.workspace, { PICOCLAW_HOME })).toBe("overlay");
+    const storage = readdirSync(cli.folder).find((name) => name.endsWith(".picoclaw"));
+    expect(storage).toBeDefined();
+    const ran = cli.apply([shell(`find ../${storage} -mindepth 1 2>/dev/null; true`)], ["--json"], {
+      env: { PICOCLAW_HOME },
+    });
+    expect(cli.json(ran)).toMatchObject({ results: [{ output: "" }] });
+  });
+
+  test("with files that may not be read, and folders that may not be entered", () => {
+    cli.write("shut/in", "x");
+    cli.write("blind", "x");
+    chmodSync(join(cli.workspace, "blind"), 0o000);
+    chmodSync(join(cli.workspace, "shut"), 0o000);
+    try {
+      const ran = cli.apply([shell("echo made > made; mv blind other")], ["--json"]);
+      expect(ran.code).toBe(0);
+      expect(cli.run(["undo"]).code).toBe(0);
+      expect(readdirSync(cli.workspace).sort()).toEqual(["blind", "shut"]);
+    } finally {
+      chmodSync(join(cli.workspace, "shut"), 0o700);
+    }
+  });
+});
+
+describe.if(process.platform === "linux")("where an overlay cannot stand, a copy serves and says why", () => {
+  /** A PATH with what jobs need, and the bubblewrap that is given. */
+  function path(bwrap: string | null): string {
+    const bin = join(cli.folder, "bin");
+    mkdirSync(bin);
+    for (const tool of ["sh", "bash", "env", "find", "cat", "rm", "cp", "git", "readlink", "mount", "setpriv"]) {
+      const found = ["/usr/bin", "/bin"].map((folder) => join(folder, tool)).find(existsSync);
+      if (found !== undefined) symlinkSync(found, join(bin, tool));
+    }
+    if (bwrap !== null) writeFileSync(join(bin, "bwrap"), `#!/bin/sh\n${bwrap}\n`, { mode: 0o755 });
+    return bin;
+  }
+  const notes = (PATH: string) => {
+    const ran = cli.apply([shell("echo x > made")], ["--json"], { env: { PATH } });
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    return (cli.json(ran).notes as string[]).join("\n");
+  };
+
+  test("without bubblewrap", () => {
+    const PATH = path(null);
+    expect(notes(PATH)).toContain("bubblewrap");
+    expect(cli.run(["doctor"], { env: { PATH } }).out).toContain("Install bubblewrap");
+  });
+
+  test("where user namespaces are forbidden: once, and remembered until the machine changes", () => {
+    const PATH = path(
+      'echo run >> "$0.log"; echo "bwrap: setting up uid map: Permission denied" >&2; exit 1',
+    );
+    const said = notes(PATH);
+    expect(said).toContain("copy");
+    expect(said).toContain("user namespaces");
+    const [id] = readdirSync(join(cli.home, "workspaces"));
+    const memory = JSON.parse(
+      readFileSync(join(cli.home, "workspaces", id as string, "no-overlay.json"), "utf8"),
+    );
+    expect(memory).toMatchObject({ reason: "no-user-namespaces" });
+    const tries = readFileSync(join(cli.folder, "bin/bwrap.log"), "utf8").length;
+    expect(notes(PATH)).not.toContain("user namespaces");
+    const more = readFileSync(join(cli.folder, "bin/bwrap.log"), "utf8").length - tries;
+    expect(more).toBeLessThanOrEqual("run\n".length);
+    expect(cli.run(["doctor"], { env: { PATH } }).out).toContain("AppArmor");
+  });
+
+  test("and where commands must be confined, nothing runs", () => {
+    const PATH = path('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
+    const env = { PATH, PICOCLAW_WORKER_CONFINE: "on" };
+    const ran = cli.apply([shell("echo x > made")], [], { env });
+    expect(ran.code).toBe(3);
+    expect(ran.err).toContain("No permissions to create new namespace");
+    expect(cli.tree()).toEqual({});
+    const none = cli.apply([shell("echo x > made")], [], {
+      env: { ...env, PATH: PATH.replace(/bin$/, "none") },
+    });
+    expect(none.code).toBe(3);
+  });
+});
