@@ -15,8 +15,8 @@ export const SEED_VARIABLES: Readonly<Record<string, string>> = {
 };
 
 const PREFIX = "PICOCLAW_";
-/** Known, but no keys: where things are, which language, and what tests use. */
-const OWN = /^PICOCLAW_(?:HOME|LOCALE|TEST_.*)$/;
+/** Known, but no keys: where things are, which language, who may use the MCP server, and what tests use. */
+const OWN = /^PICOCLAW_(?:HOME|LOCALE|MCP_TOKEN|TEST_.*)$/;
 
 /** Set variables that may set a key, seed names first so that the full name wins. An empty one counts as unset. */
 export function settingVariables(env: Env): string[] {

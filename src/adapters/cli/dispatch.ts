@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   show: async () => (await import("./show.ts")).show,
   tool: async () => (await import("./tool.ts")).tool,
   tools: async () => (await import("./tools.ts")).tools,
+  mcp: async () => (await import("./mcp.ts")).mcp,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

@@ -84,6 +84,12 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--format FORM", "openai, anthropic, mcp の形式で出力する", "as openai, anthropic or mcp write them"],
     ],
   },
+  mcp: {
+    usage: "mcp",
+    ja: "MCP サーバー（標準入出力、または --http）",
+    en: "an MCP server on stdio, or on HTTP with --http",
+    flags: [["--http PORT", "127.0.0.1 の HTTP で待ち受ける", "listen on 127.0.0.1 instead of stdio"]],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

@@ -28,6 +28,8 @@ export interface CliProgram {
   /** The agent's tools on a workspace; loaded when they are asked for. */
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
+  /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
+  readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
@@ -58,6 +60,16 @@ export type Opened =
 
 export type OpenedToolkit =
   | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }
+  | Extract<Opened, { ok: false }>;
+
+export type OpenedMcp =
+  | {
+      readonly ok: true;
+      readonly worker: OpenWorker;
+      /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
+      serveStdio(stop: AbortSignal): Promise<void>;
+      serveHttp(port: number, stop: AbortSignal): Promise<void>;
+    }
   | Extract<Opened, { ok: false }>;
 
 /** The agent's tools, as the command line calls them. */

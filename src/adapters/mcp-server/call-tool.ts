@@ -1,0 +1,57 @@
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  ErrorCode,
+  McpError,
+  type ServerNotification,
+  type ServerRequest,
+} from "@modelcontextprotocol/sdk/types.js";
+import { toCallResult } from "./call-result.ts";
+import { clientGone } from "./client-gone.ts";
+import type { McpHost } from "./host.ts";
+import { startProgress } from "./progress.ts";
+
+export type CallExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** One `tools/call`: refused outside of the client's roots, told how far it is, ended when the client says or goes. */
+export async function callTool(
+  host: McpHost,
+  { name, arguments: args }: CallToolRequest["params"],
+  extra: CallExtra,
+  refused: string | null,
+): Promise<CallToolResult> {
+  if (refused !== null)
+    return toCallResult({
+      status: "denied",
+      reason: "path",
+      message: refused,
+      error: { code: "OUTSIDE_ROOTS" },
+    });
+  const token = extra._meta?.progressToken;
+  const progress =
+    token === undefined
+      ? null
+      : startProgress({
+          mask: host.mask,
+          now: () => performance.now(),
+          send: (params) =>
+            extra.sendNotification({
+              method: "notifications/progress",
+              params: { progressToken: token, ...params },
+            }),
+        });
+  try {
+    const envelope = await host.invoke(name, args, {
+      signal: clientGone(extra),
+      onOutput: progress?.onOutput ?? (() => {}),
+    });
+    if (envelope.status === "failure" && envelope.error.code === "UNKNOWN_TOOL")
+      throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`, {
+        code: "UNKNOWN_TOOL",
+      });
+    return toCallResult(envelope);
+  } finally {
+    progress?.stop();
+  }
+}

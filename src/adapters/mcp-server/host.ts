@@ -1,0 +1,60 @@
+import type { JobArchive } from "../../application/ports/jobs.ts";
+
+/** What the MCP server lends out: the tools and the jobs of one workspace. */
+export interface McpHost {
+  readonly version: string;
+  /** Absolute, without symlinks. */
+  readonly workspace: string;
+  /** The user named it by hand, so the roots of a client do not limit it. */
+  readonly workspaceIsGiven: boolean;
+  readonly tools: readonly McpTool[];
+  /** Never rejects. After an abort it returns when nothing of the call runs any more. */
+  invoke(name: string, args: unknown, options: McpCallOptions): Promise<McpEnvelope>;
+  readonly jobs: Pick<JobArchive, "read" | "list" | "events" | "differences">;
+  /** Removes secrets from a text. */
+  mask(text: string): string;
+  /** The path without symlinks; null for what is not there. */
+  realPath(path: string): string | null;
+  /** For people, never on the way of the protocol. */
+  log(text: string): void;
+}
+
+export interface McpCallOptions {
+  readonly signal: AbortSignal;
+  readonly onOutput: (text: string) => void;
+}
+
+/** A definition as `tools/list` sends it. */
+export interface McpTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: {
+    readonly type: "object";
+    readonly properties: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[];
+  };
+  readonly annotations: {
+    readonly title: string;
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+/** How a call ends, as the toolkit says it. */
+export type McpEnvelope =
+  | {
+      readonly status: "success";
+      readonly data?: unknown;
+      readonly job_id?: string;
+      readonly changes?: readonly object[];
+      readonly notes?: readonly string[];
+    }
+  | {
+      readonly status: "failure" | "denied";
+      readonly reason: string;
+      readonly message: string;
+      readonly error: { readonly code: string };
+    };

@@ -1,0 +1,55 @@
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+/** Why a request is turned away before anything of it is read. */
+export interface Refusal {
+  readonly status: 401 | 403 | 404;
+  readonly message: string;
+}
+
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+/**
+ * Only programs of this machine that know the token. `Host` must be a loopback name with our port, so that a web page
+ * whose name was pointed here (DNS rebinding) is refused; so is a page from elsewhere, by its `Origin`.
+ */
+export function refuseRequest(request: IncomingMessage, port: number, token: string): Refusal | null {
+  const { host, origin, authorization } = request.headers;
+  if (!isOurHost(host, port)) return { status: 403, message: "Forbidden: the Host is not this server" };
+  if (origin !== undefined && !isLoopback(origin))
+    return { status: 403, message: "Forbidden: the Origin is not of this machine" };
+  if (!sameSecret(bearerOf(authorization), token))
+    return { status: 401, message: "Unauthorized: send the bearer token of this server" };
+  if (pathOf(request.url) !== "/mcp") return { status: 404, message: "Not found: the endpoint is /mcp" };
+  return null;
+}
+
+function isOurHost(host: string | undefined, port: number): boolean {
+  if (host === undefined) return false;
+  const at = host.lastIndexOf(":");
+  return LOOPBACK.has(host.slice(0, at).toLowerCase()) && host.slice(at + 1) === String(port);
+}
+
+function isLoopback(origin: string): boolean {
+  try {
+    const { protocol, hostname } = new URL(origin);
+    return (protocol === "http:" || protocol === "https:") && LOOPBACK.has(hostname);
+  } catch {
+    return false;
+  }
+}
+
+function bearerOf(authorization: string | undefined): string {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
+}
+
+/** Takes the same time whatever is wrong. */
+function sameSecret(given: string, token: string): boolean {
+  const [mine, theirs] = [Buffer.from(token), Buffer.alloc(Buffer.byteLength(token))];
+  const length = theirs.write(given);
+  return timingSafeEqual(mine, theirs) && length === mine.length && given === token;
+}
+
+function pathOf(url = ""): string {
+  return url.split("?", 1)[0] as string;
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import type { OpenOptions } from "../adapters/cli/program.ts";
+import type { McpHost } from "../adapters/mcp-server/host.ts";
+import { toolDefinitions } from "../tools/registry/definitions.ts";
+import { createAgentToolkit } from "../tools/toolkit.ts";
+import { VERSION } from "../version.ts";
+import { openToolContext } from "./toolkit.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens the tools of a workspace for the MCP server, and the ways it can be served. */
+export async function openMcp(env: Environment, options: OpenOptions, log: (text: string) => void) {
+  const opened = await openToolContext(env, options);
+  if (!opened.ok) return opened;
+  const { worker, context } = opened;
+  const toolkit = createAgentToolkit(context);
+  const host: McpHost = {
+    version: VERSION,
+    workspace: worker.workspace,
+    workspaceIsGiven: options.workspace !== undefined,
+    tools: toolDefinitions("mcp", toolkit.available()),
+    invoke: (name, args, call) => toolkit.invoke(name, args, call),
+    jobs: worker.archive,
+    mask: worker.mask,
+    realPath,
+    log,
+  };
+  return {
+    ok: true as const,
+    worker,
+    async serveStdio(stop: AbortSignal) {
+      const { serveStdio } = await import("../adapters/mcp-server/serve-stdio.ts");
+      await serveStdio(host, { input: process.stdin, output: process.stdout }, stop);
+    },
+    async serveHttp(port: number, stop: AbortSignal) {
+      const { serveHttp } = await import("../adapters/mcp-server/serve-http.ts");
+      const given = env.PICOCLAW_MCP_TOKEN || null;
+      const token = given ?? randomBytes(32).toString("base64url");
+      const onListening = (url: string) => {
+        log(`PicoClaw MCP: ${url}`);
+        if (given === null) log(`Authorization: Bearer ${token}`);
+      };
+      await serveHttp(host, { port, token, onListening }, stop);
+    },
+  };
+}
+
+function realPath(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
