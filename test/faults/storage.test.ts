@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { workspaceId } from "../../src/infrastructure/transaction/storage.ts";
+import { locateStorage, workspaceId } from "../../src/infrastructure/transaction/storage.ts";
 import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
 import { git, sh } from "./fidelity-workspace.ts";
@@ -92,6 +92,12 @@ describe.if(requirePart("git"))("a home inside the workspace", () => {
     expect(git(bench.workspace, "status", "--short", "-uall")).toBe("?? users/me/notes.txt\n");
     expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
   });
+});
+
+test("a workspace that does not exist is not made by looking for its storage", () => {
+  const folder = newFolder();
+  locateStorage(join(folder, "missing/ws"), "/proc/no-home", join(folder, "missing/ws"));
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 describe("what a copy cannot show", () => {

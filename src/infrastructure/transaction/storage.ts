@@ -38,7 +38,7 @@ export function locateStorage(workspace: string, home: string, outermost: string
   const beside = join(dirname(outermost), `.${id}.picoclaw`);
   const places = renameable(dirname(outermost), workspace) ? [beside] : [];
   for (const place of [...places, join(workspace, ".picoclaw")]) {
-    if (!prepare(place)) continue;
+    if (!prepare(place, workspace)) continue;
     attempt(() => {
       mkdirSync(inHome, { recursive: true, mode: 0o700 });
       writeFileSync(pointer, `${place}\n`);
@@ -49,7 +49,8 @@ export function locateStorage(workspace: string, home: string, outermost: string
 }
 
 /** Makes a storage that no `git status` shows; false where that cannot be. */
-function prepare(folder: string): boolean {
+function prepare(folder: string, within = ""): boolean {
+  if (within !== "" && !existsSync(within)) return false;
   return attempt(() => {
     mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
