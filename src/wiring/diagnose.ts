@@ -27,6 +27,8 @@ export async function diagnose(
     ok: true,
     text: messages.transactionKind(worker.staging.kind, worker.staging.reason),
   });
+  const { diagnoseSandbox } = await import("./diagnose-sandbox.ts");
+  checks.push(...diagnoseSandbox(env, worker));
   // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
   const interrupted = options.repair ? await worker.repair({ keepMine: true }) : null;
   if (interrupted !== null) {

@@ -111,6 +111,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     ok: true,
     worker: {
       workspace,
+      storage: storage.folder,
       config,
       messages,
       warnings: loaded.warnings,

@@ -57,6 +57,8 @@ const REMEDIES: Readonly<Record<Remedy, true>> = {
   "install-git": true,
   "init-repository": true,
   "install-bubblewrap": true,
+  "install-util-linux": true,
+  "other-file-system": true,
   "allow-user-namespaces": true,
   "raise-copy-limit": true,
   "transaction-none": true,
@@ -136,6 +138,18 @@ const SAMPLES: Samples = {
   unknownJob: (say) => [say("job_1")],
   jobRunning: (say) => [say("job_1", 7), say("job_1", undefined)],
   jobDied: (say) => [say("job_1")],
+  sandboxPart: (say) =>
+    (["bubblewrap", "setpriv", "user-namespaces", "overlay"] as const).flatMap((part) => [
+      say(part, true),
+      say(part, false),
+    ]),
+  fileSystems: (say) => [say("ext4", "/s", "xfs")],
+  mountsBelow: (say) => [say(paths)],
+  promise: (say) =>
+    (["undo", "confined", "preview-offline", "loopback-reachable"] as const).flatMap((one) => [
+      say(one, true),
+      say(one, false),
+    ]),
   jobStopped: (say) => [say("job_1_a")],
   jobNotRunning: (say) => [say("job_1_a")],
   jobInterrupted: (say) => [say("job_1")],

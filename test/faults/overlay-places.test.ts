@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type Cli, createCli, shell, treeOf } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 
@@ -30,20 +30,23 @@ const here = process.platform === "linux" && requirePart("bwrap");
 
 /** Applies and takes back a job in a folder; says what it was staged as. */
 function roundTrip(workspace: string, env: Record<string, string> = {}): string {
+  // The runtime would make a home that is missing, to keep a cache there.
+  const withoutCache = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env };
   mkdirSync(workspace, { recursive: true });
   for (const name of ["kept", "gone"]) writeFileSync(join(workspace, name), `${name}\n`);
   const mine = () => {
     const { kept, gone, made } = treeOf(workspace);
     return { kept, gone, made };
   };
-  const ran = cli.apply(JOB, ["--workspace", workspace, "--json"], { cwd: cli.folder, env });
+  const ran = cli.apply(JOB, ["--workspace", workspace, "--json"], { cwd: cli.folder, env: withoutCache });
   expect({ code: ran.code, said: ran.code === 0 ? "" : ran.out + ran.err }).toEqual({ code: 0, said: "" });
   expect(mine()).toEqual({ kept: "kept\nmore\n", gone: undefined, made: "made\n" } as never);
-  const [job] = cli.json(cli.run(["jobs", "--json", "--workspace", workspace], { cwd: cli.folder, env }))
-    .jobs as {
+  const [job] = cli.json(
+    cli.run(["jobs", "--json", "--workspace", workspace], { cwd: cli.folder, env: withoutCache }),
+  ).jobs as {
     kind: string;
   }[];
-  expect(cli.run(["undo", "--workspace", workspace], { cwd: cli.folder, env }).code).toBe(0);
+  expect(cli.run(["undo", "--workspace", workspace], { cwd: cli.folder, env: withoutCache }).code).toBe(0);
   expect(mine()).toEqual({ kept: "kept\n", gone: "gone\n", made: undefined } as never);
   return job?.kind ?? "";
 }
@@ -88,11 +91,11 @@ describe.if(here)("an overlay stands on a workspace", () => {
   });
 
   test.each([
-    ["is missing", "/nowhere/at/all"],
+    ["is missing", "missing"],
     ["is the root", "/"],
     ["is a file", "/etc/passwd"],
   ])("when the home %s", (_, HOME) => {
-    expect(roundTrip(cli.workspace, { HOME })).toBe("overlay");
+    expect(roundTrip(cli.workspace, { HOME: resolve(cli.folder, HOME) })).toBe("overlay");
   });
 
   test("when the home may not be read", () => {
@@ -134,12 +137,55 @@ describe.if(here)("an overlay stands on a workspace", () => {
   });
 });
 
+describe.if(here)("doctor", () => {
+  test("tries every part and says what is therefore promised", () => {
+    const { checks } = cli.json(cli.run(["doctor", "--json"])) as {
+      checks: { name: string; ok: boolean; text: string }[];
+    };
+    const found = Object.fromEntries(checks.map(({ name, ok }) => [name, ok]));
+    expect(found).toMatchObject({
+      bubblewrap: true,
+      setpriv: true,
+      "user-namespaces": true,
+      overlay: true,
+      "file-systems": true,
+      "promise-undo": true,
+      "promise-confined": true,
+      "promise-preview-offline": true,
+    });
+    expect(checks.find(({ name }) => name === "promise-loopback-reachable")?.text).toContain(
+      "127.0.0.1 and abstract sockets",
+    );
+    expect(cli.run(["doctor"]).code).toBe(0);
+  });
+
+  test("says what confinement that is off, and staging that is off, do not promise", () => {
+    const off = cli.run(["doctor"], { env: { PICOCLAW_WORKER_CONFINE: "off" } });
+    expect(off.out).toContain("✗ Commands are NOT confined");
+    expect(off.out).toContain("✗ A preview is NOT kept from the network");
+    const none = cli.run(["doctor"], { env: { PICOCLAW_WORKER_TRANSACTION: "none" } });
+    expect(none.out).toContain("✗ Undo does NOT cover what commands do");
+  });
+});
+
 describe.if(process.platform === "linux")("where an overlay cannot stand, a copy serves and says why", () => {
   /** A PATH with what jobs need, and the bubblewrap that is given. */
   function path(bwrap: string | null): string {
     const bin = join(cli.folder, "bin");
     mkdirSync(bin);
-    for (const tool of ["sh", "bash", "env", "find", "cat", "rm", "cp", "git", "readlink", "mount", "setpriv"]) {
+    for (const tool of [
+      "sh",
+      "bash",
+      "env",
+      "find",
+      "cat",
+      "rm",
+      "cp",
+      "git",
+      "readlink",
+      "mount",
+      "setpriv",
+    ]) {
       const found = ["/usr/bin", "/bin"].map((folder) => join(folder, tool)).find(existsSync);
       if (found !== undefined) symlinkSync(found, join(bin, tool));
     }
@@ -174,7 +220,10 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     expect(notes(PATH)).not.toContain("user namespaces");
     const more = readFileSync(join(cli.folder, "bin/bwrap.log"), "utf8").length - tries;
     expect(more).toBeLessThanOrEqual("run\n".length);
-    expect(cli.run(["doctor"], { env: { PATH } }).out).toContain("AppArmor");
+    const doctor = cli.run(["doctor"], { env: { PATH } }).out;
+    expect(doctor).toContain("AppArmor");
+    expect(doctor).toContain("setting up uid map: Permission denied");
+    expect(doctor).toContain("✗ Commands are NOT confined");
   });
 
   test("and where commands must be confined, nothing runs", () => {

@@ -96,6 +96,8 @@ export type ToolForm = "plain" | "openai" | "anthropic" | "mcp";
 /** A Worker on one workspace, as the command line uses it. */
 export interface OpenWorker {
   readonly workspace: string;
+  /** Where its jobs are kept. */
+  readonly storage: string;
   readonly config: Config;
   readonly messages: Messages;
   readonly warnings: readonly ConfigWarning[];

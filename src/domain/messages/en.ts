@@ -5,7 +5,9 @@ import type {
   FileTrouble,
   Messages,
   NotCovered,
+  Promised,
   Remedy,
+  SandboxPart,
   TransactionKind,
   TransactionReason,
 } from "./messages.ts";
@@ -53,6 +55,9 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "install-git": "Install git (for example: apt install git).",
   "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
   "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
+  "install-util-linux": "Install util-linux (setpriv).",
+  "other-file-system":
+    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then a copy serves.",
   "allow-user-namespaces":
     "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
   "raise-copy-limit": "Raise worker.copy_limit.",
@@ -64,6 +69,29 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "set-git-identity": "Set `git config user.name` and `git config user.email`.",
   "start-docker": "Start Docker.",
   "start-ollama": "Start Ollama (`ollama serve`).",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "User namespaces",
+  overlay: "An overlay on the file system of the workspace",
+};
+
+const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+  undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
+  confined: [
+    "Commands are confined: they change nothing but the workspace and read no secrets of the home.",
+    "Commands are NOT confined: they can read and change whatever you can.",
+  ],
+  "preview-offline": [
+    "A preview has no network (unless --allow-net).",
+    "A preview is NOT kept from the network.",
+  ],
+  "loopback-reachable": [
+    "Where the network is on, commands also reach 127.0.0.1 and abstract sockets of this machine.",
+    "Commands reach no port of this machine.",
+  ],
 };
 
 export const en: Messages = {
@@ -192,6 +220,11 @@ export const en: Messages = {
   workspaceBusy: (path) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
   remedy: (remedy) => REMEDIES[remedy],
+  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
+  fileSystems: (type, storage, storageType) =>
+    `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
+  mountsBelow: (list) => `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
+  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 
   configInvalid: "The configuration is not valid. Nothing was run.",
   configValid: "The configuration is valid.",

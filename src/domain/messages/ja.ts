@@ -5,7 +5,9 @@ import type {
   FileTrouble,
   Messages,
   NotCovered,
+  Promised,
   Remedy,
+  SandboxPart,
   TransactionKind,
   TransactionReason,
 } from "./messages.ts";
@@ -53,6 +55,9 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "install-git": "git をインストールしてください（例: apt install git）。",
   "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
   "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
+  "install-util-linux": "util-linux（setpriv）をインストールしてください。",
+  "other-file-system":
+    "workspace を ext4、xfs、btrfs、tmpfs など（コンテナ自身の層の外）に置いてください。それまではコピーで実行します。",
   "allow-user-namespaces":
     "bwrap にユーザー名前空間を許可してください（`picoclaw doctor` が AppArmor プロファイルを表示します）。",
   "raise-copy-limit": "worker.copy_limit を大きくしてください。",
@@ -64,6 +69,29 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
   "start-docker": "Docker を起動してください。",
   "start-ollama": "Ollama を起動してください（`ollama serve`）。",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "ユーザー名前空間",
+  overlay: "workspace のファイルシステム上のオーバーレイ",
+};
+
+const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+  undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
+  confined: [
+    "コマンドは隔離されます。workspace 以外は変更できず、ホームの秘密情報は読めません。",
+    "コマンドは隔離されません。あなたが読み書きできるものすべてに触れられます。",
+  ],
+  "preview-offline": [
+    "プレビューではネットワークを使えません（--allow-net を除く）。",
+    "プレビューでもネットワークは遮断されません。",
+  ],
+  "loopback-reachable": [
+    "ネットワークが有効なときは、127.0.0.1 と抽象ソケットにも到達できます。",
+    "このマシンのポートには到達できません。",
+  ],
 };
 
 export const ja: Messages = {
@@ -191,6 +219,11 @@ export const ja: Messages = {
   workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
   remedy: (remedy) => REMEDIES[remedy],
+  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
+  fileSystems: (type, storage, storageType) =>
+    `ファイルシステム: workspace ${type}、ジョブと取り消し情報 ${storageType}（${storage}）`,
+  mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
+  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 
   configInvalid: "設定に誤りがあるよ。何も実行していません。",
   configValid: "設定に問題はないよ。",

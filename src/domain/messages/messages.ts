@@ -38,11 +38,19 @@ export type FileTrouble =
   | "busy"
   | "name-too-long";
 
+/** What a sandbox is made of. */
+export type SandboxPart = "bubblewrap" | "setpriv" | "user-namespaces" | "overlay";
+
+/** What is promised of commands on this machine. */
+export type Promised = "undo" | "confined" | "preview-offline" | "loopback-reachable";
+
 /** What `doctor` and refusals advise. */
 export type Remedy =
   | "install-git"
   | "init-repository"
   | "install-bubblewrap"
+  | "install-util-linux"
+  | "other-file-system"
   | "allow-user-namespaces"
   | "raise-copy-limit"
   | "transaction-none"
@@ -166,6 +174,10 @@ export interface Messages {
   workspaceBusy(path: string): string;
   fileTrouble(trouble: FileTrouble, path: string): string;
   remedy(remedy: Remedy): string;
+  sandboxPart(part: SandboxPart, works: boolean): string;
+  fileSystems(workspaceType: string, storage: string, storageType: string): string;
+  mountsBelow(paths: readonly string[]): string;
+  promise(promised: Promised, kept: boolean): string;
 
   // Configuration, usage
   readonly configInvalid: string;

@@ -89,12 +89,27 @@ export function mountPoints(): string[] {
   const points: string[] = [];
   for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
     const point = line.split(" ", 5)[4];
-    if (point !== undefined)
-      points.push(
-        point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
-      );
+    if (point !== undefined) points.push(unescaped(point));
   }
   return points;
+}
+
+function unescaped(point: string): string {
+  return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+/** The type of the file system that a path lies on. */
+export function fileSystemOf(path: string): string {
+  if (process.platform !== "linux") return "?";
+  let best = { point: "", type: "?" };
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const [before, after] = line.split(" - ");
+    const point = unescaped(before?.split(" ", 5)[4] ?? "");
+    const holds = point === "/" || path === point || path.startsWith(`${point}/`);
+    if (point !== "" && holds && point.length >= best.point.length)
+      best = { point, type: after?.split(" ")[0] ?? "?" };
+  }
+  return best.type;
 }
 
 function longestPrefix(points: readonly string[], path: string): string {

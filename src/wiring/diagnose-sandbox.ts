@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import { findProgram } from "../infrastructure/overlay/staging.ts";
+import { trySandbox } from "../infrastructure/overlay/try-sandbox.ts";
+import { rootsFor } from "../infrastructure/transaction/git-roots.ts";
+import { fileSystemOf, mountPoints } from "../infrastructure/transaction/storage.ts";
+
+/** What a sandbox needs, part by part, and what is therefore promised of commands. */
+export function diagnoseSandbox(
+  env: Readonly<Record<string, string | undefined>>,
+  { messages, workspace, storage, staging, config }: OpenWorker,
+): Check[] {
+  const places = {
+    name: "file-systems",
+    ok: true,
+    text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
+  };
+  if (process.platform !== "linux") return [places, ...promises(messages, "copy", false)];
+  const bubblewrap = findProgram("bwrap", env.PATH ?? "");
+  const trial = trySandbox(bubblewrap, storage);
+  const roots = rootsFor(workspace);
+  const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
+  const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
+  const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
+  const checks: Check[] = [
+    {
+      name: "bubblewrap",
+      ok: trial.bubblewrap !== null,
+      text: trial.bubblewrap ?? messages.sandboxPart("bubblewrap", false),
+      remedy: messages.remedy("install-bubblewrap"),
+    },
+    {
+      name: "setpriv",
+      ok: trial.setpriv,
+      text: messages.sandboxPart("setpriv", trial.setpriv),
+      remedy: messages.remedy("install-util-linux"),
+    },
+  ];
+  if (bubblewrap !== null) {
+    const { namespaces: spaces, overlay } = trial;
+    const text = `${messages.sandboxPart("user-namespaces", spaces.ok)}${complaint(spaces)}`;
+    checks.push({ name: "user-namespaces", ok: spaces.ok, text, remedy: namespaces });
+    if (spaces.ok) {
+      const tried = `${messages.sandboxPart("overlay", overlay.ok)}${complaint(overlay)}`;
+      checks.push({
+        name: "overlay",
+        ok: overlay.ok,
+        text: tried,
+        remedy: messages.remedy("other-file-system"),
+      });
+    }
+  }
+  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
+  // What failed once may work by now: the next job tries again.
+  if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
+  const works = trial.setpriv && trial.namespaces.ok;
+  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
+  const confined = works && config.worker.confine !== "off" && kind !== "none";
+  return [...checks, places, ...promises(messages, kind, confined)];
+}
+
+function promises(messages: OpenWorker["messages"], kind: string, confined: boolean): Check[] {
+  const kept = {
+    undo: kind !== "none",
+    confined,
+    "preview-offline": confined,
+    "loopback-reachable": true,
+  } as const;
+  return (Object.keys(kept) as (keyof typeof kept)[]).map((promise) => ({
+    name: `promise-${promise}`,
+    ok: kept[promise],
+    text: messages.promise(promise, kept[promise]),
+  }));
+}
+
+const RESTRICTED = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+
+/** Ubuntu lets only programs with a profile of their own make user namespaces. */
+function profile(bubblewrap: string | null): string[] {
+  if (!existsSync(RESTRICTED))
+    return ["sudo sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1"];
+  if (readFileSync(RESTRICTED, "utf8").trim() === "0") return [];
+  return [
+    "sudo tee /etc/apparmor.d/bwrap <<'END'",
+    "abi <abi/4.0>,",
+    "include <tunables/global>",
+    `profile bwrap ${bubblewrap ?? "/usr/bin/bwrap"} flags=(unconfined) {`,
+    "  userns,",
+    "  include if exists <local/bwrap>",
+    "}",
+    "END",
+    "sudo apparmor_parser -r /etc/apparmor.d/bwrap",
+  ];
+}
