@@ -35,8 +35,17 @@ export function changeFile(
   change: FileChange,
 ): Promise<{ job?: JobFacts; notes: readonly string[] }> {
   checkEditable(place);
-  const key = `${place.workspace.root}/${place.path}`;
-  return call.context.gate.run(key, () => attempt(call, place, change));
+  return call.context.gate.run(turnOf(place), () => attempt(call, place, change));
+}
+
+/** What must not be made by two jobs at once: the file, or the first of its folders that is missing. */
+function turnOf({ workspace: { root, files }, path }: Place): string {
+  const parts = path.split("/");
+  for (let depth = 1; depth < parts.length; depth++) {
+    const folder = parts.slice(0, depth).join("/");
+    if (files.look(folder).kind === "missing") return `${root}/${folder}`;
+  }
+  return `${root}/${path}`;
 }
 
 async function attempt(
