@@ -84,7 +84,7 @@ export interface ToolLimits {
   readonly applyPatchErrorChars: number;
 }
 
-export const DEFAULT_LIMITS: ToolLimits = {
+const DEFAULT_LIMITS: ToolLimits = {
   argumentChars: 16 * 1024 ** 2,
   editBytes: 10 * 1024 ** 2,
   outputChars: 100_000,

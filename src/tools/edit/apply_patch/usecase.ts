@@ -69,6 +69,6 @@ const EMPTY_REPOSITORY: readonly (readonly [path: string, text: string])[] = [
 ];
 
 /** `--include` is a glob (DECISIONS 25). */
-export function escapeGlob(path: string): string {
+function escapeGlob(path: string): string {
   return path.replace(/[[\]*?\\]/g, "\\$&");
 }

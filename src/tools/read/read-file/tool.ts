@@ -44,7 +44,7 @@ export const readFile = createSecureTool({
 });
 
 /** How to get what the cap left out. */
-export function rest({ cut, from, to, total, text }: ReturnType<typeof readLines>): string {
+function rest({ cut, from, to, total, text }: ReturnType<typeof readLines>): string {
   if (!cut) return "";
   if (!text.endsWith("\n"))
     return `line ${from} is longer than one answer; read it in pieces with execute_command (cut -c)`;
