@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { confineCopy } from "../infrastructure/overlay/confined-copy.ts";
+import { shapeOf } from "../infrastructure/overlay/home-pieces.ts";
 import { beginOverlayTransaction } from "../infrastructure/overlay/overlay-transaction.ts";
 import { openPrivateHome } from "../infrastructure/overlay/private-home.ts";
 import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
 import { rememberFailure, type Staging } from "../infrastructure/overlay/staging.ts";
-import type { Storage } from "../infrastructure/transaction/storage.ts";
+import { mountPoints, type Storage } from "../infrastructure/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/transaction/transactions.ts";
 import { findInstallation } from "./installation.ts";
 import { surroundingsOf } from "./sandbox-surroundings.ts";
@@ -29,32 +30,30 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
   const bubblewrap = staging.bubblewrap ?? "bwrap";
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
-  async function openSandbox(job: string, network: boolean) {
+  function openSandbox(job: string, network: boolean) {
     const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
-    const privateHome =
-      userHome === null
-        ? null
-        : await openPrivateHome({
-            shared: join(storage.folder, "home"),
-            own: join(job, "home"),
-            home: userHome,
-            secrets,
-          });
+    const uid = process.getuid?.() ?? 0;
+    const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
+    const own = { shared: join(storage.folder, "home"), own: join(job, "home") };
+    const opened = shape === null ? null : openPrivateHome({ ...own, folders: shape.folders, secrets });
     const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
       ...around,
       bubblewrap,
-      home: privateHome === null || userHome === null ? null : { path: userHome, folder: privateHome.folder },
+      home:
+        userHome === null || shape === null || opened === null
+          ? null
+          : { path: userHome, layers: opened.layers, pieces: shape.pieces },
       network,
       confined: wiring.confined,
-      uid: process.getuid?.() ?? 0,
+      uid,
       gid: process.getgid?.() ?? 0,
     };
-    return { sandbox, release: () => privateHome?.release() };
+    return { sandbox, release: () => opened?.release() };
   }
 
   return {
     async overlay(folder, { network }) {
-      const { sandbox, release } = await openSandbox(folder.path, network);
+      const { sandbox, release } = openSandbox(folder.path, network);
       const parts = { workspace, folder, installation, env, sandbox, onEnd: release };
       const begun = await beginOverlayTransaction(parts);
       if (!begun.ok) release();
@@ -67,7 +66,7 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
     confine: () =>
       wiring.confined && staging.bubblewrap !== null
         ? async (job, copies, { network }) => {
-            const { sandbox, release } = await openSandbox(job, network);
+            const { sandbox, release } = openSandbox(job, network);
             const copy = await confineCopy({ workspace, job, copies, installation, env, sandbox });
             if ("complaint" in copy) {
               release();

@@ -29,8 +29,10 @@ function guard(
     transaction.takeChanges({ processRan: true }),
   );
   const warnings = [...ran.warnings];
-  if (!ran.ok && transaction.kind === "overlay" && ACROSS_LAYERS.test(ran.output))
-    warnings.push(messages.renameAcrossLayers);
+  if (!ran.ok && transaction.kind === "overlay") {
+    if (ACROSS_LAYERS.test(ran.output)) warnings.push(messages.renameAcrossLayers);
+    if (FOREIGN_OWNER.test(ran.output)) warnings.push(messages.foreignOwner);
+  }
   if (created.length > 0) warnings.push(messages.protectedCreated(created));
   if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
@@ -43,3 +45,6 @@ function guard(
 
 /** How programs say that a folder of the lower layer cannot be renamed. */
 const ACROSS_LAYERS = /Invalid cross-device link|EXDEV/;
+
+/** How programs say that a file of an owner who does not exist in the view cannot be copied into its layer. */
+const FOREIGN_OWNER = /Value too large for defined data type|EOVERFLOW/;

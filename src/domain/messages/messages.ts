@@ -115,6 +115,7 @@ export interface Messages {
   readonly executorEnded: string;
   readonly notConfined: string;
   readonly renameAcrossLayers: string;
+  readonly foreignOwner: string;
   notRun(count: number): string;
   readonly confinementUnavailable: string;
   readonly previewUnavailable: string;

@@ -15,6 +15,7 @@ import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { restoreThrough } from "./restore.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
+import { mountBelow } from "./staging.ts";
 import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
 
 export interface OverlayParts {
@@ -41,6 +42,9 @@ export type OverlayBegun = Begun | { readonly ok: false; readonly complaint: str
  */
 export async function beginOverlayTransaction(parts: OverlayParts): Promise<OverlayBegun> {
   const { workspace, folder } = parts;
+  const mounted = mountBelow(rootsFor(workspace));
+  if (mounted !== null)
+    return { ok: false, complaint: `something is mounted below the workspace: ${mounted}` };
   const stamp = takeStamp(join(folder.path, "stamp"));
   const roots = rootsFor(workspace).map((path, i): LaidRoot => {
     const upper = join(folder.path, `u${i}`);

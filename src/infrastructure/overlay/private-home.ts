@@ -1,41 +1,54 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { makeWhiteout } from "../runtime/confined-process.ts";
 import { tryFlock } from "../runtime/file-lock.ts";
+import { isInside } from "../transaction/git-roots.ts";
 import { inParent } from "../workspace/anchor.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 
-export interface PrivateHome {
+/** A folder of the home and where writes to it go. */
+export interface HomeLayer {
+  readonly path: string;
   readonly folder: string;
+}
+
+export interface PrivateHome {
+  readonly layers: readonly HomeLayer[];
   readonly release: () => void;
 }
 
 /**
  * The home that the jobs of a workspace share, so that caches persist; while another job holds it, one of the job's
- * own, which goes with the job. `secrets` are absolute paths below `home` that no job may see.
+ * own, which goes with the job. `folders` get a layer each; `secrets` are absolute paths that no job may see.
  */
-export async function openPrivateHome(at: {
+export function openPrivateHome(at: {
   readonly shared: string;
   readonly own: string;
-  readonly home: string;
+  readonly folders: readonly string[];
   readonly secrets: readonly string[];
-}): Promise<PrivateHome> {
+}): PrivateHome {
   mkdirSync(at.shared, { recursive: true, mode: 0o700 });
   const fd = openSync(at.shared, "r");
   const locked = tryFlock(fd, "exclusive");
   if (!locked.ok) closeSync(fd);
   const folder = locked.ok ? at.shared : at.own;
-  preparePrivateHome(folder, at.home, at.secrets);
-  return { folder, release: () => (locked.ok ? closeSync(fd) : removeTree(at.own)) };
+  const layers = at.folders.map((path) => ({
+    path,
+    folder: join(folder, encodeURIComponent(basename(path))),
+  }));
+  for (const layer of layers) prepareLayer(layer, at.secrets);
+  return { layers, release: () => (locked.ok ? closeSync(fd) : removeTree(at.own)) };
 }
 
 /**
- * Lays out the upper of a private home. Secrets are marked as absent in it, once: reads find nothing there, and what a
- * command makes in their place stays in the upper, which is never committed.
+ * Lays out an upper. Secrets are marked as absent in it, once: reads find nothing there, and what a command makes in
+ * their place stays in the upper, which is never committed.
  */
-function preparePrivateHome(folder: string, home: string, secrets: readonly string[]): void {
+function prepareLayer({ path, folder }: HomeLayer, secrets: readonly string[]): void {
   for (const name of ["u", "w"]) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
-  for (const secret of secrets) markAbsent(join(folder, "u"), home, relative(home, secret));
+  for (const secret of secrets)
+    if (isInside(path, secret) && secret !== path)
+      markAbsent(join(folder, "u"), path, relative(path, secret));
 }
 
 /**

@@ -1,4 +1,6 @@
 import { isInside } from "../transaction/git-roots.ts";
+import type { HomeShape } from "./home-pieces.ts";
+import type { HomeLayer } from "./private-home.ts";
 
 /** What a sandbox shows and where its writes go. All paths are absolute and real. */
 export interface SandboxPlan {
@@ -6,8 +8,12 @@ export interface SandboxPlan {
   readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
   /** The job's folder, the only place of the host that the sandbox writes to. */
   readonly job: string;
-  /** A private home: reads fall through, writes stay in `folder`; null where there is none to protect. */
-  readonly home: { readonly path: string; readonly folder: string } | null;
+  /** A private home: reads fall through, writes stay in its layers; null where there is none to protect. */
+  readonly home: {
+    readonly path: string;
+    readonly layers: readonly HomeLayer[];
+    readonly pieces: HomeShape["pieces"];
+  } | null;
   /** Folders that must look empty; files and sockets that must read as nothing. */
   readonly hidden: readonly string[];
   /** Folders that must show nothing but the roots in them. */
@@ -71,7 +77,12 @@ function mountTable(plan: SandboxPlan): string {
   const overlay = (lower: string, upper: string, work: string) =>
     `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},userxattr,X-mount.mkdir`;
   const lines = [
-    ...(home === null ? [] : [["picoclaw", home.path, "overlay", overlay("home", "hometx/u", "hometx/w")]]),
+    ...(home?.layers ?? []).map(({ path }, i) => [
+      "picoclaw",
+      path,
+      "overlay",
+      overlay(`home${i}`, `hometx${i}/u`, `hometx${i}/w`),
+    ]),
     ...belowHome(plan).map((folder, i) => [`${STAGE}/own${i}`, folder, "none", "bind"]),
     ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
     ...roots.map(({ path, source }, i) =>
@@ -114,18 +125,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
     : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", STAGE];
   for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
   belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${STAGE}/own${i}`));
-  if (plan.home !== null)
-    args.push(
-      "--ro-bind",
-      plan.home.path,
-      plan.home.path,
-      "--ro-bind",
-      plan.home.path,
-      `${STAGE}/home`,
-      "--bind",
-      plan.home.folder,
-      `${STAGE}/hometx`,
-    );
+  args.push(...homeArguments(plan.home));
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
     if (source.kind === "bind") args.push("--bind", source.folder, `${STAGE}/bind${i}`);
@@ -139,6 +139,22 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", mountTable(plan));
   args.push(...plan.hidden, "--", plan.directory, ...command);
   return args;
+}
+
+function homeArguments(home: SandboxPlan["home"]): string[] {
+  if (home === null) return [];
+  const { path, layers, pieces } = home;
+  const shown = (folder: string) => ["--ro-bind", folder, folder];
+  return [
+    ...(pieces === null ? shown(path) : ["--tmpfs", path]),
+    ...(pieces?.shown ?? []).flatMap(shown),
+    ...(pieces?.links ?? []).flatMap((link) => ["--symlink", link.target, link.path]),
+    ...layers.flatMap((layer, i) => [
+      ...shown(layer.path),
+      ...["--ro-bind", layer.path, `${STAGE}/home${i}`],
+      ...["--bind", layer.folder, `${STAGE}/hometx${i}`],
+    ]),
+  ];
 }
 
 /** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */

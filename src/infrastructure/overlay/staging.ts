@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
+import { isInside, rootsFor } from "../transaction/git-roots.ts";
 import { mountPoints } from "../transaction/storage.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */
@@ -34,12 +35,18 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingParts
     return { kind: setting, reason: "configured", bubblewrap };
   if (process.platform !== "linux") return { kind: "copy", reason: "not-linux", bubblewrap };
   if (bubblewrap === null) return { kind: "copy", reason: "no-bubblewrap", bubblewrap };
-  if (mountPoints().some((point) => point.startsWith(`${workspace}/`)))
+  if (mountBelow(rootsFor(workspace)) !== null)
     return { kind: "copy", reason: "mount-below-workspace", bubblewrap };
   const failed = recallFailure(memory, bubblewrap);
   return failed === null
     ? { kind: "overlay", reason: "overlay-available", bubblewrap }
     : { kind: "copy", reason: failed, bubblewrap };
+}
+
+/** Something that is mounted below one of these folders: an overlay would not show it, or not stand at all. */
+export function mountBelow(roots: readonly string[]): string | null {
+  const isBelow = (point: string) => roots.some((root) => point !== root && isInside(root, point));
+  return mountPoints().find(isBelow) ?? null;
 }
 
 /** What a sandbox's complaint means. */
