@@ -1,18 +1,14 @@
-import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
   type CallToolRequest,
   type CallToolResult,
   ErrorCode,
   McpError,
-  type ServerNotification,
-  type ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
 import { toCallResult } from "./call-result.ts";
 import { clientGone } from "./client-gone.ts";
 import type { McpHost } from "./host.ts";
+import type { CallExtra } from "./on-request.ts";
 import { startProgress } from "./progress.ts";
-
-export type CallExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 /** One `tools/call`: refused outside of the client's roots, told how far it is, ended when the client says or goes. */
 export async function callTool(

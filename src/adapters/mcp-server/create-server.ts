@@ -1,6 +1,6 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
-  type CallToolRequest,
+  CallToolRequestSchema,
   ErrorCode,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
@@ -10,9 +10,9 @@ import {
   ReadResourceRequestSchema,
   RootsListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { z } from "zod";
-import { type CallExtra, callTool } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
 import type { McpHost } from "./host.ts";
+import { type CallExtra, onRequest } from "./on-request.ts";
 import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
 import { type AskRoots, createRoots } from "./roots.ts";
 import type { RunningCalls } from "./running-calls.ts";
@@ -23,9 +23,6 @@ const RESOURCE_NOT_FOUND = -32002;
 const INSTRUCTIONS =
   "Tools over one workspace. Every write and every command is a job that can be taken back exactly: " +
   "undo_job with the job_id of a result, or without one for the last job. Paths are relative to the workspace.";
-
-/** Loose on purpose: the SDK then checks it itself and answers with InvalidParams. */
-const ToolsCall = z.looseObject({ method: z.literal("tools/call"), params: z.unknown() });
 
 /**
  * One client's server, on any transport. The low-level class, since tools check their own arguments, in their own
@@ -46,31 +43,43 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
             .sendRequest({ method: "roots/list" }, ListRootsResultSchema, { timeout: ROOTS_TIMEOUT_MS })
             .then((result) => result.roots.map(({ uri }) => uri));
 
+  async function mustBeInRoots(extra: CallExtra): Promise<void> {
+    const refused = await roots.check(askThrough(extra));
+    if (refused !== null) throw new McpError(ErrorCode.InvalidRequest, refused);
+  }
+
+  server.onerror = (error) => host.log(`mcp: ${error.message.slice(0, 500)}`);
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: host.tools as never }));
-  server.setRequestHandler(ToolsCall, async (request, extra) => {
-    const { params } = request as unknown as CallToolRequest;
+  onRequest(server, "tools/list", ListToolsRequestSchema, () => ({ tools: host.tools.map(toSdkTool) }));
+  onRequest(server, "tools/call", CallToolRequestSchema, async ({ params }, extra) => {
     const refused = await roots.check(askThrough(extra));
     return calls.track(callTool(host, params, extra, refused));
   });
-  server.setRequestHandler(ListResourcesRequestSchema, async (_, extra) => {
+  onRequest(server, "resources/list", ListResourcesRequestSchema, async (_, extra) => {
     await mustBeInRoots(extra);
     return { resources: listResources(host) };
   });
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+  onRequest(server, "resources/templates/list", ListResourceTemplatesRequestSchema, () => ({
     resourceTemplates: [...RESOURCE_TEMPLATES],
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }, extra) => {
+  onRequest(server, "resources/read", ReadResourceRequestSchema, async ({ params: { uri } }, extra) => {
     await mustBeInRoots(extra);
     const resource = await readResource(uri, host);
     if (resource === null) throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });
     return { contents: [resource] };
   });
-  server.onerror = (error) => host.log(`mcp: ${error.message.slice(0, 500)}`);
-
-  async function mustBeInRoots(extra: CallExtra): Promise<void> {
-    const refused = await roots.check(askThrough(extra));
-    if (refused !== null) throw new McpError(ErrorCode.InvalidRequest, refused);
-  }
   return server;
+}
+
+/** The SDK's types want to own their arrays and objects. */
+function toSdkTool({ inputSchema, ...rest }: McpHost["tools"][number]) {
+  const { required, properties } = inputSchema;
+  return {
+    ...rest,
+    inputSchema: {
+      type: inputSchema.type,
+      properties: properties as Record<string, object>,
+      ...(required !== undefined && { required: [...required] }),
+    },
+  };
 }

@@ -20,6 +20,8 @@ export function createStdioTransport(
   const frames = createFrameReader(limitBytes);
   const end = Promise.withResolvers<void>();
   let open = true;
+  /** While the client does not read as fast as we write. */
+  let drained: Promise<void> | null = null;
 
   const transport: Transport & { readonly closed: Promise<void> } = {
     closed: end.promise,
@@ -57,7 +59,13 @@ export function createStdioTransport(
   function write(message: JSONRPCMessage | ReturnType<typeof toErrorResponse>): Promise<void> {
     if (!open) return Promise.resolve();
     if (output.write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
-    return Promise.race([new Promise<void>((resolve) => output.once("drain", resolve)), end.promise]);
+    drained ??= Promise.race([
+      new Promise<void>((resolve) => output.once("drain", resolve)),
+      end.promise,
+    ]).then(() => {
+      drained = null;
+    });
+    return drained;
   }
 
   function close(): void {
