@@ -75,7 +75,11 @@ async function attempt(
         }),
       );
     } catch (error) {
-      if (!stale.signal.aborted || signal.aborted || left <= 1) throw error;
+      if (!stale.signal.aborted || signal.aborted) throw error;
+      if (left <= 1)
+        throw new ToolError("CONFLICT", `nothing was written: ${place.given} keeps changing`, {
+          cause: error,
+        });
     }
   }
 }

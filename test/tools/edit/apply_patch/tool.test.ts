@@ -1,6 +1,6 @@
 /** Seed 002 §11, and what the tool must bear beyond it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApplyPatch } from "../../../../src/tools/edit/apply_patch/tool.ts";
 import type { Spawn, SpawnOptions } from "../../../../src/tools/edit/apply_patch/types.ts";
@@ -351,6 +351,33 @@ describe("what git does, lands", () => {
       "success",
     );
     expect(bench.exists("../ran")).toBe(false);
+  });
+
+  test("what somebody writes while git works is not lost: git works again on the new content", async () => {
+    bench.write("a.txt", "old\nlast\n");
+    const { calls, spawn } = fakeSpawn(0, "", ({ cwd }) => {
+      const copy = join(cwd, "a.txt");
+      writeFileSync(copy, readFileSync(copy, "utf8").replace("old", "new"));
+      if (calls.length === 1) bench.write("a.txt", "old\nmine\n");
+    });
+    const result = await createApplyPatch({ spawn }).invoke(await bench.context(), {
+      filePath: "a.txt",
+      patch: "",
+    });
+    expect([codeOf(result), calls.length, bench.read("a.txt")]).toEqual(["success", 2, "new\nmine\n"]);
+  });
+
+  test("a file that somebody writes all the time ends in an error, and keeps what they wrote", async () => {
+    bench.write("a.txt", "0\n");
+    const { calls, spawn } = fakeSpawn(0, "", ({ cwd }) => {
+      writeFileSync(join(cwd, "a.txt"), "git\n");
+      bench.write("a.txt", `${calls.length}\n`);
+    });
+    const result = await createApplyPatch({ spawn }).invoke(await bench.context(), {
+      filePath: "a.txt",
+      patch: "",
+    });
+    expect([codeOf(result), bench.read("a.txt")]).toEqual(["failure CONFLICT", `${calls.length}\n`]);
   });
 
   test("a long stderr is capped with head and tail, and masked", async () => {
