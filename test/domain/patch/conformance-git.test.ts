@@ -5,7 +5,8 @@ import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff
 import { planEdit } from "../../../src/domain/patch/plan-edit.ts";
 import { MemoryTree, planOptions } from "../../scenarios/edit/memory-tree.ts";
 
-const folder = process.env.PICOCLAW_CONFORMANCE ?? join(import.meta.dir, "../../../../shared/conformance");
+const folder =
+  process.env.PICOCLAW_TEST_CONFORMANCE ?? join(import.meta.dir, "../../../../shared/conformance");
 const file = join(folder, "git-apply.jsonl");
 
 type TreeOf = Record<string, { t: "f"; m: string; b: string } | { t: "l"; to: string } | { t: "d" }>;
@@ -48,7 +49,7 @@ function apply(tree: MemoryTree, patch: Uint8Array): boolean {
 }
 
 if (!existsSync(file)) {
-  test.skip("git apply conformance: the folder is absent (set PICOCLAW_CONFORMANCE)", () => {});
+  test.skip("git apply conformance: the folder is absent (set PICOCLAW_TEST_CONFORMANCE)", () => {});
 } else {
   const cases = readFileSync(file, "utf8")
     .split("\n")

@@ -5,11 +5,12 @@ import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
 import { runCommands } from "../../scenarios/edit/memory-commands.ts";
 import { readTree } from "../../scenarios/edit/memory-tree.ts";
 
-const folder = process.env.PICOCLAW_CONFORMANCE ?? join(import.meta.dir, "../../../../shared/conformance");
+const folder =
+  process.env.PICOCLAW_TEST_CONFORMANCE ?? join(import.meta.dir, "../../../../shared/conformance");
 const root = join(folder, "v4a");
 
 if (!existsSync(root)) {
-  test.skip("V4A conformance: the folder is absent (set PICOCLAW_CONFORMANCE)", () => {});
+  test.skip("V4A conformance: the folder is absent (set PICOCLAW_TEST_CONFORMANCE)", () => {});
 } else {
   describe("a V4A scenario ends in the expected tree", () => {
     for (const name of readdirSync(root).filter((each) => existsSync(join(root, each, "patch.txt")))) {

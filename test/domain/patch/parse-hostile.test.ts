@@ -94,10 +94,16 @@ function timeOf(source: string): number {
 describe("time grows with the text, not with its square", () => {
   for (const { name, n, make } of SHAPES) {
     test(name, () => {
-      const [one, two] = [timeOf(make(n)), timeOf(make(2 * n))];
-      // Below 20 ms the clock says little; a quadratic parser is far above it at these sizes.
-      if (two > 20) expect(two / one).toBeLessThan(3.5);
-    }, 30_000);
+      const [small, large] = [make(n), make(2 * n)];
+      // A busy machine can spoil one comparison, a quadratic parser spoils them all.
+      let growth = Number.POSITIVE_INFINITY;
+      for (let i = 0; i < 5 && growth >= 3.5; i++) {
+        const [one, two] = [timeOf(small), timeOf(large)];
+        // Below 20 ms the clock says little; a quadratic parser is far above it at these sizes.
+        growth = two > 20 ? two / one : 0;
+      }
+      expect(growth).toBeLessThan(3.5);
+    }, 60_000);
   }
 });
 
