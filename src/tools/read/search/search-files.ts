@@ -21,14 +21,19 @@ export interface FileSearch {
   readonly matches: (line: string) => boolean;
   /** Whether other encodings than UTF-8 and UTF-16 are recognised. */
   readonly anyEncoding: boolean;
+  /** Asked at every line: a pattern may take very long on one. */
+  readonly expired: () => boolean;
 }
 
 /** The matching lines of one file; none for a binary, a link, a folder, or a file that is too large. */
-export function* searchFile({ workspace, matches, anyEncoding }: FileSearch, path: string): Generator<Match> {
+export function* searchFile(
+  { workspace, matches, anyEncoding, expired }: FileSearch,
+  path: string,
+): Generator<Match> {
   const text = textOf(workspace, path, anyEncoding);
   if (text === null) return;
   let line = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length && !expired(); ) {
     const feed = text.indexOf("\n", at);
     const end = feed < 0 ? text.length : feed;
     line += 1;

@@ -28,7 +28,7 @@ const input = z.strictObject({
     .describe("Matching lines returned at most; 200 by default"),
 });
 
-const TIME_LIMIT_MS = 20_000;
+const TIME_LIMIT_MS = 10_000;
 /** How often a long search lets others have a turn. */
 const FILES_PER_TURN = 100;
 
@@ -49,6 +49,7 @@ export const search = createSecureTool({
     const ignored = createIgnored(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
     const ascii = isAscii(args.pattern) && !/\\[uxp]/.test(args.pattern);
     const deadline = performance.now() + TIME_LIMIT_MS;
+    const expired = () => performance.now() > deadline;
     const query = { pattern: args.pattern, ignoreCase, signal, timeoutMs: TIME_LIMIT_MS };
     const found = unicode && ascii ? await filesByRipgrep(context.runProgram, at, query) : null;
     const candidates =
@@ -57,7 +58,7 @@ export const search = createSecureTool({
         : found.filter((path) => path === at.path || !ignored.has(path, false));
 
     const most = args.max_results ?? 200;
-    const file = { workspace: at.workspace, matches: isMatch, anyEncoding: !ascii };
+    const file = { workspace: at.workspace, matches: isMatch, anyEncoding: !ascii, expired };
     const matches: Match[] = [];
     let stopped: "results" | "output" | "time" | null = null;
     let chars = 0;
@@ -70,12 +71,12 @@ export const search = createSecureTool({
       for (const match of searchFile(file, path)) {
         if (matches.length >= most) stopped = "results";
         else if (chars > context.limits.outputChars) stopped = "output";
-        else if (performance.now() > deadline) stopped = "time";
+        else if (expired()) stopped = "time";
         if (stopped !== null) break;
         matches.push(match);
         chars += match.text.length + match.path.length;
       }
-      if (performance.now() > deadline) stopped ??= "time";
+      if (expired()) stopped ??= "time";
       if (stopped !== null) break;
     }
     const { lines, notes } = masked(at, matches);
