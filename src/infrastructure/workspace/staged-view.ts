@@ -1,5 +1,4 @@
 import {
-  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -15,9 +14,11 @@ import {
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
-import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
+import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
 import { type Identity, identifyAt, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
+import { moveTree, refuseUnmovable } from "./move-tree.ts";
+import { createStagedPermissions } from "./staged-permissions.ts";
 
 /** What a staged path will be. Files, links and folders lie in `slotPath` until the commit moves them in. */
 type Staged =
@@ -47,6 +48,11 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   const entries = new Map<string, Staged>();
   const bases = new Map<string, { base: Identity | null; n: number }>();
   let touched = new Map<string, Entry>();
+  const { refuseShut, refuseShutFolder } = createStagedPermissions(
+    root,
+    (path) => entries.get(path)?.kind,
+    look,
+  );
 
   function lowerLook(path: string): Entry {
     try {
@@ -102,28 +108,6 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     const found = look(path);
     if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
     return found;
-  }
-
-  /** What the user could not do, a job cannot: overwriting needs a writable file, the rest a writable folder. */
-  function refuseShut(path: string, overwrites: boolean): void {
-    if (entries.has(path)) return;
-    if (overwrites) {
-      inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
-      return;
-    }
-    for (let at = path; at !== ""; ) {
-      at = parentOf(at);
-      if (entries.get(at)?.kind === "directory") return;
-      if (at !== "" && look(at).kind !== "directory") continue;
-      inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
-      return;
-    }
-  }
-
-  /** A folder that changes its parent is written to. */
-  function refuseShutFolder(from: string, to: string): void {
-    if (entries.has(from) || look(from).kind !== "directory" || parentOf(from) === parentOf(to)) return;
-    inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));
   }
 
   function writeFile(path: string, bytes: Uint8Array, mode: number | undefined): void {
@@ -226,28 +210,9 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       );
   }
 
-  /** A folder moves whole or not at all. */
-  function refuseUnmovable(from: string): void {
-    const found = look(from);
-    if (found.kind === "directory") for (const name of list(from)) refuseUnmovable(`${from}/${name}`);
-    else if (found.kind === "missing" && !from.includes("\ufffd"))
-      throw new ViewFault("missing", from, `no such file or directory: ${from}`);
-    else if (found.kind === "missing" || found.kind === "other")
-      throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
-  }
-
-  function move(from: string, to: string): void {
-    if (look(from).kind !== "directory") {
-      copy(from, to);
-      remove(from);
-      return;
-    }
-    const mode = (look(from) as { mode: number }).mode;
-    makeDirectory(to);
-    for (const name of list(from)) move(`${from}/${name}`, `${to}/${name}`);
-    const made = entries.get(to);
+  function keepMode(folder: string, mode: number): void {
+    const made = entries.get(folder);
     if (made?.kind === "directory") chmodSync(made.slotPath, mode);
-    remove(from);
   }
 
   const guarded =
@@ -285,10 +250,11 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       if (there.kind === "directory" || (there.kind !== "missing" && look(from).kind === "directory")) {
         throw new ViewFault("exists", to, `already exists: ${to}`);
       }
-      refuseUnmovable(from);
+      const plain = { look, list, copy, remove, makeDirectory };
+      refuseUnmovable(plain, from);
       for (const path of [from, to]) refuseShut(path, false);
       refuseShutFolder(from, to);
-      move(from, to);
+      moveTree(plain, from, to, keepMode);
     }),
     copy: guarded((from: string, to: string) => {
       if (from === to && look(from).kind === "file") return;
