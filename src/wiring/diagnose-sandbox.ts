@@ -16,7 +16,7 @@ export function diagnoseSandbox(
     ok: true,
     text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
   };
-  if (process.platform !== "linux") return [places, ...promises(messages, "copy", false)];
+  if (process.platform !== "linux") return [places, ...promises(messages, "copy", false, false)];
   const bubblewrap = findProgram("bwrap", env.PATH ?? "");
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
@@ -57,14 +57,23 @@ export function diagnoseSandbox(
   const works = trial.setpriv && trial.namespaces.ok;
   const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
   const confined = works && config.worker.confine !== "off" && kind !== "none";
-  return [...checks, places, ...promises(messages, kind, confined)];
+  return [
+    ...checks,
+    places,
+    ...promises(messages, kind, confined, confined || (works && kind === "overlay")),
+  ];
 }
 
-function promises(messages: OpenWorker["messages"], kind: string, confined: boolean): Check[] {
+function promises(
+  messages: OpenWorker["messages"],
+  kind: string,
+  confined: boolean,
+  previewOffline: boolean,
+): Check[] {
   const kept = {
     undo: kind !== "none",
     confined,
-    "preview-offline": confined,
+    "preview-offline": previewOffline,
     "loopback-reachable": true,
   } as const;
   return (Object.keys(kept) as (keyof typeof kept)[]).map((promise) => ({

@@ -160,7 +160,8 @@ describe.if(here)("doctor", () => {
   });
 
   test("says what confinement that is off, and staging that is off, do not promise", () => {
-    const off = cli.run(["doctor"], { env: { PICOCLAW_WORKER_CONFINE: "off" } });
+    const open = { PICOCLAW_WORKER_CONFINE: "off", PICOCLAW_WORKER_TRANSACTION: "copy" };
+    const off = cli.run(["doctor"], { env: open });
     expect(off.out).toContain("✗ Commands are NOT confined");
     expect(off.out).toContain("✗ A preview is NOT kept from the network");
     const none = cli.run(["doctor"], { env: { PICOCLAW_WORKER_TRANSACTION: "none" } });

@@ -6,7 +6,7 @@ import { createCli, type RunOptions, shell } from "../e2e/cli-kit.ts";
 
 export const CONFINE_OFF = { PICOCLAW_WORKER_CONFINE: "off" };
 /** Says what a socket answers; runs inside the sandbox, where this folder is readable. */
-export const CONNECT = `${process.execPath} --no-env-file ${join(import.meta.dir, "connect.ts")}`;
+export const CONNECT = `${process.execPath} --no-env-file ${join(import.meta.dir, "connect-child.ts")}`;
 
 export interface Attempt {
   readonly success: boolean;

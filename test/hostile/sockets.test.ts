@@ -27,7 +27,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a socket of t
       "in the home": join(target.user, ".local/share/agent"),
       "in the workspace": join(target.workspace, "server.sock"),
     };
-    const argv = [process.execPath, "--no-env-file", join(import.meta.dir, "greet.ts"), GREETING];
+    const argv = [process.execPath, "--no-env-file", join(import.meta.dir, "greet-child.ts"), GREETING];
     server = Bun.spawn([...argv, ...Object.values(places), `@${name}`, "0"], {
       stdin: "ignore",
       stdout: "pipe",

@@ -38,33 +38,38 @@ const WAYS: readonly { name: string; line: string; free?: "writes" }[] = [
   { name: "a device node", line: "mknod disk b $(stat -c '%Hd %Ld' $OUT) && echo bad > disk" },
 ];
 
-let target: Target;
-let attempts: readonly Attempt[];
-let before: unknown;
-const outsideNow = () => treeOf(target.outside);
+const here = process.platform === "linux" && requirePart("bwrap");
 
-describe.if(process.platform === "linux" && requirePart("bwrap"))(
-  "what lies outside is not written by",
-  () => {
+describe.if(here).each(["overlay", "copy"] as const)(
+  "what lies outside of a job (%s) is not written by",
+  (kind) => {
+    let target: Target;
+    let attempts: readonly Attempt[];
+    let before: unknown;
+
     beforeAll(() => {
       target = createTarget();
-      before = outsideNow();
-      attempts = target.attempt(WAYS.map(({ line }) => line));
+      before = treeOf(target.outside);
+      const env = { PICOCLAW_WORKER_TRANSACTION: kind };
+      attempts = target.attempt(
+        WAYS.map(({ line }) => line),
+        { env },
+      );
     });
     afterAll(() => target.remove());
 
     test.each(WAYS.map(({ name }, i) => [name, i] as const))("%s", (_, i) => {
       expect(attempts[i]?.success).toBe(false);
-      expect(outsideNow()).toEqual(before as never);
+      expect(treeOf(target.outside)).toEqual(before as never);
     });
 
-    test("any of them when nobody looks: nothing that was tried is committed into the workspace's neighbours", () => {
+    test("any of them together: nothing stands beside the workspace that did not before", () => {
       expect(readdirSync(target.folder).sort()).toEqual(["home", "outside", "user", "ws"]);
     });
   },
 );
 
-describe.if(process.platform === "linux" && requirePart("bwrap"))("without confinement the same line", () => {
+describe.if(here)("without confinement the same line", () => {
   const shown = WAYS.filter(({ free }) => free !== undefined);
   test.each(shown.map(({ name, line }) => [name, line] as const))("by %s writes", (_, line) => {
     const open = createTarget();
@@ -77,7 +82,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("without confi
   });
 });
 
-describe.if(process.platform === "linux" && requirePart("bwrap"))("a job's command", () => {
+describe.if(here)("a job's command", () => {
   let free: Target;
   beforeAll(() => {
     free = createTarget();
@@ -90,6 +95,11 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job's comma
     expect(said).toContain("CapBnd:\t0000000000000000");
     expect(said).toContain("NoNewPrivs:\t1");
     expect(Number(said.trim().split("\n").at(-1))).toBeLessThan(10);
+  });
+
+  test("cannot have more processes than a machine bears", () => {
+    if (process.getuid?.() === 0) return;
+    expect(Number(free.try("ulimit -u").said)).toBeLessThanOrEqual(8192);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { createReadStream, writeSync } from "node:fs";
 import { createProcessRunner } from "../process/process-runner.ts";
-import { closeOnExec, hideFromPeers } from "../runtime/confined-process.ts";
+import { closeOnExec, hideFromPeers, limitProcesses } from "../runtime/confined-process.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
 import { createProcessServer } from "./remote-processes.ts";
@@ -10,12 +10,16 @@ import { answerViewCall } from "./remote-view.ts";
 const CALLS = 3;
 const ANSWERS = 4;
 
+/** Enough for any build; a command that forks without end stops there and takes nobody else's share. */
+const MOST_PROCESSES = 8192;
+
 /**
  * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
 export function serveView(root: string): void {
   hideFromPeers();
+  limitProcesses(MOST_PROCESSES);
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
   const view = createFolderView(root);
   const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));

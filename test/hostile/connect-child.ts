@@ -1,4 +1,4 @@
-/** `connect.ts PATH|@NAME|HOST:PORT`: prints what the socket says first, or why it cannot be reached. */
+/** `connect-child.ts PATH|@NAME|HOST:PORT`: prints what the socket says first, or why it cannot be reached. */
 import { connect } from "node:net";
 
 const [target = ""] = process.argv.slice(2);
