@@ -5,6 +5,7 @@ import { readNoFollow } from "../transaction/content.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
 import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
+import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { watchView } from "../workspace/watch-view.ts";
@@ -119,6 +120,7 @@ function open(state: OpenOverlay): Transaction {
         for (const op of sealUpper(folder, root, state.stamp, sight, i, ops.length)) ops.push(op);
       });
       const paths = roots.map(({ path }) => path);
+      makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
       clearLayers(folder, roots.length);
       return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };

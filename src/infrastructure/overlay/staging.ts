@@ -1,25 +1,17 @@
 import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
+import type { TransactionReason } from "../../domain/messages/messages.ts";
 import { isInside, rootsFor } from "../transaction/git-roots.ts";
 import { mountPoints } from "../transaction/storage.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */
 export interface Staging {
   readonly kind: "overlay" | "copy" | "none";
-  readonly reason: StagingReason;
+  readonly reason: TransactionReason;
   /** bubblewrap, when there is one: without it nothing is confined. */
   readonly bubblewrap: string | null;
 }
-
-export type StagingReason =
-  | "configured"
-  | "overlay-available"
-  | "no-bubblewrap"
-  | "no-user-namespaces"
-  | "mount-below-workspace"
-  | "not-linux"
-  | "overlay-failed";
 
 export interface StagingParts {
   readonly setting: "auto" | "overlay" | "copy" | "none";

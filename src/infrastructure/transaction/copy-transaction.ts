@@ -1,10 +1,9 @@
-import { closeSync, lstatSync, openSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import type { ConfinedCopy } from "../overlay/confined-copy.ts";
 import { ChannelClosed } from "../overlay/frames.ts";
-import { syncfs } from "../runtime/sync.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { identityOf } from "../workspace/identity.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
@@ -17,6 +16,7 @@ import { takeStamp } from "./fs-stamp.ts";
 import { repointGit } from "./git-pointers.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
+import { makeDurable } from "./make-durable.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { changesOf } from "./plan-changes.ts";
 import { renameable } from "./storage.ts";
@@ -244,20 +244,13 @@ async function seal(state: OpenCopy): Promise<Sealed> {
   const outside = changedMeanwhile(copies, manifests, new Set(ops.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);
-  if (ops.length > 0) syncStorage(folder.path);
+  makeDurable(folder, ops);
   writePlan(folder, { roots, stamp: String(stamp), ops });
   return {
     changes: changesOf(ops, roots, workspace),
     outside: outside.map((path) => relative(workspace, path)),
     notes,
   };
-}
-
-/** What was staged reaches the disk before any intent names it. */
-function syncStorage(path: string): void {
-  const descriptor = openSync(path, "r");
-  syncfs(descriptor);
-  closeSync(descriptor);
 }
 
 const MEANWHILE_LIMIT = 20;

@@ -3,11 +3,12 @@ import type { Entry } from "../../application/ports/view.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import { inParent } from "../workspace/anchor.ts";
 import { type Identity, identifyAt } from "../workspace/identity.ts";
-import { createStagedView, type StagedView, syncStaged } from "../workspace/staged-view.ts";
+import { createStagedView, type StagedView } from "../workspace/staged-view.ts";
 import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
+import { makeDurable } from "./make-durable.ts";
 import { changesOf } from "./plan-changes.ts";
 
 export interface DirectParts {
@@ -39,7 +40,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     repository: null,
     seal: async (): Promise<Sealed> => {
       const ops = stagedOps(workspace, view);
-      for (const op of ops) if (op.b !== null) syncStaged(slot(folder, op.n, "b"));
+      makeDurable(folder, ops);
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops });
       return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };
     },

@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -15,7 +14,7 @@ import {
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
 import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
-import { type Identity, identifyAt, identifySettled, isAbsence } from "./identity.ts";
+import { type Identity, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
 import { moveTree, refuseUnmovable } from "./move-tree.ts";
 import { createStagedPermissions } from "./staged-permissions.ts";
@@ -290,16 +289,5 @@ function refuseUnusable(path: string): void {
       throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     if (Buffer.byteLength(name) > LONGEST_NAME_BYTES)
       throw new ViewFault("name-too-long", path, `file name too long: ${path.slice(0, 80)}…`);
-  }
-}
-
-/** Flushes a staged file to disk before the intent names it. */
-export function syncStaged(slotPath: string): void {
-  if (identifyAt(slotPath)?.kind !== "file") return;
-  const fd = openSync(slotPath, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
