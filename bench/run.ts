@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
+  mcp: async () => (await import("./mcp.ts")).mcpServer(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
