@@ -37,13 +37,17 @@ export function createChangeWatch(
         if (
           before !== undefined &&
           before.present === seen.present &&
+          before.isFolder === isFolder &&
           (isFolder || before.ctime === seen.ctime)
         )
           continue;
         const existed = before?.present ?? standsAt(absolute);
-        if (seen.present === existed && isFolder) continue;
+        const wasFolder = before?.isFolder ?? isFolderAt(absolute);
+        if (seen.present === existed && isFolder && wasFolder) continue;
         if (!seen.present && !existed) continue;
-        if (!seen.present && before === undefined) changes.push(...goneBelow(absolute, null, workspace));
+        // Whatever stands in a folder's place, all that the folder held is gone.
+        if (!isFolder && wasFolder && before === undefined)
+          changes.push(...goneBelow(absolute, null, workspace));
         changes.push({
           path: relative(workspace, absolute),
           kind: seen.present ? (existed ? "modified" : "added") : "deleted",
@@ -65,11 +69,15 @@ export function createChangeWatch(
 
 /** Everything that went with a deleted folder (or with the former contents of an opaque one), name by name. */
 function goneBelow(lower: string, upper: string | null, workspace: string): Change[] {
-  if (!lstatSync(lower, { throwIfNoEntry: false })?.isDirectory()) return [];
+  if (!isFolderAt(lower)) return [];
   const changes: Change[] = [];
   for (const { path } of walk(lower)) {
     const stays = upper !== null && standsAt(join(upper, path));
     if (!stays) changes.push({ path: relative(workspace, join(lower, path)), kind: "deleted" });
   }
   return changes;
+}
+
+function isFolderAt(absolute: string): boolean {
+  return standsAt(absolute) && lstatSync(absolute).isDirectory();
 }

@@ -7,6 +7,7 @@ import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
+import { inParent } from "../workspace/anchor.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { watchView } from "../workspace/watch-view.ts";
 import { createFirstSight } from "./first-sight.ts";
@@ -18,6 +19,7 @@ import { restoreThrough } from "./restore.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { mountBelow } from "./staging.ts";
 import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
+import { kindOf } from "./upper.ts";
 
 export interface OverlayParts {
   readonly workspace: string;
@@ -137,10 +139,21 @@ function open(state: OpenOverlay): Transaction {
 function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const root = roots.find(({ path }) => isInside(path, absolute));
   if (root === undefined) return null;
-  const above = join(root.upper, relative(root.path, absolute));
-  const stats = lstatSync(above, { throwIfNoEntry: false });
-  if (stats?.isFile()) return readNoFollow(above);
-  return stats === undefined ? bytesOrNull(absolute) : null;
+  const below = relative(root.path, absolute);
+  const parts = below.split("/");
+  let hidesLower = false;
+  for (let i = 1; i <= parts.length; i++) {
+    const at = join(root.upper, ...parts.slice(0, i));
+    const stats = lstatSync(at, { throwIfNoEntry: false, bigint: true });
+    if (stats === undefined) return hidesLower ? null : bytesOrNull(absolute);
+    if (i === parts.length)
+      return stats.isFile()
+        ? inParent(root.upper, below, (folder, name) => readNoFollow(`${folder}/${name}`))
+        : null;
+    if (!stats.isDirectory()) return null;
+    hidesLower ||= kindOf(at, stats) === "opaque";
+  }
+  return null;
 }
 
 function bytesOrNull(absolute: string): Uint8Array | null {

@@ -8,13 +8,18 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { readNoFollow } from "../transaction/content.ts";
 import { inParent } from "../workspace/anchor.ts";
+import { makeParents } from "../workspace/make-parents.ts";
 import type { Call } from "./remote-view.ts";
 
 /** Has the executor put a path back to what stands in the real workspace. */
-export function restoreThrough(call: Call, absolute: string): void {
+export function restoreThrough(send: Call, absolute: string): void {
   const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  const parents = parentModes(absolute);
+  const call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) =>
+    send({ ...head, parents }, body);
   if (stats?.isFile()) {
     const { mode, atimeMs, mtimeMs } = stats;
     call(
@@ -28,16 +33,18 @@ export function restoreThrough(call: Call, absolute: string): void {
   else call({ op: "restore", path: absolute, kind: "missing" });
 }
 
-/** The executor's side. Parents that went are made again; no symlink is followed. */
+/** The modes of the folders on the way to a path, outermost first. */
+function parentModes(absolute: string): number[] {
+  const modes: number[] = [];
+  for (let at = dirname(absolute); at !== "/"; at = dirname(at)) modes.unshift(lstatSync(at).mode & 0o7777);
+  return modes;
+}
+
+/** The executor's side. Parents that went or were replaced are made again; no symlink is followed. */
 export function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
   const path = String(head.path).slice(1);
-  const parts = path.split("/");
-  for (let i = 1; i < parts.length; i++) {
-    inParent("/", parts.slice(0, i).join("/"), (folder, name) => {
-      if (lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) === undefined)
-        mkdirSync(`${folder}/${name}`);
-    });
-  }
+  const modes = head.parents as readonly (number | undefined)[];
+  makeParents("/", path, (parent) => modes[parent.split("/").length - 1]);
   inParent("/", path, (folder, name) => {
     const at = `${folder}/${name}`;
     if (head.kind === "directory") {

@@ -16,7 +16,7 @@ export function* walkUpper(upper: string, options: WalkOptions = {}): Generator<
     yield { path, stats, kind: kindOf(`${upper}/${path}`, stats) };
 }
 
-function kindOf(absolute: string, stats: BigIntStats): UpperEntry["kind"] {
+export function kindOf(absolute: string, stats: BigIntStats): UpperEntry["kind"] {
   if (stats.isCharacterDevice() && stats.rdev === 0n) return "gone";
   if (stats.isFile()) return "file";
   if (stats.isSymbolicLink()) return "symlink";

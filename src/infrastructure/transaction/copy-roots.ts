@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { inParent } from "../workspace/anchor.ts";
+import { makeParents } from "../workspace/make-parents.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { copyFolder } from "./copy-folder.ts";
 import type { Manifest } from "./manifest.ts";
@@ -75,10 +77,29 @@ function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Puts one entry of the workspace in place of what the copy has. */
-export function copyEntry(from: string, to: string): void {
-  mkdirSync(dirname(to), { recursive: true });
-  removeTree(to);
-  const options = process.platform === "linux" ? ["-a", "-T", "--reflink=auto"] : ["-cpRP"];
-  spawnSync("cp", [...options, "--", from, to]);
+/**
+ * Puts one entry of the workspace in place of what the copy has. Commands of the job may have left links in the copy:
+ * none is followed, since this runs outside of their sandbox.
+ */
+export function restoreEntry({ original, copy }: CopiedRoot, path: string, from: string): void {
+  const stands = lstatSync(from, { throwIfNoEntry: false }) !== undefined;
+  if (stands) makeParents(copy, path, (parent) => lstatSync(join(original, parent)).mode & 0o7777);
+  else if (lstatInside(copy, path) === null) return;
+  inParent(copy, path, (folder, name) => {
+    removeTree(`${folder}/${name}`);
+    if (!stands) return;
+    const options = process.platform === "linux" ? ["-a", "-T", "--reflink=auto"] : ["-cpRP"];
+    // The folder is named through a descriptor of this process, not of the one that copies.
+    const to = `${folder.replace("/proc/self/", `/proc/${process.pid}/`)}/${name}`;
+    spawnSync("cp", [...options, "--", from, to]);
+  });
+}
+
+/** Null where a parent is missing or no folder. */
+function lstatInside(root: string, path: string) {
+  try {
+    return inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`));
+  } catch {
+    return null;
+  }
 }

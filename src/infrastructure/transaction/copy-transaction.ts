@@ -4,13 +4,14 @@ import type { Begun, Sealed, Transaction } from "../../application/ports/transac
 import type { Change } from "../../domain/patch/result.ts";
 import type { ConfinedCopy } from "../overlay/confined-copy.ts";
 import { ChannelClosed } from "../overlay/frames.ts";
+import { inParent } from "../workspace/anchor.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { identityOf } from "../workspace/identity.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { walk } from "../workspace/walk.ts";
 import { watchView } from "../workspace/watch-view.ts";
 import { readNoFollow } from "./content.ts";
-import { type CopiedRoot, copyEntry, copyRoots } from "./copy-roots.ts";
+import { type CopiedRoot, copyRoots, restoreEntry } from "./copy-roots.ts";
 import { type CopySeal, sealRoot } from "./copy-seal.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { repointGit } from "./git-pointers.ts";
@@ -158,7 +159,7 @@ function open(state: OpenCopy): Transaction {
     for (const [key, ctime] of now) {
       const then = before.get(key);
       if (then === undefined) changes.push({ path: shown(key), kind: "added" });
-      else if (then === 0n ? ctime >= started : ctime !== then)
+      else if (then === 0n ? ctime === FOLDER || ctime >= started : ctime !== then)
         changes.push({ path: shown(key), kind: "modified" });
     }
     for (const key of before.keys()) {
@@ -201,9 +202,8 @@ function open(state: OpenCopy): Transaction {
     },
     revert(paths) {
       for (const path of paths) {
-        const { key, original, copy } = place(path);
-        if (lstatSync(original, { throwIfNoEntry: false })) copyEntry(original, copy);
-        else removeTree(copy);
+        const { root, below, key, original, copy } = place(path);
+        restoreEntry(copies[root] as CopiedRoot, below, original);
         const now = lstatSync(copy, { bigint: true, throwIfNoEntry: false });
         if (now) last?.set(key, now.ctimeNs);
         else last?.delete(key);
@@ -214,8 +214,8 @@ function open(state: OpenCopy): Transaction {
       return manifests[root]?.entries.get(below)?.kind === "file" ? readNoFollow(original) : null;
     },
     current(path) {
-      const { copy } = place(path);
-      return lstatSync(copy, { throwIfNoEntry: false })?.isFile() ? readNoFollow(copy) : null;
+      const { root, below } = place(path);
+      return bytesIn((copies[root] as CopiedRoot).copy, below);
     },
     repository: repositoryOf(workspace),
     seal: async () => {
@@ -228,6 +228,17 @@ function open(state: OpenCopy): Transaction {
       removeSlots(folder);
     },
   };
+}
+
+/** A file's bytes; null where none stands, or where a link leads away. */
+function bytesIn(root: string, path: string): Uint8Array | null {
+  try {
+    return inParent(root, path, (folder, name) =>
+      lstatSync(`${folder}/${name}`).isFile() ? readNoFollow(`${folder}/${name}`) : null,
+    );
+  } catch {
+    return null;
+  }
 }
 
 async function seal(state: OpenCopy): Promise<Sealed> {
