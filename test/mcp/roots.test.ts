@@ -16,6 +16,7 @@ describe("a client that offers roots", () => {
   test.each<[string, (workspace: string) => string[]]>([
     ["the workspace itself", (workspace) => [workspace]],
     ["a folder around it, among others", (workspace) => ["/nowhere", dirname(workspace)]],
+    ["an empty list, from a client without an open folder", () => []],
   ])("lends the tools: %s", async (_, roots) => {
     const client = await mcp.stdio({ roots: roots(mcp.workspace) });
     expect((await call(client, "read_file", read)).isError).toBeUndefined();
@@ -30,7 +31,7 @@ describe("a client that offers roots", () => {
   });
 
   test.each<[string, (workspace: string) => string[]]>([
-    ["none", () => []],
+    ["a folder that is not there", () => ["/nowhere"]],
     ["a folder beside it", (workspace) => [join(dirname(workspace), "user")]],
     ["a folder whose name begins like it", (workspace) => [workspace.slice(0, -1)]],
     ["a folder inside of it", (workspace) => [join(workspace, "inner")]],
@@ -47,12 +48,12 @@ describe("a client that offers roots", () => {
   });
 
   test("does not limit a workspace that was named by hand", async () => {
-    const client = await mcp.stdio({ roots: [], args: ["--workspace", mcp.workspace] });
+    const client = await mcp.stdio({ roots: ["/nowhere"], args: ["--workspace", mcp.workspace] });
     expect((await call(client, "read_file", read)).isError).toBeUndefined();
   });
 
   test("is asked again when it says that they changed", async () => {
-    const roots: string[] = [];
+    const roots = ["/nowhere"];
     const client = await mcp.stdio({ roots });
     expect((await call(client, "read_file", read)).isError).toBe(true);
     roots.push(mcp.workspace);

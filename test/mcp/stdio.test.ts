@@ -96,6 +96,18 @@ describe("the official client over stdio", () => {
     expect(diff).not.toContain(secret);
   });
 
+  test("a large job stays readable: its diff and its details are cut, and say where the rest is", async () => {
+    const content = "0123456789\n".repeat(200_000);
+    const { structuredContent } = await call(client, "write_file", { path: "large.txt", content });
+    const jobId = structuredContent?.job_id as string;
+    for (const uri of [`picoclaw://jobs/${jobId}`, `picoclaw://jobs/${jobId}/diff`, "picoclaw://jobs"]) {
+      const [resource] = (await client.readResource({ uri })).contents;
+      expect((resource as { text: string }).text.length).toBeLessThan(1_100_000);
+      if (uri.endsWith("/diff"))
+        expect(resource).toMatchObject({ text: expect.stringContaining("more characters") });
+    }
+  });
+
   test.each([
     "picoclaw://jobs/job_1_aaaaaaaa",
     "picoclaw://jobs/../..",

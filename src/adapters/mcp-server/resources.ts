@@ -8,7 +8,10 @@ const JOB_URI = /^picoclaw:\/\/jobs\/(job_\d{1,12}_[0-9a-z]{8})(\/diff)?$/;
 /** Jobs that the list of resources names one by one; every other is reached by the template. */
 const NAMED_JOBS = 20;
 const LISTED_JOBS = 200;
+/** Clients give up on messages of ten megabytes. */
 const MOST_CHARS = 1_000_000;
+const STRING_CHARS = 20_000;
+const MOST_CHANGES = 1000;
 
 export const RESOURCE_TEMPLATES = [
   {
@@ -61,29 +64,41 @@ export async function readResource(
 ): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string } | null> {
   if (uri === JOBS) {
     const newest = host.jobs.list().slice(-LISTED_JOBS).reverse();
-    return json(uri, { jobs: newest.map((job) => toJobJson(listed(job))) }, host);
+    return asJson(uri, stringify({ jobs: newest.map(briefly) }, host));
   }
   const [, jobId, diff] = JOB_URI.exec(uri) ?? [];
   const job = jobId === undefined ? null : host.jobs.read(jobId);
   if (job === null) return null;
-  if (diff === undefined) return json(uri, detailsOf(job, host), host);
+  if (diff === undefined) return asJson(uri, detailsOf(job, host));
   const text = host.mask(await diffText(host.jobs.differences(job.jobId)));
-  return { uri, mimeType: "text/x-diff", text: capped(text) };
+  return { uri, mimeType: "text/x-diff", text: capped(text, job.jobId) };
 }
 
-function detailsOf(job: StoredJob, { jobs }: Pick<McpHost, "jobs">) {
-  return { ...toJobJson(listed(job)), notes: job.notes, events: jobs.events(job.jobId) };
+function briefly(job: StoredJob) {
+  const { changes: _, ...rest } = listed(job);
+  return toJobJson(rest);
 }
 
-function json(uri: string, value: object, { mask }: Pick<McpHost, "mask">) {
-  const text = JSON.stringify(value, (_, each: unknown) =>
-    typeof each === "string" ? capped(mask(each)) : each,
-  );
-  return { uri, mimeType: "application/json", text };
+/** What makes it too long is left out and named. */
+function detailsOf(job: StoredJob, host: Pick<McpHost, "jobs" | "mask">): string {
+  const details = { ...toJobJson(listed(job)), notes: job.notes };
+  const whole = stringify({ ...details, events: host.jobs.events(job.jobId) }, host);
+  if (whole.length <= MOST_CHARS) return whole;
+  const left_out = `events, and changes past ${MOST_CHANGES}: picoclaw show ${job.jobId} --json`;
+  return stringify({ ...details, changes: job.changes.slice(0, MOST_CHANGES), left_out }, host);
 }
 
-function capped(text: string): string {
+function stringify(value: object, { mask }: Pick<McpHost, "mask">): string {
+  return JSON.stringify(value, (_, each: unknown) => {
+    if (typeof each !== "string") return each;
+    return each.length <= STRING_CHARS ? mask(each) : `${mask(each).slice(0, STRING_CHARS).toWellFormed()}…`;
+  });
+}
+
+const asJson = (uri: string, text: string) => ({ uri, mimeType: "application/json", text });
+
+function capped(text: string, jobId: string): string {
   if (text.length <= MOST_CHARS) return text;
   const cut = text.length - MOST_CHARS;
-  return `${text.slice(0, MOST_CHARS).toWellFormed()}\n# ${cut} more characters: picoclaw show --diff\n`;
+  return `${text.slice(0, MOST_CHARS).toWellFormed()}\n# ${cut} more characters: picoclaw show ${jobId} --diff\n`;
 }

@@ -12,7 +12,10 @@ export interface Roots {
   forget(): void;
 }
 
-/** A client that offers roots lends us those folders and no other; a workspace named by hand is the user's word. */
+/**
+ * A client that offers roots lends us those folders and no other. An empty list draws no border: clients without an
+ * open folder send it, the official inspector too. A workspace named by hand is the user's word.
+ */
 export function createRoots(host: Pick<McpHost, "workspace" | "workspaceIsGiven" | "realPath">): Roots {
   let known: Promise<readonly string[]> | null = null;
 
@@ -29,8 +32,8 @@ export function createRoots(host: Pick<McpHost, "workspace" | "workspaceIsGiven"
         if (known === asked) known = null;
         return `the client did not tell its roots (${(error as Error).message}); name the folder with --workspace`;
       }
-      if (uris.some((uri) => contains(folderOf(uri, host), host.workspace))) return null;
-      return `the workspace ${host.workspace} lies in none of the client's roots (${listed(uris)}); start the server in one of them, or name the folder with --workspace`;
+      if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.workspace))) return null;
+      return `the workspace ${host.workspace} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
     },
     forget() {
       known = null;
@@ -50,8 +53,4 @@ function contains(folder: string | null, path: string): boolean {
   if (folder === null) return false;
   const inside = relative(folder, path);
   return inside !== ".." && !inside.startsWith("../") && !isAbsolute(inside);
-}
-
-function listed(uris: readonly string[]): string {
-  return uris.length === 0 ? "it has none" : uris.slice(0, 5).join(", ").slice(0, 500);
 }
