@@ -1,8 +1,8 @@
 import type { Change } from "../../domain/patch/result.ts";
-import { newProgramSettings } from "../../domain/policy/git-config.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import { createGitsOwn } from "./gits-own.ts";
+import { gitForbids, insideGit } from "./guard-git.ts";
 
 /** A change that was put back, and why. Protected files follow the configured action, the rest always fails. */
 export interface PutBack {
@@ -37,7 +37,7 @@ export function guardChanges(parts: GuardParts, changes: readonly Change[]): Gua
   const isGitsOwn = createGitsOwn(transaction, changes, parts.sha1);
   for (const change of changes) {
     const { path, kind } = change;
-    const forbidden = forbiddenWhy(transaction, protection, change);
+    const forbidden = forbiddenWhy(transaction, protection, change, changes);
     if (forbidden !== null) {
       restored.push(forbidden);
       continue;
@@ -56,37 +56,12 @@ export function guardChanges(parts: GuardParts, changes: readonly Change[]): Gua
 function forbiddenWhy(
   transaction: Transaction,
   protection: Protection,
-  { path, kind }: Change,
+  change: Change,
+  changes: readonly Change[],
 ): PutBack | null {
-  if (!insideGit(path)) {
-    return protection.forbids(path) === "picoclaw"
-      ? { path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" }
-      : null;
-  }
-  if (kind === "deleted") return null;
-  if (/(^|\/)hooks\/./.test(path)) {
-    return path.endsWith(".sample") || transaction.current(path) === null
-      ? null
-      : { path, why: `git hooks cannot be installed by a job: ${path}`, rule: "git" };
-  }
-  if (!/(^|\/)config(\.worktree)?$/.test(path)) return null;
-  const now = transaction.current(path);
-  if (now === null) return null;
-  const before = transaction.original(path);
-  const added = newProgramSettings(textOf(before ?? new Uint8Array()), textOf(now));
-  if (added.length === 0) return null;
-  const names = [...new Set(added.map(({ name }) => name))].join(", ");
-  return {
-    path,
-    why: `git settings that run programs cannot be set by a job: ${names} (${path})`,
-    rule: "git",
-  };
-}
-
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
-}
-
-function insideGit(path: string): boolean {
-  return /(^|\/)\.git\//.test(path);
+  const { path } = change;
+  const why = gitForbids(transaction, change, changes);
+  if (why !== null) return { path, why, rule: "git" };
+  if (insideGit(path) || protection.forbids(path) !== "picoclaw") return null;
+  return { path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" };
 }

@@ -11,13 +11,15 @@ import {
 import { dirname } from "node:path";
 import { readNoFollow } from "../transaction/content.ts";
 import { inParent } from "../workspace/anchor.ts";
+import { isAbsence } from "../workspace/identity.ts";
 import { makeParents } from "../workspace/make-parents.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
 import type { Call } from "./remote-view.ts";
 
 /** Has the executor put a path back to what stands in the real workspace. */
 export function restoreThrough(send: Call, absolute: string): void {
   const stats = lstatSync(absolute, { throwIfNoEntry: false });
-  const parents = parentModes(absolute);
+  const parents = stats === undefined ? [] : parentModes(absolute);
   const call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) =>
     send({ ...head, parents }, body);
   if (stats?.isFile()) {
@@ -33,7 +35,7 @@ export function restoreThrough(send: Call, absolute: string): void {
   else call({ op: "restore", path: absolute, kind: "missing" });
 }
 
-/** The modes of the folders on the way to a path, outermost first. */
+/** The modes of the folders on the way to a path that stands, outermost first. */
 function parentModes(absolute: string): number[] {
   const modes: number[] = [];
   for (let at = dirname(absolute); at !== "/"; at = dirname(at)) modes.unshift(lstatSync(at).mode & 0o7777);
@@ -43,6 +45,10 @@ function parentModes(absolute: string): number[] {
 /** The executor's side. Parents that went or were replaced are made again; no symlink is followed. */
 export function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
   const path = String(head.path).slice(1);
+  if (head.kind === "missing") {
+    removeHere(path);
+    return;
+  }
   const modes = head.parents as readonly (number | undefined)[];
   makeParents("/", path, (parent) => modes[parent.split("/").length - 1]);
   inParent("/", path, (folder, name) => {
@@ -62,4 +68,13 @@ export function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8
     chmodSync(at, Number(head.mode));
     utimesSync(at, Number(head.atimeMs) / 1000, Number(head.mtimeMs) / 1000);
   });
+}
+
+/** A parent that is no folder of the view holds nothing to remove. */
+function removeHere(path: string): void {
+  try {
+    inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`));
+  } catch (error) {
+    if (!isAbsence(error) && (error as { code?: string }).code !== "ELOOP") throw error;
+  }
 }

@@ -1,0 +1,86 @@
+/** What a job leaves in a git directory runs later, outside of any sandbox, when the user calls git. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { shell } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
+import { createTarget, type Target } from "./hostile-kit.ts";
+
+let target: Target;
+beforeEach(() => {
+  target = createTarget();
+  target.write("a", "a\n");
+  const git = ["-c", "user.name=t", "-c", "user.email=t@t"];
+  for (const args of [
+    ["init", "-q"],
+    ["add", "."],
+    [...git, "commit", "-qm", "one"],
+  ])
+    spawnSync("git", args, { cwd: target.workspace });
+});
+afterEach(() => target.remove());
+
+const EVIL =
+  "printf '#!/bin/sh\\necho bad > $OUT/ran\\n' | sed \"s#.OUT#$OUT#\" > evil.sh; chmod +x evil.sh; mkdir -p eh; cp evil.sh eh/pre-commit; cp evil.sh eh/post-checkout; cp evil.sh eh/post-index-change";
+const here = process.platform === "linux" && requirePart("bwrap") && requirePart("git");
+
+describe.if(here).each(["overlay", "copy"] as const)(
+  "nothing of a job (%s) runs in the user's next git command by",
+  (kind) => {
+    test.each([
+      ["a hook", "cp evil.sh .git/hooks/pre-commit"],
+      ["a hook that is a link", "ln -s ../../evil.sh .git/hooks/pre-commit"],
+      ["a hook that is a hard link", "ln evil.sh .git/hooks/pre-commit"],
+      ["a hooks folder that is a link", "rm -rf .git/hooks; ln -s ../eh .git/hooks"],
+      [
+        "a hooks folder that was renamed into place",
+        "rm -rf .git/hooks; cp -a eh .git/new; mv .git/new .git/hooks",
+      ],
+      ["a setting", "git config core.hooksPath eh"],
+      [
+        "a setting in an included file",
+        "git config include.path ../inc; git config -f inc core.hooksPath $PWD/eh",
+      ],
+      [
+        "a file of settings that is a link",
+        "cp .git/config cfg; git config -f cfg core.hooksPath $PWD/eh; rm .git/config; ln -s ../cfg .git/config",
+      ],
+      [
+        "another common directory",
+        "cp -a .git common; git config -f common/config core.hooksPath $PWD/eh; echo ../common > .git/commondir",
+      ],
+      ["another git directory", "mv .git real; cp -a eh/. real/hooks/; echo 'gitdir: real' > .git"],
+      ["a git directory that is a link", "mv .git real; cp -a eh/. real/hooks/; ln -s real .git"],
+      ["a file system monitor", "git config core.fsmonitor ./evil.sh"],
+    ])("%s", (_, line) => {
+      const env = { OUT: target.outside, PICOCLAW_WORKER_ENV_PASS: "OUT", PICOCLAW_WORKER_TRANSACTION: kind };
+      target.apply([shell(`${EVIL}; ${line}; true`)], [], { env });
+      for (const args of [["status"], ["add", "-A"], ["commit", "-qm", "two"], ["checkout", "-q", "-b", "x"]])
+        spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: target.workspace });
+      expect(existsSync(join(target.outside, "ran"))).toBe(false);
+    });
+  },
+);
+
+describe.if(here).each(["overlay", "copy"] as const)(
+  "ordinary work with git is not hindered (%s):",
+  (kind) => {
+    test.each([
+      ["a new repository", "git init -q sub", "sub/.git/HEAD"],
+      ["a clone", "git clone -q . c", "c/.git/HEAD"],
+      ["a worktree", "git worktree add -q wt -b wt", "wt/.git"],
+      [
+        "a submodule",
+        "git clone -q . s && git -c protocol.file.allow=always submodule add -q ./s m",
+        "m/.git",
+      ],
+      ["a repository that goes and comes again", "rm -rf .git; git init -q", ".git/HEAD"],
+      ["a remote", "git remote add o https://example.org/x.git", ".git/config"],
+    ])("%s", (_, line, makes) => {
+      const ran = target.apply([shell(line)], ["--json"], { env: { PICOCLAW_WORKER_TRANSACTION: kind } });
+      expect({ code: ran.code, said: ran.code === 0 ? "" : ran.out }).toEqual({ code: 0, said: "" });
+      expect(existsSync(join(target.workspace, makes))).toBe(true);
+    });
+  },
+);
