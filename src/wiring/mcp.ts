@@ -24,7 +24,7 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
     jobs: worker.archive,
     mask: worker.mask,
     realPath,
-    log,
+    log: upTo(MOST_LOG_LINES, log),
   };
   return {
     ok: true as const,
@@ -43,6 +43,17 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
       };
       await serveHttp(host, { port, token, onListening }, stop);
     },
+  };
+}
+
+/** A client that never reads our standard error must not stop us when its pipe is full. */
+const MOST_LOG_LINES = 200;
+
+function upTo(lines: number, log: (text: string) => void): (text: string) => void {
+  let left = lines;
+  return (text) => {
+    left -= 1;
+    if (left >= 0) log(left === 0 ? `${text}\nmcp: further messages are left out` : text);
   };
 }
 

@@ -86,6 +86,14 @@ describe("bytes that are no message", () => {
     expect(mcp.tree()).toEqual({});
   });
 
+  test("by the thousand do not stop the server, though nobody reads its standard error", async () => {
+    const { write, next, messages } = await mcp.bare();
+    for (let n = 0; n < 50; n++) write("garbage}{\n".repeat(100));
+    write('{"jsonrpc":"2.0","id":"after","method":"ping"}\n');
+    await next(({ id }) => id === "after");
+    expect(messages.filter(({ error }) => error?.code === -32700).length).toBe(5000);
+  });
+
   test("a message of 100 MB is refused under its own id, and the server goes on", async () => {
     const { write, next } = await mcp.bare();
     const params = { name: "write_file", arguments: { path: "big", content: "x".repeat(100_000_000) } };

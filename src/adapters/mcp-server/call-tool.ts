@@ -24,6 +24,14 @@ export async function callTool(
       message: refused,
       error: { code: "OUTSIDE_ROOTS" },
     });
+  const signal = clientGone(extra);
+  if (signal.aborted)
+    return toCallResult({
+      status: "failure",
+      reason: "tool",
+      message: "the call was aborted",
+      error: { code: "ABORTED" },
+    });
   const token = extra._meta?.progressToken;
   const progress =
     token === undefined
@@ -39,7 +47,7 @@ export async function callTool(
         });
   try {
     const envelope = await host.invoke(name, args, {
-      signal: clientGone(extra),
+      signal,
       onOutput: progress?.onOutput ?? (() => {}),
     });
     if (envelope.status === "failure" && envelope.error.code === "UNKNOWN_TOOL")

@@ -51,10 +51,9 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
   server.onerror = (error) => host.log(`mcp: ${error.message.slice(0, 500)}`);
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
   onRequest(server, "tools/list", ListToolsRequestSchema, () => ({ tools: host.tools.map(toSdkTool) }));
-  onRequest(server, "tools/call", CallToolRequestSchema, async ({ params }, extra) => {
-    const refused = await roots.check(askThrough(extra));
-    return calls.track(callTool(host, params, extra, refused));
-  });
+  onRequest(server, "tools/call", CallToolRequestSchema, ({ params }, extra) =>
+    calls.track(roots.check(askThrough(extra)).then((refused) => callTool(host, params, extra, refused))),
+  );
   onRequest(server, "resources/list", ListResourcesRequestSchema, async (_, extra) => {
     await mustBeInRoots(extra);
     return { resources: listResources(host) };
