@@ -227,6 +227,13 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(existsSync(join(cli.workspace, "lib/f1"))).toBe(true);
   });
 
+  test("that clones by hard links is told what to do where an overlay will not", () => {
+    repository(cli);
+    const ran = cli.apply([shell("git clone -q . c")], [], { env: settings("overlay") });
+    if (ran.code !== 0) expect(ran.out).toContain("--no-hardlinks");
+    expect(apply("git clone -q --no-hardlinks . d", "overlay").code).toBe(0);
+  });
+
   test("does not replace a database under the server that holds it", async () => {
     if (!requirePart("sqlite3")) return;
     sh(cli, "sqlite3 app.db 'create table t(x); insert into t values(1)'");

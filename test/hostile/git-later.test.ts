@@ -68,11 +68,11 @@ describe.if(here).each(["overlay", "copy"] as const)(
   (kind) => {
     test.each([
       ["a new repository", "git init -q sub", "sub/.git/HEAD"],
-      ["a clone", "git clone -q . c", "c/.git/HEAD"],
+      ["a clone", "git clone -q --no-hardlinks . c", "c/.git/HEAD"],
       ["a worktree", "git worktree add -q wt -b wt", "wt/.git"],
       [
         "a submodule",
-        "git clone -q . s && git -c protocol.file.allow=always submodule add -q ./s m",
+        "git clone -q --no-hardlinks . s && git -c protocol.file.allow=always submodule add -q file://$PWD/s m",
         "m/.git",
       ],
       ["a repository that goes and comes again", "rm -rf .git; git init -q", ".git/HEAD"],

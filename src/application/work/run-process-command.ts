@@ -31,6 +31,7 @@ function guard(
   const warnings = [...ran.warnings];
   if (!ran.ok && transaction.kind === "overlay") {
     if (ACROSS_LAYERS.test(ran.output)) warnings.push(messages.renameAcrossLayers);
+    if (HARD_LINKED.test(ran.output)) warnings.push(messages.linkAcrossLayers);
     if (FOREIGN_OWNER.test(ran.output)) warnings.push(messages.foreignOwner);
   }
   if (created.length > 0) warnings.push(messages.protectedCreated(created));
@@ -48,3 +49,6 @@ const ACROSS_LAYERS = /Invalid cross-device link|EXDEV/;
 
 /** How programs say that a file of an owner who does not exist in the view cannot be copied into its layer. */
 const FOREIGN_OWNER = /Value too large for defined data type|EOVERFLOW/;
+
+/** How git says that a file changed its inode when it was linked: it was copied into the layer by that. */
+const HARD_LINKED = /hardlink different from source/;

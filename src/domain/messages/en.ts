@@ -147,6 +147,8 @@ export const en: Messages = {
     "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",
   notConfined:
     "Commands are not confined here: they can read and change whatever you can. To see what helps: picoclaw doctor",
+  linkAcrossLayers:
+    "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
   foreignOwner:
     "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",

@@ -147,6 +147,8 @@ export const ja: Messages = {
     "オーバーレイではフォルダの名前を 1 回の操作で変更できません。`mv 旧 新`（git では `mv 旧 新 && git add -A`）を使うか、worker.transaction: copy を設定してください。",
   notConfined:
     "ここではコマンドを隔離できません。コマンドはあなたが読み書きできるものすべてに触れられます。対処方法: picoclaw doctor",
+  linkAcrossLayers:
+    "オーバーレイではローカルの clone がハードリンクを使えません。`git clone --no-hardlinks` を使うか、worker.transaction: copy を設定してください。",
   foreignOwner:
     "オーバーレイでは他のユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",

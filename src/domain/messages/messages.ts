@@ -116,6 +116,7 @@ export interface Messages {
   readonly notConfined: string;
   readonly renameAcrossLayers: string;
   readonly foreignOwner: string;
+  readonly linkAcrossLayers: string;
   notRun(count: number): string;
   readonly confinementUnavailable: string;
   readonly previewUnavailable: string;
