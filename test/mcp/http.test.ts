@@ -128,6 +128,16 @@ describe("the HTTP server", () => {
     expect((await post(http.url, session, request(1, "tree", { path: "." }))).text).toContain("a.txt");
   });
 
+  test("keeps a hundred sessions; of more, the one unused for longest makes room", async () => {
+    const [used, idle] = [await begin(http.url), await begin(http.url)];
+    for (let n = 0; n < 98; n++) await begin(http.url);
+    const ask = async (session: Headers) =>
+      (await post(http.url, session, request(1, "tree", { path: "." }))).status;
+    expect(await ask(used)).toBe(200);
+    await begin(http.url);
+    expect([await ask(used), await ask(idle)]).toEqual([200, 404]);
+  });
+
   describe.if(process.platform === "linux")("a long command", () => {
     test("is told of, and ends with its tree when its client cancels; the stream ends too", async () => {
       const client = await http.connect();

@@ -3,7 +3,6 @@ export interface RunningCalls {
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when none is left. */
   settled(): Promise<void>;
-  readonly count: () => number;
 }
 
 export function createRunningCalls(): RunningCalls {
@@ -18,6 +17,5 @@ export function createRunningCalls(): RunningCalls {
     async settled() {
       while (running.size > 0) await Promise.allSettled(running);
     },
-    count: () => running.size,
   };
 }
