@@ -227,6 +227,21 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     expect(doctor).toContain("✗ Commands are NOT confined");
   });
 
+  test("where bubblewrap is killed and leaves a child that waits for ever: nothing hangs, nobody stays", () => {
+    const PATH = path('if [ "$1" = stuck ]; then while :; do :; done; fi; "$0" stuck "$@" & kill -9 $$');
+    const began = performance.now();
+    expect(notes(PATH)).toContain("copy");
+    expect(performance.now() - began).toBeLessThan(8000);
+    const left = readdirSync("/proc").filter((pid) => {
+      try {
+        return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(cli.folder);
+      } catch {
+        return false;
+      }
+    });
+    expect(left).toEqual([]);
+  });
+
   test("and where commands must be confined, nothing runs", () => {
     const PATH = path('echo "bwrap: No permissions to create new namespace" >&2; exit 1');
     const env = { PATH, PICOCLAW_WORKER_CONFINE: "on" };

@@ -30,7 +30,7 @@ export function serveView(root: string): void {
   createReadStream("", { fd: 0, autoClose: false })
     .on("data", (bytes) => serve(bytes as Uint8Array))
     .on("end", () => process.exit(0));
-  writeFrame(ANSWERS, encodeFrame({ ready: true }));
+  writeAllBlocking(1, encodeFrame({ ready: true }));
 }
 
 function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { ProcessRunner } from "../../application/ports/process.ts";
 import { rawPipe } from "../runtime/confined-process.ts";
 import { openPipe } from "../runtime/pipe.ts";
-import { ChannelClosed, createFrameReader, encodeFrame, readFrame, writeFrame } from "./frames.ts";
+import { createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
+import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
 import { type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
@@ -58,7 +59,9 @@ export async function startExecutor(
   const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
   let stopping: Promise<void> | null = null;
   let diedEarly = false;
-  void replies.read(createFrameReader(remote.onFrame)).then(() => {
+  const ready = Promise.withResolvers<void>();
+  const onFrame = (frame: Frame) => (frame.head.ready === true ? ready.resolve() : remote.onFrame(frame));
+  void replies.read(createFrameReader(onFrame)).then(() => {
     diedEarly ||= stopping === null;
     remote.onEnd();
   });
@@ -68,14 +71,14 @@ export async function startExecutor(
       closeSync(requests.writeEnd);
       await ended(child, exited);
       closeSync(answers.readEnd);
-      await complaining;
+      await heard(complaining);
     })();
     return stopping;
   };
-  try {
-    readFrame(answers.readEnd);
-  } catch (error) {
-    if (!(error instanceof ChannelClosed)) throw error;
+  // Not a blocking read: a sandbox that was killed half made may never close its end.
+  const stands = await Promise.race([ready.promise.then(() => true), exited.then(() => false)]);
+  if (!stands) {
+    killStrays(plan.job);
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT };
   }
@@ -143,5 +146,13 @@ const GRACE_MS = 500;
 async function ended(child: ChildProcess, exited: Promise<void>): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
   await exited;
+  clearTimeout(timer);
+}
+
+/** What the sandbox had to say, unless a stray of it keeps the pipe open. */
+async function heard(complaining: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, GRACE_MS);
+  await Promise.race([complaining, late.promise]);
   clearTimeout(timer);
 }

@@ -8,6 +8,7 @@ import type {
   Transactions,
 } from "../../application/ports/transaction.ts";
 import type { TransactionReason } from "../../domain/messages/messages.ts";
+import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import type { ConfineCopy } from "./copy-transaction.ts";
@@ -127,6 +128,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
   /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
   function forget(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
+    killStrays(folder.path);
     const state = readState(folder)?.state;
     if (state === undefined || state === "running") {
       removeSlots(folder);
