@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import type { SwapOutcome } from "../../src/application/ports/transaction.ts";
 import { ViewFault } from "../../src/application/ports/view.ts";
-import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
+import { createBench, newJobId, type TransactionBench, text } from "../contracts/transaction-bench.ts";
 import { treeOf } from "../contracts/tree.ts";
 import { runs } from "../require.ts";
 
@@ -65,7 +65,13 @@ describe("a folder that is swapped for a symlink while jobs write through it", (
         const outcomes = new Set<string>();
         try {
           for (let i = 0; i < runs(kind === "direct" ? 150 : 25); i++) {
-            const { jobId, transaction } = await bench.begin(kind);
+            const jobId = newJobId();
+            const begun = await bench.transactions.begin({ jobId, kind });
+            if (!begun.ok) {
+              outcomes.add(begun.refusal.code);
+              continue;
+            }
+            const { transaction } = begun;
             try {
               transaction.view.write("door/file.txt", text(`job ${i}\n`));
               transaction.view.write(`door/new-${i}.txt`, text("new\n"));

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { makeWhiteout } from "../runtime/confined-process.ts";
 import { tryFlock } from "../runtime/file-lock.ts";
@@ -37,7 +37,18 @@ export function openPrivateHome(at: {
     folder: join(folder, encodeURIComponent(basename(path))),
   }));
   for (const layer of layers) prepareLayer(layer, at.secrets);
-  return { layers, release: () => (locked.ok ? closeSync(fd) : removeTree(at.own)) };
+  const release = () => {
+    for (const layer of layers) unlockWork(layer);
+    if (locked.ok) closeSync(fd);
+    else removeTree(at.own);
+  };
+  return { layers, release };
+}
+
+/** The kernel leaves a folder without permissions in a work folder; whoever cleans up must be able to enter it. */
+function unlockWork({ folder }: HomeLayer): void {
+  const work = join(folder, "w");
+  for (const name of existsSync(work) ? readdirSync(work) : []) chmodSync(join(work, name), 0o700);
 }
 
 /**
