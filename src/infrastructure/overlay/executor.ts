@@ -1,6 +1,7 @@
-import { createReadStream, writeSync } from "node:fs";
+import { writeSync } from "node:fs";
 import { createProcessRunner } from "../process/process-runner.ts";
 import { closeOnExec, hideFromPeers, limitProcesses } from "../runtime/confined-process.ts";
+import { readDescriptor } from "../runtime/read-descriptor.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
 import { createProcessServer } from "./remote-processes.ts";
@@ -23,14 +24,15 @@ export function serveView(root: string): void {
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
   const view = createFolderView(root);
   const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
-  createReadStream("", { fd: CALLS, autoClose: false })
-    .on("data", (bytes) => answer(bytes as Uint8Array))
-    .on("end", () => process.exit(0));
+  void readDescriptor(CALLS, answer).finally(leave);
   const serve = createProcessServer(createProcessRunner(), (frame) => writeAllBlocking(1, frame));
-  createReadStream("", { fd: 0, autoClose: false })
-    .on("data", (bytes) => serve(bytes as Uint8Array))
-    .on("end", () => process.exit(0));
+  void readDescriptor(0, serve).finally(leave);
   writeAllBlocking(1, encodeFrame({ ready: true }));
+}
+
+/** The program has closed its end: the view is over, and with this process everything that runs in it. */
+function leave(): void {
+  process.exit(0);
 }
 
 function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {

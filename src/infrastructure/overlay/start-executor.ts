@@ -1,9 +1,9 @@
-import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRunner } from "../../application/ports/process.ts";
 import { rawPipe } from "../runtime/confined-process.ts";
 import { openPipe } from "../runtime/pipe.ts";
+import { type SpawnedChild, spawnChild } from "../runtime/spawn.ts";
 import { createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
@@ -38,20 +38,25 @@ export async function startExecutor(
   installation: Installation,
   env: Readonly<Record<string, string>>,
 ): Promise<Started> {
-  const { spawn } = await import("node:child_process");
   const pipes = openChannels();
   if (pipes === null) return { ok: false, complaint: "no pipes" };
   const { calls, answers, requests, replies, complaints } = pipes;
   const command = executorCommand(installation, plan.directory, env.PATH ?? SYSTEM_PATH);
-  const child = spawn(plan.bubblewrap, sandboxArguments(plan, command), {
-    stdio: [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd],
-    // The runtime would keep a cache in the home of the view, which may lie in the workspace.
-    env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-    cwd: "/",
-  });
-  for (const end of [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd])
-    closeSync(end);
-  const exited = exitOf(child);
+  const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
+  const started = attempt(() =>
+    spawnChild({
+      argv: [plan.bubblewrap, ...sandboxArguments(plan, command)],
+      stdio: ends,
+      // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+      env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      cwd: "/",
+      detached: false,
+    }),
+  );
+  for (const end of ends) closeSync(end);
+  if ("complaint" in started) return { ok: false, complaint: started.complaint };
+  const child = started;
+  const exited = child.exited.then(() => {});
   let complaint = "";
   const complaining = complaints.read((bytes) => {
     complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
@@ -133,17 +138,18 @@ function openChannels() {
   };
 }
 
-function exitOf(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    child.once("error", () => resolve());
-  });
+function attempt(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
+  try {
+    return start();
+  } catch (error) {
+    return { complaint: (error as Error).message };
+  }
 }
 
 const GRACE_MS = 500;
 
 /** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
-async function ended(child: ChildProcess, exited: Promise<void>): Promise<void> {
+async function ended(child: SpawnedChild, exited: Promise<void>): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
   await exited;
   clearTimeout(timer);

@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import type { ProcessRequest, ProcessResult } from "../../application/ports/process.ts";
 import { keepDraining } from "./background-drains.ts";
 import { newRunTag } from "./job-tag.ts";
@@ -31,7 +30,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (request.signal?.aborted) return report({ outcome: "aborted", ...NO_EXIT });
 
   const runTag = newRunTag(request.jobMarker);
-  const started = await start(request, runTag);
+  const started = start(request, runTag);
   if ("failed" in started) {
     return report({ outcome: "not-started", ...NO_EXIT, error: startFailure(request, started.failed) });
   }
@@ -63,37 +62,22 @@ type Started = Pick<StartedChild, "streams"> & {
   readonly exit: Promise<Exit>;
 };
 
-async function start(
-  request: ProcessRequest,
-  runTag: bigint,
-): Promise<Started | { readonly failed: unknown }> {
+function start(request: ProcessRequest, runTag: bigint): Started | { readonly failed: unknown } {
   try {
-    const { child, tagged, streams } = await startChild(request, runTag);
+    const { child, tagged, streams } = startChild(request, runTag);
     const { pid } = child;
-    if (pid === undefined) {
-      streams.stdout.stop();
-      streams.stderr.stop();
-      return { failed: await firstError(child) };
-    }
     // At once, while the leader cannot have been buried: its start time is what tells it from a recycled pid.
     const startedAt = readLinuxStartTime(pid) ?? 0;
     leaderStarted(pid);
     if (!tagged) untaggedRunStarted(request.jobMarker, startedAt);
-    const exit = new Promise<Exit>((resolve) => {
-      child.once("error", () => undefined);
-      child.once("exit", (exitCode, signal) => {
-        leaderEnded(pid);
-        resolve({ exitCode, signal });
-      });
+    const exit = child.exited.then((ended) => {
+      leaderEnded(pid);
+      return ended;
     });
     return { pid, startedAt, exit, streams };
   } catch (failed) {
     return { failed };
   }
-}
-
-function firstError(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve) => child.once("error", resolve));
 }
 
 /** Resolves when the timeout passes or the signal aborts; forgets both once the process has exited. */

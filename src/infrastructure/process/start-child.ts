@@ -1,9 +1,8 @@
-import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
-import type { Readable } from "node:stream";
 import { JOB_VARIABLE, type OutputStream, type ProcessRequest } from "../../application/ports/process.ts";
 import { openPipe } from "../runtime/pipe.ts";
 import { setChildSubreaper, withInheritedTag } from "../runtime/process-control.ts";
+import { type SpawnedChild, spawnChild } from "../runtime/spawn.ts";
 
 type OnBytes = (bytes: Uint8Array) => void;
 
@@ -13,30 +12,26 @@ interface ChildStream {
 }
 
 export interface StartedChild {
-  readonly child: ChildProcess;
+  readonly child: SpawnedChild;
   /** False where the job tag could not be set (see `withInheritedTag`). */
   readonly tagged: boolean;
   readonly streams: Readonly<Record<OutputStream, ChildStream>>;
 }
 
-/** Spawns in a new session, tagged and marked. Throws what the runtime throws; other failures come as its `error` event. */
-export async function startChild(request: ProcessRequest, runTag: bigint): Promise<StartedChild> {
-  // Late: this module costs 4 ms.
-  const { spawn } = await import("node:child_process");
+/** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
+export function startChild(request: ProcessRequest, runTag: bigint): StartedChild {
   setChildSubreaper();
-  const [program, ...args] = request.argv;
   const pipes = openPipes();
-  const options = {
+  const spawn = {
+    argv: request.argv,
     cwd: request.cwd,
     env: { ...request.env, [JOB_VARIABLE]: request.jobMarker },
     detached: true,
     stdio: ["ignore", pipes?.stdout.writeFd ?? "pipe", pipes?.stderr.writeFd ?? "pipe"],
   } as const;
   try {
-    const { started: child, tagged } = withInheritedTag(runTag, () =>
-      spawn(program, args, { ...options, stdio: [...options.stdio] }),
-    );
-    const streams = pipes ?? { stdout: fromReadable(child.stdout), stderr: fromReadable(child.stderr) };
+    const { started: child, tagged } = withInheritedTag(runTag, () => spawnChild(spawn));
+    const streams = pipes ?? { stdout: fromStream(child.stdout), stderr: fromStream(child.stderr) };
     return { child, tagged, streams };
   } catch (error) {
     pipes?.stdout.stop();
@@ -59,16 +54,16 @@ function openPipes() {
   return undefined;
 }
 
-function fromReadable(stream: Readable | null): ChildStream {
+function fromStream(stream: ReadableStream<Uint8Array> | undefined): ChildStream {
+  const reader = stream?.getReader();
   return {
-    read: (onBytes) =>
-      new Promise((resolve) => {
-        if (!stream) return resolve();
-        stream
-          .on("data", onBytes)
-          .on("error", () => resolve())
-          .on("close", () => resolve());
-      }),
-    stop: () => void stream?.destroy(),
+    async read(onBytes) {
+      for (;;) {
+        const next = await reader?.read().catch(() => undefined);
+        if (next?.value === undefined) return;
+        onBytes(next.value);
+      }
+    },
+    stop: () => void reader?.cancel().catch(() => undefined),
   };
 }
