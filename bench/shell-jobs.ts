@@ -63,16 +63,72 @@ export async function shellJobs(): Promise<Row[]> {
       ok: share <= 0.2,
     },
   ];
-  const costs = await inTurns(3, {
-    "chmod -R over 10,000 files": async () => {
-      await job(SIZES[1], "chmod -R o$([ $(( $N % 2 )) = 0 ] && echo + || echo -)r .");
-    },
-    "rm -rf of 1,000 files, undone by the next": async () => {
-      await job(SIZES[0], "rm -rf d0/f5 && mkdir -p d0/f5 && echo $N > d0/f5/x");
-    },
-  });
-  for (const [name, sample] of Object.entries(costs))
-    rows.push({ name, figure: milliseconds(sample), target: "its true cost", ok: true });
+  for (const row of await trueCosts(folder)) rows.push(row);
   remove(folder);
   return rows;
+}
+
+/** What a command costs as a job, beside the same command in a folder of its own; on thousands of files it shows. */
+async function trueCosts(folder: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  const lines: Readonly<Record<string, string>> = {
+    "chmod -R over 10,000 files": "chmod -R o$([ $(( $N % 2 )) = 0 ] && echo + || echo -)r files",
+    "git checkout of a branch that differs in 1,000 files":
+      "git checkout -q $([ $(( $N % 2 )) = 0 ] && echo other || echo main)",
+    "npm ci of a local package of 500 files": "npm ci --silent --no-audit --no-fund",
+  };
+  const asJob = join(folder, "as-job");
+  const plain = join(folder, "plain");
+  for (const place of [asJob, plain]) costWorkspace(place);
+  let n = 0;
+  for (const [name, line] of Object.entries(lines)) {
+    const times = (await inTurns(3, {
+      job: async () => {
+        const target = line.replaceAll("$N", String(n++));
+        const patch = JSON.stringify([{ type: "shell_command", action: "run", target }]);
+        const result = await executeWorkerPatch(patch, { workspace: asJob, home: join(folder, "home") });
+        if (!result.success) throw new Error(JSON.stringify(result.results[0]?.error));
+      },
+      plain: () =>
+        void execFileSync("bash", ["-c", line.replaceAll("$N", String(n))], { cwd: plain, stdio: "ignore" }),
+    })) as Record<"job" | "plain", Sample>;
+    rows.push({
+      name,
+      figure: `${milliseconds(times.job)}; by hand ${milliseconds(times.plain)}`,
+      target: "its true cost",
+      ok: true,
+    });
+  }
+  return rows;
+}
+
+function costWorkspace(root: string): void {
+  const git = (...args: string[]) =>
+    void execFileSync("git", ["-c", "user.name=b", "-c", "user.email=b@localhost", ...args], {
+      cwd: root,
+      stdio: "ignore",
+    });
+  mkdirSync(join(root, "package"), { recursive: true });
+  writeFileSync(join(root, ".gitignore"), "node_modules\n");
+  writeFileSync(join(root, "package/package.json"), '{"name":"local","version":"1.0.0"}');
+  for (let i = 0; i < 500; i++) writeFileSync(join(root, "package", `m${i}.js`), `module.exports = ${i};\n`);
+  const lock = {
+    "": { dependencies: { local: "file:package" } },
+    "node_modules/local": { resolved: "package", link: true },
+    package: { name: "local", version: "1.0.0" },
+  };
+  writeFileSync(join(root, "package.json"), '{"name":"bench","dependencies":{"local":"file:package"}}');
+  writeFileSync(
+    join(root, "package-lock.json"),
+    JSON.stringify({ name: "bench", lockfileVersion: 3, packages: lock }),
+  );
+  fillWorkspace(join(root, "files"), 10_000);
+  execFileSync("git", ["init", "-q", "-b", "main", root]);
+  git("add", "-A");
+  git("commit", "-q", "-m", "one");
+  git("checkout", "-q", "-b", "other");
+  for (let i = 0; i < 1000; i++)
+    writeFileSync(join(root, `files/d0/f${Math.floor(i / 100)}/file${i}.txt`), `other ${i}\n`);
+  git("commit", "-qam", "two");
+  git("checkout", "-q", "main");
 }
