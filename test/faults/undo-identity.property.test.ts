@@ -108,7 +108,21 @@ test(
         }
         expect(trees[0]).toEqual(trees[1]);
       }),
-      { numRuns: runs(60) },
+      {
+        numRuns: runs(60),
+        examples: [
+          [
+            [
+              { kind: "folder", path: ".hid", mode: 0o555 },
+              { kind: "folder", path: ".hid/.hid/a", mode: 0o755 },
+            ],
+            [
+              { kind: "rename", path: ".hid/.hid", to: "a/a" },
+              { kind: "mkdir", path: "b" },
+            ],
+          ],
+        ],
+      },
     );
   },
   SLOW,

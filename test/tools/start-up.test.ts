@@ -14,8 +14,10 @@ const MAIN = join(import.meta.dir, "../../src/main.ts");
 async function loadsZod(args: readonly string[]): Promise<boolean> {
   const script = `
     process.argv = ["bun", "picoclaw", ...${JSON.stringify(args)}];
-    await import(${JSON.stringify(MAIN)});
-    console.error("zod:" + Object.keys(require.cache).some((file) => file.includes("/node_modules/zod/")));`;
+    process.on("exit", () => {
+      console.error("zod:" + Object.keys(require.cache).some((file) => file.includes("/node_modules/zod/")));
+    });
+    await import(${JSON.stringify(MAIN)});`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", script], {
     cwd: bench.workspace,
     env: bench.environment(),

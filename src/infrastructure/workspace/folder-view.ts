@@ -114,6 +114,10 @@ export function createFolderView(root: string, touched: (path: string) => void =
       if (staysInPlace(from, to, moved)) return;
       if (moved.kind === "directory" && parentOf(from) !== parentOf(to))
         at(from, (absolute) => accessSync(absolute, constants.W_OK));
+      // Before the destination's parents are made: a move that cannot be done leaves nothing behind.
+      guarded(from, () =>
+        inParent(root, from, (folder) => accessSync(folder, constants.W_OK | constants.X_OK)),
+      );
       makeParents(to);
       at(from, (source) => {
         const moved = lstatSync(source);
@@ -132,6 +136,7 @@ export function createFolderView(root: string, touched: (path: string) => void =
       if (copied.kind === "directory") throw new ViewFault("is-directory", from, `is a directory: ${from}`);
       if (copied.kind === "other") throw new ViewFault("not-a-file", from, `not a regular file: ${from}`);
       if (from === to) return;
+      if (copied.kind === "file") at(from, (absolute) => accessSync(absolute, constants.R_OK));
       makeParents(to);
       at(from, (source) => {
         const found = lstatSync(source);
