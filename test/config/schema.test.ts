@@ -142,7 +142,10 @@ describe("for any tree", () => {
         expect({ tree, ok: walk.ok }).toEqual({ tree, ok: zod.success });
         if (zod.success && walk.ok) expect(walk.value).toEqual(zod.data);
       }),
-      { numRuns: 5000 },
+      {
+        numRuns: 5000,
+        examples: [[[[["command_executor", "docker", "resources", "memory_limit"], "2GiB"]]]],
+      },
     );
   });
 });

@@ -4,7 +4,8 @@ import { chosenName, count, flag, size, text, texts } from "./primitives.ts";
 const memory = (value: string, description: string) =>
   z
     .string()
-    .regex(/^\d+(?:\.\d+)?(?:[kmgt]i?b?)?$/i)
+    // Without the flag `i`: the JSON form of a schema cannot carry flags.
+    .regex(/^\d+(?:\.\d+)?(?:[kmgtKMGT][iI]?[bB]?)?$/)
     .default(value)
     .meta({ description, shown: 'Docker size ("4g")' });
 
