@@ -49,7 +49,7 @@ export const serve = z
       .int()
       .min(0)
       .max(65_535)
-      .default(8787)
+      .default(7433)
       .meta({ description: "Port; 0 is any free one.", shown: "port" }),
     public_url: optionalUrl("The address that others see."),
   })

@@ -1,0 +1,82 @@
+import type { ResultJson } from "../work/result-json.ts";
+
+/**
+ * The chat as channels see it: a message goes in, events come out, the reply is the last of them.
+ *
+ * Messages of one chat are answered in order, chats side by side. `handle` never rejects: what fails is told in the
+ * reply. Commands like `/undo` and `/why` are messages too.
+ */
+export interface Conversation {
+  handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
+}
+
+export interface IncomingMessage {
+  /** `cli`, `line`, `slack`, `web`. */
+  readonly channel: string;
+  /** Together with the channel, the key of the session: `slack` + `C1:1700000000.1`. */
+  readonly chatId: string;
+  readonly userId: string;
+  readonly text: string;
+  /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
+  readonly forcedRoute?: Route;
+  readonly strict?: boolean;
+}
+
+export interface HandleOptions {
+  readonly signal: AbortSignal;
+  /** As it happens, for progress and streaming; must not throw. */
+  readonly onEvent?: (event: ChatEvent) => void;
+}
+
+export type Route = "CHAT" | "PLAN" | "ANALYZE" | "OPS" | "RESEARCH" | "CODE" | "CODE1" | "CODE2" | "CODE3";
+
+export interface Decision {
+  readonly route: Route;
+  readonly source: "forced" | "explicit" | "rule" | "classifier" | "fallback";
+  readonly confidence: number;
+  readonly reason: string;
+}
+
+/** The domain events of one message (DECISIONS 23), also the lines of `chat --events`. */
+export type ChatEvent =
+  | { readonly type: "queued"; readonly ahead: number }
+  | { readonly type: "decided"; readonly decision: Decision }
+  | {
+      readonly type: "thinking";
+      readonly agent: Agent;
+      readonly provider: string;
+      readonly model: string;
+      readonly local: boolean;
+    }
+  | { readonly type: "text"; readonly agent: Agent; readonly text: string }
+  | {
+      readonly type: "tool";
+      readonly name: string;
+      readonly state: "started" | "succeeded" | "failed";
+      readonly note?: string;
+    }
+  | { readonly type: "proposed"; readonly plan: string; readonly commands: number }
+  | { readonly type: "job-started"; readonly jobId: string }
+  | { readonly type: "job-output"; readonly jobId: string; readonly text: string }
+  | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
+  | { readonly type: "undone"; readonly jobIds: readonly string[] }
+  | { readonly type: "cut-over"; readonly sessionId: string }
+  | { readonly type: "notice"; readonly text: string };
+
+export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
+
+export interface Reply {
+  /** What to show, in the user's language, Markdown at most. */
+  readonly text: string;
+  readonly ok: boolean;
+  readonly sessionId: string;
+  readonly groupId?: string;
+  readonly decision?: Decision;
+  /** Results of the jobs of this message, in order. */
+  readonly jobs: readonly ResultJson[];
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  /** The model that answered, for the footer; cloud answers on local routes must say so. */
+  readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
+  /** Buttons that make sense now; each is a message such as `/undo`. */
+  readonly actions: readonly { readonly label: string; readonly message: string }[];
+}

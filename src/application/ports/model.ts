@@ -1,0 +1,122 @@
+/**
+ * One configured LLM, local or cloud.
+ *
+ * `generate` streams one answer. The stream never rejects: it ends with exactly one `finished` or `failed`
+ * event, also when aborted, and nothing follows it. Retries on 429, 5xx and lost connections happen inside,
+ * only before the first part of an answer was given. A request carries no key: the model holds it.
+ */
+export interface Model {
+  /** As the configuration names it. */
+  readonly provider: string;
+  readonly model: string;
+  /** Whether what is sent stays on machines the user named as local. */
+  readonly local: boolean;
+  /** Which patch format this family writes best, and how its prompts are worded. */
+  readonly family: ModelFamily;
+  generate(request: ModelRequest): AsyncIterable<ModelEvent>;
+  /** Asks the server whether it would answer; never rejects. */
+  check(signal: AbortSignal): Promise<ModelCheck>;
+}
+
+export type ModelFamily = "claude" | "openai" | "deepseek" | "gemini" | "other";
+
+export interface ModelRequest {
+  readonly system?: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools?: readonly ModelTool[];
+  /** Default: what the configuration says for this model. */
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  /** Asks for one JSON document where the server can promise that. */
+  readonly json?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type ModelMessage =
+  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly text: string; readonly toolCalls?: readonly ToolCall[] }
+  | { readonly role: "tool"; readonly callId: string; readonly name: string; readonly text: string };
+
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** Parsed; a string when the model wrote what is no JSON. */
+  readonly arguments: unknown;
+}
+
+export type ModelEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string }
+  | { readonly type: "tool-call"; readonly call: ToolCall }
+  /** A try failed and another follows. */
+  | {
+      readonly type: "retrying";
+      readonly attempt: number;
+      readonly waitMs: number;
+      readonly failure: ModelFailure;
+    }
+  | { readonly type: "finished"; readonly answer: ModelAnswer }
+  | { readonly type: "failed"; readonly failure: ModelFailure };
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly finish: "stop" | "length" | "tool-calls" | "filtered";
+  readonly usage: ModelUsage;
+}
+
+/** Zero where the server did not say. */
+export interface ModelUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+}
+
+/**
+ * What went wrong, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
+ * local-only at work: a cloud model was asked for where only a local one may answer.
+ */
+export interface ModelFailure {
+  readonly code:
+    | "unreachable"
+    | "timeout"
+    | "rate-limited"
+    | "server-error"
+    | "unauthorized"
+    | "unknown-model"
+    | "context-too-long"
+    | "bad-request"
+    | "cut-off"
+    | "empty"
+    | "malformed"
+    | "aborted"
+    | "no-key"
+    | "not-configured"
+    | "refused-remote";
+  /** For a person; no secret in it. */
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export type ModelCheck =
+  | { readonly ok: true; readonly detail: string }
+  | { readonly ok: false; readonly failure: ModelFailure; readonly remedy?: string };
+
+/** Who answers: 003 §3.2. The coder roles may be cloud models, the others only local ones (DESIGN §5.10). */
+export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
+
+/** The models of the configuration. */
+export interface Models {
+  /** The one place where local-only is enforced. */
+  forRole(role: ModelRole): Model | ModelFailure;
+}
