@@ -132,7 +132,7 @@ export const DEFAULTS: Config = {
   },
   mcp_servers: {},
   budget: { daily: null, on_exceed: "local" },
-  serve: { host: "127.0.0.1", port: 8787, public_url: null },
+  serve: { host: "127.0.0.1", port: 7433, public_url: null },
   tools: {
     write_scope: "workspace-write",
     policy: { default: "allow", allow: [], deny: [] },
