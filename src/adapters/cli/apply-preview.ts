@@ -1,8 +1,8 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
+import { changeLines } from "../../application/report/change-lines.ts";
+import { describeConflicts } from "../../application/report/describe-conflict.ts";
 import type { CommandResultJson, ResultJson } from "../../application/work/result-json.ts";
-import { changeLines } from "./change-lines.ts";
-import { describeConflicts } from "./describe-conflict.ts";
 import { fail } from "./fail.ts";
 import { listed, undoOf } from "./jobs.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";

@@ -1,5 +1,5 @@
+import { describeRefusal } from "../../application/report/describe-refusal.ts";
 import type { Execution } from "../../application/work/execution.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
 import { fail } from "./fail.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
@@ -12,49 +12,7 @@ export function reportRefusal(
   refusal: Refusal,
   json: boolean,
 ): number {
-  const text = lines(messages, workspace, refusal).join("\n");
+  const text = describeRefusal(messages, workspace, refusal).join("\n");
   const facts = refusal.code === "auto-commit" ? { cause: refusal.cause } : {};
   return fail(program, json, { exitCode: EXIT.refused, code: refusal.code, text, facts });
-}
-
-function lines(messages: Messages, workspace: string, refusal: Refusal): string[] {
-  switch (refusal.code) {
-    case "auto-commit":
-      switch (refusal.cause) {
-        case "not-a-repository":
-          return [
-            messages.autoCommitAborted(messages.notARepository(workspace)),
-            messages.remedy("init-repository"),
-          ];
-        case "git-missing":
-          return [messages.autoCommitAborted(messages.gitMissing), messages.remedy("install-git")];
-        case "failed":
-          return [messages.autoCommitAborted(refusal.message)];
-      }
-      break;
-    case "too-large": {
-      const { bytes = 0, limitBytes = 0 } = refusal;
-      const remedies = ["raise-copy-limit", "transaction-none"] as const;
-      return [
-        messages.copyLimitExceeded({ bytes, limitBytes }),
-        ...remedies.map((remedy) => `  - ${messages.remedy(remedy)}`),
-      ];
-    }
-    case "no-space":
-      return [messages.fileTrouble("no-space", workspace), messages.remedy("free-space")];
-    case "read-only":
-      return [messages.fileTrouble("read-only", workspace)];
-    case "permission":
-      return [messages.patchFailed(refusal.message)];
-    case "workspace-missing":
-      return [messages.workspaceMissing(workspace), messages.remedy("create-workspace")];
-    case "not-a-directory":
-      return [messages.workspaceNotADirectory(workspace), messages.remedy("create-workspace")];
-    case "confinement":
-      return [messages.confinementUnavailable];
-    case "preview":
-      return [messages.previewUnavailable];
-    case "failed":
-      return [messages.patchFailed(refusal.message)];
-  }
 }

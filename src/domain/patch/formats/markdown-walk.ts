@@ -5,8 +5,10 @@ import { createMeasure } from "./markdown-extent.ts";
 import type { EmbeddedFormat } from "./markdown-marks.ts";
 import { createFinder, embeddedFormat, markAt } from "./markdown-marks.ts";
 
-/** One part of a reply that may hold commands. Offsets are into the reply. */
-export type Piece =
+/** One part of a reply that may hold commands. Offsets are into the reply; `end` is where the text after it starts. */
+export type Piece = { readonly end: number } & PieceKind;
+
+type PieceKind =
   | {
       readonly kind: "block";
       readonly info: string;
@@ -77,6 +79,7 @@ export function* walkReply(text: string): Generator<Piece> {
           embedded,
           above,
           nested,
+          end: end.next,
         };
         from = end.next;
         continue;
@@ -85,13 +88,20 @@ export function* walkReply(text: string): Generator<Piece> {
     const format = indent <= 3 ? markAt(text, at, lineEnd) : undefined;
     if (format !== undefined) {
       const end = measure.raw(format, from, lineEnd);
-      yield { kind: "raw", format, text: text.slice(from, end), start: from, above: lead.take(format, from) };
+      yield {
+        kind: "raw",
+        format,
+        text: text.slice(from, end),
+        start: from,
+        above: lead.take(format, from),
+        end,
+      };
       from = end;
       continue;
     }
     const json = searchJson(from, lineEnd, at);
     if (json !== undefined) {
-      if (json.piece !== undefined) yield json.piece;
+      if (json.piece !== undefined) yield { ...json.piece, end: json.next };
       lead.forget();
       from = json.next;
       continue;

@@ -1,4 +1,4 @@
-import type { FileDifference } from "../../application/ports/jobs.ts";
+import type { FileDifference } from "../ports/jobs.ts";
 
 /** Unified diffs of text files; others are named. */
 export async function diffText(differences: readonly FileDifference[]): Promise<string> {

@@ -1,5 +1,5 @@
-import type { Conflict } from "../../application/ports/transaction.ts";
 import type { Messages } from "../../domain/messages/messages.ts";
+import type { Conflict } from "../ports/transaction.ts";
 
 /** A path in somebody's way, with the job or the process that stands there. */
 export function describeConflict(messages: Messages, { path, by, reason }: Conflict): string {

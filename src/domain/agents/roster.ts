@@ -1,0 +1,51 @@
+/** Who answers what (003 §3.2, §5.1). */
+export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
+export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
+export type CoderRole = Extract<AgentRole, `coder${number}`>;
+export type RouteName =
+  | "CHAT"
+  | "PLAN"
+  | "ANALYZE"
+  | "OPS"
+  | "RESEARCH"
+  | "CODE"
+  | "CODE1"
+  | "CODE2"
+  | "CODE3";
+
+const NAMES: Readonly<Record<AgentRole, AgentName>> = {
+  chat: "Mio",
+  worker: "Shiro",
+  coder1: "Aka",
+  coder2: "Ao",
+  coder3: "Gin",
+};
+
+export function agentOf(role: AgentRole): AgentName {
+  return NAMES[role];
+}
+
+/** `CODE` is the configured default coder (DESIGN §5.8). */
+export function roleOf(route: RouteName, defaultCoder: CoderRole): AgentRole {
+  switch (route) {
+    case "CHAT":
+    case "PLAN":
+      return "chat";
+    case "ANALYZE":
+    case "OPS":
+    case "RESEARCH":
+      return "worker";
+    case "CODE":
+      return defaultCoder;
+    case "CODE1":
+      return "coder1";
+    case "CODE2":
+      return "coder2";
+    case "CODE3":
+      return "coder3";
+  }
+}
+
+export function isCoder(role: AgentRole): role is CoderRole {
+  return role !== "chat" && role !== "worker";
+}
