@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# A Docker engine of one's own for the tests, beside whatever the machine has. Root only.
+#
+#   docker-engine.sh start DIR [GROUP]   starts dockerd with socket, pid file and log in DIR, imports the Debian root
+#   docker-engine.sh stop DIR            ends it by its pid, waits for it
+#   docker-engine.sh root                makes the Debian root once and prints where its archive is
+#
+# Images and the archive are kept under ~/.cache/picoclaw-test (PICOCLAW_TEST_CACHE): the archive by the content of
+# its recipe below, the engine's data in `dockerd/`, or in DIR while another engine holds that.
+set -euo pipefail
+
+cache=${PICOCLAW_TEST_CACHE:-$HOME/.cache/picoclaw-test}
+suite=bookworm
+packages=ca-certificates
+mirror=${PICOCLAW_TEST_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+image=picoclaw-debian:$suite
+
+say() { echo "docker-engine: $*" >&2; }
+
+debian_root() {
+  local recipe archive work
+  recipe=$(printf '%s\n' minbase "$suite" "$packages" "$(dpkg --print-architecture)" 1 | sha256sum | cut -c1-12)
+  archive=$cache/debian-$suite-$recipe.tar
+  if [ ! -s "$archive" ]; then
+    mkdir -p "$cache"
+    work=$(mktemp -d "$cache/debootstrap.XXXXXX")
+    say "making a Debian $suite root (once; $archive)"
+    if ! debootstrap --variant=minbase --include="$packages" "$suite" "$work/root" "$mirror" >"$work/log" 2>&1; then
+      tail -n 20 "$work/log" >&2
+      rm -rf "$work"
+      return 1
+    fi
+    rm -rf "$work/root/var/cache/apt/archives/"*.deb "$work/root/var/lib/apt/lists/"* "$work/root/dev/"*
+    echo "deb $mirror-security $suite-security main" >>"$work/root/etc/apt/sources.list"
+    tar -C "$work/root" --numeric-owner -cf "$work/root.tar" .
+    mv "$work/root.tar" "$archive"
+    rm -rf "$work"
+  fi
+  echo "$archive"
+}
+
+start() {
+  local dir=$1 group=${2:-} data try
+  mkdir -p "$dir"
+  data=$dir/data
+  # The lock lives as long as the engine: a second one at the same time keeps its data to itself.
+  mkdir -p "$cache/dockerd"
+  exec 8>"$cache/dockerd.lock"
+  local bridge=()
+  if flock -n 8; then
+    data=$cache/dockerd
+  else
+    exec 8>&-
+    # Two engines on one bridge would give the same addresses twice.
+    ip link add "pc$$" type bridge
+    ip addr add "10.213.$(($$ % 250)).1/24" dev "pc$$"
+    ip link set "pc$$" up
+    bridge=(--bridge "pc$$")
+    echo "pc$$" >"$dir/bridge"
+  fi
+  setsid nohup dockerd --data-root "$data" --exec-root "$dir/run" --pidfile "$dir/dockerd.pid" \
+    --host "unix://$dir/docker.sock" ${group:+--group "$group"} ${bridge[@]+"${bridge[@]}"} >"$dir/log" 2>&1 </dev/null &
+  exec 8>&-
+  export DOCKER_HOST=unix://$dir/docker.sock
+  for try in $(seq 150); do
+    docker version >/dev/null 2>&1 && break
+    kill -0 "$!" 2>/dev/null || break
+    sleep 0.2
+  done
+  if ! docker version >/dev/null 2>&1; then
+    say "dockerd did not come up; the end of its log:"
+    tail -n 20 "$dir/log" >&2
+    return 1
+  fi
+  # What a killed run left behind.
+  docker ps -aq | xargs -r docker rm -fv >/dev/null
+  docker network prune -f >/dev/null
+  docker volume ls -q --filter label=picoclaw.installation | xargs -r docker volume rm -f >/dev/null
+  import_root
+  echo "$DOCKER_HOST"
+}
+
+import_root() {
+  local archive recipe
+  archive=$(debian_root)
+  recipe=${archive##*-}
+  recipe=${recipe%.tar}
+  [ "$(docker image inspect -f '{{index .Config.Labels "picoclaw.recipe"}}' "$image" 2>/dev/null)" = "$recipe" ] && return
+  say "importing $image"
+  docker import --change 'CMD ["/bin/sh"]' --change "LABEL picoclaw.recipe=$recipe" "$archive" "$image" >/dev/null
+}
+
+stop() {
+  end_engine "$1"
+  [ ! -f "$1/bridge" ] || ip link del "$(cat "$1/bridge")" || true
+}
+
+end_engine() {
+  local dir=$1 pid try
+  pid=$(cat "$dir/dockerd.pid" 2>/dev/null) || return 0
+  kill "$pid" 2>/dev/null || return 0
+  for try in $(seq 150); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 0.2
+  done
+  kill -9 "$pid" 2>/dev/null || true
+}
+
+case ${1:-} in
+  start) start "${2:?a folder}" "${3:-}" ;;
+  stop) stop "${2:?a folder}" ;;
+  root) debian_root ;;
+  *)
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
