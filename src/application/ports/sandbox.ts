@@ -1,0 +1,270 @@
+import type { OutputStream } from "./process.ts";
+
+/**
+ * Containers as tasks need them (seed 004 §6.2). Nothing here rejects for what can be expected: failures are values.
+ * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
+ */
+export interface SandboxManager {
+  /** What engine answers, and what it can enforce. Asked once, then remembered until a call fails. */
+  describe(signal?: AbortSignal): Promise<SandboxFacts | SandboxFailure>;
+  /**
+   * Makes and starts a container of `spec.image`, which must be present. One with the same name, if it is this
+   * installation's, is removed first, with its volumes. May hand out a warm one instead.
+   */
+  startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
+  /**
+   * Runs one command in a running container, as the container's user, as `sh -c` (or as it stands, given `argv`).
+   * Many may run at once. Ends with the command's own exit: what it leaves in the background goes on and is listed.
+   */
+  exec(container: string, request: ExecRequest): Promise<ExecResult>;
+  /** What commands left running. */
+  listProcesses(
+    container: string,
+    signal?: AbortSignal,
+  ): Promise<readonly BackgroundProcess[] | SandboxFailure>;
+  /** Ends a background process with all its descendants. False when there is none such. */
+  endProcess(container: string, pid: number, signal?: AbortSignal): Promise<boolean | SandboxFailure>;
+  /**
+   * Stops (TERM, the configured grace, KILL) and removes the container with its volumes, three tries each.
+   * Idempotent: what is gone already is fine.
+   */
+  stopContainer(container: string, options?: StopOptions): Promise<Removal>;
+  /** Containers of this installation, whatever their state; warm ones not included. */
+  listContainers(signal?: AbortSignal): Promise<readonly ContainerFacts[] | SandboxFailure>;
+  findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
+  /** Removes what a dead owner or an ended task left: only this installation's, never a live task's. */
+  cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
+  /** Hangs up every connection, ends what only this process would use. Containers stay. */
+  close(): Promise<void>;
+}
+
+export interface ContainerSpec {
+  /** `coding-agent-exec-<uuid>`, `agent-runner-<task id>`: unique on the engine. */
+  readonly name: string;
+  readonly taskId: string;
+  readonly image: string;
+  /** Free words of the owner (environment name …), kept as labels under `picoclaw.`. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Default 10001:10001. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** Commands run here unless they say otherwise. Default `/workspace/project`. */
+  readonly workingDirectory?: string;
+  /** Commands may not start outside these folders. Default `/workspace`. */
+  readonly roots?: readonly string[];
+  /** Visible to everybody who may inspect the container: never a secret. Those go into `ExecRequest.env`. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  /** Beyond the container's own volume on `/workspace` with `project` and `tmp`. */
+  readonly mounts?: readonly ContainerMount[];
+  /** Needs the configuration's word, which is asked for again here. */
+  readonly mountDockerSocket?: boolean;
+  /**
+   * `process`: nobody needs it once this process is gone, so that the next start may remove it. `detached`: it stays
+   * until `stopContainer`, or until it is older than the stale threshold. Default `process`.
+   */
+  readonly lease?: "process" | "detached";
+}
+
+export interface ContainerLimits {
+  readonly cpus: number;
+  /** Memory and swap together. */
+  readonly memoryBytes: number;
+  readonly pids: number;
+  readonly diskBytes: number;
+}
+
+/**
+ * The container has no interface but its loopback in every mode. What may leave goes through a proxy that looks names
+ * up and dials itself, and refuses the host's, private and metadata addresses but for the exact `host:port` entries.
+ */
+export type ContainerNetwork =
+  | { readonly mode: "none" }
+  | { readonly mode: "open"; readonly allowedHosts: readonly string[] }
+  | {
+      readonly mode: "allow-list";
+      readonly allowedDomains: readonly string[];
+      readonly allowedHosts: readonly string[];
+    };
+
+export type ContainerMount =
+  | { readonly kind: "bind"; readonly source: string; readonly target: string; readonly readOnly: boolean }
+  /** A named volume, made when missing. Not removed with the container. */
+  | { readonly kind: "volume"; readonly name: string; readonly target: string; readonly readOnly: boolean }
+  /** An overlay over a folder of the engine's host: writes go to `upper`. The volume goes with the container. */
+  | {
+      readonly kind: "overlay";
+      readonly lower: readonly string[];
+      readonly upper: string;
+      readonly work: string;
+      readonly target: string;
+    };
+
+export interface StartOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: StartProgress) => void;
+}
+
+export type StartProgress =
+  | { readonly step: "removing-existing"; readonly name: string }
+  | { readonly step: "claimed-warm"; readonly name: string }
+  | { readonly step: "network"; readonly image: string }
+  | { readonly step: "creating"; readonly name: string; readonly image: string }
+  | { readonly step: "starting"; readonly name: string };
+
+export interface StartedContainer {
+  readonly ok: true;
+  readonly id: string;
+  readonly name: string;
+  readonly from: "cold" | "warm";
+  readonly createdAt: string;
+}
+
+export interface ExecRequest {
+  /** For `sh -c`, or a program with its arguments. */
+  readonly command: string | readonly [string, ...string[]];
+  /** Absolute, or relative to the container's working directory. */
+  readonly cwd?: string;
+  /** Added to the container's. Goes through the connection: in no record of the engine. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: empty, so that a reader ends instead of hanging. */
+  readonly stdin?: string | Uint8Array;
+  /** From the start to the first signal. `Infinity` is no limit. */
+  readonly timeoutMs: number;
+  /** Between TERM and KILL. Default 1500. */
+  readonly graceMs?: number;
+  /** Aborting ends the tree like a timeout. */
+  readonly signal?: AbortSignal;
+  /** For each stream: the first and the last half stay, the middle goes; reading goes on. */
+  readonly outputLimitBytes: number;
+  readonly cutNote?: (cutBytes: number) => string;
+  /** Everything as it arrives, not capped, whole characters only. Not called after the result. Must not throw. */
+  readonly onOutput?: (stream: OutputStream, text: string) => void;
+  /** The same as bytes, for what is no text. */
+  readonly onBytes?: (stream: OutputStream, bytes: Uint8Array) => void;
+  /** Commands of one session share working directory and exported variables, one after the other. */
+  readonly session?: string;
+}
+
+/**
+ * `exited` has an exit code, `signaled` a signal. `disconnected`: the connection or the container went away before an
+ * exit code came, which is never taken for one. `not-started` and `disconnected` have a `failure`.
+ */
+export type ExecOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "disconnected" | "not-started";
+
+export interface ExecResult {
+  readonly outcome: ExecOutcome;
+  /** As a shell says it (128 + signal); null when the command did not end by itself. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Bytes missing from stdout and stderr together. */
+  readonly truncatedBytes: number;
+  readonly durationMs: number;
+  /** The limit of the container that the command ran into, as far as the kernel's counters tell. */
+  readonly limit?: ExceededLimit;
+  /** What this command left running. */
+  readonly background: readonly BackgroundProcess[];
+  readonly failure?: SandboxFailure;
+}
+
+export type ExceededLimit =
+  | { readonly kind: "memory"; readonly limitBytes: number }
+  | { readonly kind: "disk"; readonly limitBytes: number }
+  | { readonly kind: "processes"; readonly limit: number };
+
+export interface BackgroundProcess {
+  /** Inside the container. */
+  readonly pid: number;
+  readonly command: string;
+}
+
+export interface StopOptions {
+  readonly signal?: AbortSignal;
+  /** Straight to KILL. */
+  readonly force?: boolean;
+}
+
+/** `leftovers`: what could not be removed, recorded for the next clean-up. */
+export interface Removal {
+  readonly removed: boolean;
+  readonly leftovers: readonly Leftover[];
+}
+
+export interface Leftover {
+  readonly kind: "container" | "volume" | "network";
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ContainerFacts {
+  readonly ok: true;
+  readonly id: string;
+  readonly name: string;
+  readonly taskId: string;
+  readonly image: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+  readonly state: "created" | "running" | "paused" | "stopped";
+}
+
+export interface StaleRule {
+  readonly thresholdMs: number;
+  readonly signal?: AbortSignal;
+  /** Tasks known to be live, whatever their containers look like. */
+  readonly liveTasks?: ReadonlySet<string>;
+}
+
+export interface StaleCleanup {
+  readonly ok: true;
+  readonly containers: readonly string[];
+  readonly volumes: readonly string[];
+  readonly leftovers: readonly Leftover[];
+}
+
+export interface SandboxFacts {
+  readonly ok: true;
+  readonly engineVersion: string;
+  readonly apiVersion: string;
+  readonly host: string;
+  readonly cgroup: 1 | 2;
+  readonly storageDriver: string;
+  readonly backingFilesystem: string;
+  /** `quota`: the engine refuses writes beyond. `watchdog`: commands are ended once the size was found too large. */
+  readonly disk: "quota" | "watchdog";
+  readonly rootless: boolean;
+  readonly seccomp: boolean;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** Limits this engine says it cannot set. */
+  readonly missing: readonly ("memory" | "swap" | "cpu" | "pids")[];
+}
+
+/** `actor`: who can do something about it. `detail` is the engine's own word, without secrets. */
+export interface SandboxFailure {
+  readonly ok: false;
+  readonly code:
+    | "engine-unreachable"
+    | "engine-forbidden"
+    | "engine-timeout"
+    | "engine-error"
+    | "bad-host"
+    | "image-missing"
+    | "name-taken"
+    | "container-missing"
+    | "container-stopped"
+    | "no-resources"
+    | "no-proxy"
+    | "not-allowed"
+    | "bad-spec"
+    | "outside"
+    | "cwd-missing"
+    | "program-missing"
+    | "disconnected"
+    | "aborted";
+  readonly actor: "model" | "user" | "operator";
+  readonly retryable: boolean;
+  readonly detail: string;
+  readonly cause?: unknown;
+}
