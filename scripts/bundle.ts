@@ -1,5 +1,5 @@
 /**
- * Run by `npm ci` (as `prepare`): gathers the program and the executor into one file each, with the bytecode that the
+ * Run by `npm ci` (as `prepare`): gathers the program, the executor and the proxy into one file each, with the bytecode that the
  * runtime would otherwise make of 130 modules at every start; `apply` takes half the time. `bin/picoclaw` uses it only
  * while no source is newer, and works without it.
  */
@@ -11,7 +11,7 @@ const fresh = join(root, "dist.new");
 const final = join(root, "dist");
 
 rmSync(fresh, { recursive: true, force: true });
-for (const entry of ["main.ts", "wiring/executor.ts"]) {
+for (const entry of ["main.ts", "wiring/executor.ts", "wiring/proxy.ts"]) {
   const built = await Bun.build({
     entrypoints: [join(root, "src", entry)],
     root: join(root, "src"),

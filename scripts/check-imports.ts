@@ -21,8 +21,14 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
 const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { application: ["config"] };
 
 const RUNTIME_FOLDER = "infrastructure/runtime/";
-/** The loader, and the three ways in. */
-const ENVIRONMENT_READERS = new Set(["config/load.ts", "main.ts", "lib.ts", "wiring/executor.ts"]);
+/** The loader, and the four ways in. */
+const ENVIRONMENT_READERS = new Set([
+  "config/load.ts",
+  "main.ts",
+  "lib.ts",
+  "wiring/executor.ts",
+  "wiring/proxy.ts",
+]);
 
 interface Import {
   readonly specifier: string;

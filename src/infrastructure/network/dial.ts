@@ -1,0 +1,92 @@
+import { lookup } from "node:dns/promises";
+import { connect, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { parseAddress } from "../../domain/policy/address.ts";
+import {
+  type createNetworkPolicy,
+  type Destination,
+  mayDial,
+  type Refused,
+} from "../../domain/policy/network.ts";
+
+export interface DialParts {
+  readonly policy: ReturnType<typeof createNetworkPolicy>;
+  /** All addresses of a name. Rejects or is empty when there are none. Default: the system's resolver. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  /** Default: a TCP connection. */
+  readonly connect?: (address: string, port: number) => Socket;
+  /** Addresses of this machine, which count as private whatever their range. Default: those of its interfaces. */
+  readonly ownAddresses?: () => readonly string[];
+  readonly timeoutMs: number;
+}
+
+export type Dialled =
+  | { readonly ok: true; readonly socket: Socket; readonly host: string }
+  | { readonly ok: false; readonly refused: Refused }
+  | { readonly ok: false; readonly failed: "no-such-host" | "unreachable" | "timeout" };
+
+/**
+ * Judges the name, looks it up, judges each address, and dials the address it judged: there is no second look-up that
+ * could answer otherwise. Nothing is looked up that is not allowed by name.
+ */
+export async function dial(parts: DialParts, destination: Destination): Promise<Dialled> {
+  const verdict = parts.policy.judgeHost(destination);
+  if (!verdict.ok) return { ok: false, refused: verdict.reason };
+  const { host, opens } = verdict;
+  const addresses = await within(parts.timeoutMs, addressesOf(parts, host));
+  if (addresses === undefined) return { ok: false, failed: "timeout" };
+  if (addresses.length === 0) return { ok: false, failed: "no-such-host" };
+  const own = opens === "public" ? (parts.ownAddresses ?? interfaceAddresses)() : [];
+  const open = addresses.filter((address) => mayDial(address, opens) && !own.includes(address));
+  if (open.length === 0) return { ok: false, refused: "address" };
+  let failed: "unreachable" | "timeout" = "unreachable";
+  for (const address of open.slice(0, MOST_ATTEMPTS)) {
+    const socket = (parts.connect ?? connectTo)(address, destination.port);
+    const outcome = await within(parts.timeoutMs, connected(socket));
+    if (outcome === true) return { ok: true, socket, host };
+    socket.destroy();
+    failed = outcome === undefined ? "timeout" : "unreachable";
+  }
+  return { ok: false, failed };
+}
+
+const MOST_ATTEMPTS = 4;
+
+async function addressesOf({ resolve = systemResolve }: DialParts, host: string): Promise<readonly string[]> {
+  if (parseAddress(host) !== undefined) return [host];
+  try {
+    return await resolve(host);
+  } catch {
+    return [];
+  }
+}
+
+async function systemResolve(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+function interfaceAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+}
+
+function connectTo(address: string, port: number): Socket {
+  return connect({ host: address, port, allowHalfOpen: true });
+}
+
+function connected(socket: Socket): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.once("connect", () => resolve(true));
+    socket.on("error", () => resolve(false));
+  });
+}
+
+/** Undefined when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

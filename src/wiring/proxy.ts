@@ -1,0 +1,57 @@
+/**
+ * The network proxy as a program of its own, for a sidecar container:
+ *
+ *   bun --no-env-file dist/wiring/proxy.js '{"listen":{"host":"0.0.0.0","port":3128},"allowed":["*.npmjs.org"],"denied":[]}'
+ *
+ * (or `src/wiring/proxy.ts`; without an argument the same JSON is read from PICOCLAW_PROXY). `listen` may be
+ * `{"path":"/run/proxy.sock"}`. Entries are those of src/domain/policy/network.ts: `[]` allows nothing, `["*"]` every
+ * public host; an exact `host:port` opens private addresses as well. Clients need HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
+ * in both cases and NODE_USE_ENV_PROXY=1: `proxyEnvironment` in src/infrastructure/network/proxy-environment.ts.
+ *
+ * Prints one line of JSON when it listens ({"event":"ready","port":3128}) and one for each request that it refuses
+ * ({"event":"refused","host":…,"port":…,"reason":…}). Ends with status 2 when the JSON is wrong, with 0 at TERM.
+ */
+import { isNetworkEntry } from "../domain/policy/network.ts";
+import { type ListenAt, startProxy } from "../infrastructure/network/proxy.ts";
+import type { Refusal } from "../infrastructure/network/refusals.ts";
+
+interface Settings {
+  readonly listen: ListenAt;
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+}
+
+const say = (line: Readonly<Record<string, unknown>>) =>
+  void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+function fail(message: string): never {
+  process.stderr.write(`picoclaw proxy: ${message}\n`);
+  process.exit(2);
+}
+
+function settingsOf(text: string): Settings {
+  let given: Partial<Settings>;
+  try {
+    given = JSON.parse(text) as Partial<Settings>;
+  } catch {
+    return fail("its settings are not JSON");
+  }
+  const { listen = { host: "0.0.0.0", port: 3128 }, allowed, denied = [] } = given;
+  for (const [name, list] of Object.entries({ allowed, denied })) {
+    if (!Array.isArray(list)) return fail(`"${name}" is not a list`);
+    const wrong = list.find((entry) => typeof entry !== "string" || !isNetworkEntry(entry));
+    if (wrong !== undefined) return fail(`"${name}" holds what is no host: ${JSON.stringify(wrong)}`);
+  }
+  return { listen, allowed: allowed ?? [], denied };
+}
+
+async function main(): Promise<void> {
+  const settings = settingsOf(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "");
+  const onRefused = (refusal: Refusal) => say({ event: "refused", ...refusal });
+  const proxy = await startProxy({ rules: settings, onRefused }, settings.listen);
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.on(signal, () => void proxy.stop().then(() => process.exit(0)));
+  say({ event: "ready", port: proxy.port });
+}
+
+main().catch((error: Error) => fail(error.message));

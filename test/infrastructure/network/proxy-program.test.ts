@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { ask, GREETING, startHost, statusOf } from "./proxy-kit.ts";
+
+const PROGRAM = join(import.meta.dir, "../../../src/wiring/proxy.ts");
+const running: { kill: () => void }[] = [];
+afterEach(() => {
+  for (const one of running.splice(0)) one.kill();
+});
+
+function start(argument: string | undefined, env: Record<string, string> = {}) {
+  const argv = [process.execPath, "--no-env-file", PROGRAM, ...(argument === undefined ? [] : [argument])];
+  const child = Bun.spawn(argv, { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  running.push(child);
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  const line = async () => {
+    while (!held.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`it ended: ${held}`);
+      held += value;
+    }
+    const [first = "", ...rest] = held.split("\n");
+    held = rest.join("\n");
+    return JSON.parse(first) as Record<string, unknown>;
+  };
+  return { child, line };
+}
+
+describe("the proxy as a program", () => {
+  test("carries out what is allowed, tells of what it refuses, and ends when told", async () => {
+    const host = await startHost(GREETING);
+    const settings = { listen: { host: "127.0.0.1", port: 0 }, allowed: [`127.0.0.1:${host.port}`] };
+    const { child, line } = start(JSON.stringify(settings));
+    const { event, port } = await line();
+    expect(event).toBe("ready");
+    const get = (url: string) => ask(Number(port), `GET ${url} HTTP/1.1\r\n\r\n`);
+    expect(statusOf(await get(`http://127.0.0.1:${host.port}/`))).toBe(200);
+    expect(statusOf(await get("http://evil.example/"))).toBe(403);
+    expect(await line()).toEqual({ event: "refused", host: "evil.example", port: 80, reason: "not-allowed" });
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+    host.stop();
+  });
+
+  test("reads its settings from a variable where there is no argument", async () => {
+    const PICOCLAW_PROXY = JSON.stringify({ listen: { host: "127.0.0.1", port: 0 }, allowed: [] });
+    const { line } = start(undefined, { PICOCLAW_PROXY });
+    expect((await line()).event).toBe("ready");
+  });
+
+  test.each([
+    ["{", "not JSON"],
+    ["{}", '"allowed" is not a list'],
+    ['{"allowed":["http://a"]}', '"allowed" holds what is no host: "http://a"'],
+    ['{"allowed":[],"denied":[1]}', '"denied" holds what is no host: 1'],
+  ])("refuses to start with %s", async (argument, reason) => {
+    const { child } = start(argument);
+    expect(await child.exited).toBe(2);
+    expect(await new Response(child.stderr).text()).toContain(reason);
+  });
+});
