@@ -1,0 +1,260 @@
+import { Octokit } from "@octokit/rest";
+import type {
+  Checks,
+  Forge,
+  ForgeComment,
+  ForgeItem,
+  ForgePull,
+  Permission,
+} from "../../application/ports/forge.ts";
+import type { ItemRef } from "../../domain/forge/item-url.ts";
+import { answer, orNull } from "./forge-fault.ts";
+import type { ForgeFetch } from "./forge-fetch.ts";
+
+export interface GitHubParts {
+  readonly token: string;
+  /** Where the API answers: `https://api.github.com`, or `https://host/api/v3`. */
+  readonly apiUrl: string;
+  /** Where people look: `https://github.com`. */
+  readonly site: string;
+  readonly fetch: ForgeFetch;
+  readonly userAgent: string;
+}
+
+const PAGE = 100;
+
+export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubParts): Forge {
+  const client = (signal: AbortSignal) =>
+    new Octokit({
+      auth: token,
+      baseUrl: apiUrl,
+      userAgent,
+      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
+    }).rest;
+  const at = (item: ItemRef) => ({ ...split(item.repository), issue_number: item.number });
+  const pullAt = (item: ItemRef) => ({ ...split(item.repository), pull_number: item.number });
+  const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
+    forge: "github",
+    site,
+    repository,
+    kind,
+    number,
+  });
+  const toPull = (repository: string, pull: { number: number; html_url: string }): ForgePull => ({
+    ref: ref(repository, "pull", pull.number),
+    url: pull.html_url,
+  });
+
+  return {
+    kind: "github",
+    credentials: { username: "x-access-token", token },
+    whoAmI: (signal) =>
+      answer(async () => {
+        const { data } = await client(signal).users.getAuthenticated();
+        return { id: data.id, login: data.login };
+      }),
+    readRepository: (repository, signal) =>
+      answer(async () => {
+        const { data } = await client(signal).repos.get(split(repository));
+        return {
+          name: data.full_name,
+          defaultBranch: data.default_branch,
+          cloneUrl: data.clone_url,
+          archived: data.archived,
+          canPush: data.permissions?.push === true,
+        };
+      }),
+    readItem: (item, signal) =>
+      answer(async () => {
+        const rest = client(signal);
+        const { data } = await rest.issues.get(at(item));
+        const found = itemOf(data, (kind) => ref(item.repository, kind, data.number));
+        if (found.ref.kind === "issue") return found;
+        const { data: pull } = await rest.pulls.get(pullAt(item));
+        return {
+          ...found,
+          pull: {
+            sourceRepository: pull.head.repo?.full_name ?? "",
+            sourceBranch: pull.head.ref,
+            sourceCommit: pull.head.sha,
+            targetBranch: pull.base.ref,
+          },
+        };
+      }),
+    listComments: (item, signal) =>
+      answer(async () =>
+        (
+          await pages((page) => client(signal).issues.listComments({ ...at(item), per_page: PAGE, page }))
+        ).map(commentOf),
+      ),
+    listReviewComments: (item, signal) =>
+      answer(async () =>
+        (
+          await pages((page) =>
+            client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE, page }),
+          )
+        ).map((comment) => ({
+          ...commentOf(comment),
+          path: comment.path,
+          line: comment.line ?? comment.original_line ?? null,
+        })),
+      ),
+    postComment: (item, body, signal) =>
+      answer(async () => commentOf((await client(signal).issues.createComment({ ...at(item), body })).data)),
+    editComment: (item, commentId, body, signal) =>
+      answer(async () => {
+        const where = { ...split(item.repository), comment_id: Number(commentId) };
+        return commentOf((await client(signal).issues.updateComment({ ...where, body })).data);
+      }),
+    addLabel: (item, label, signal) =>
+      answer(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
+    removeLabel: (item, label, signal) =>
+      answer(
+        async () => void (await orNull(client(signal).issues.removeLabel({ ...at(item), name: label }))),
+      ),
+    assign: (item, { login }, signal) =>
+      answer(
+        async () => void (await client(signal).issues.addAssignees({ ...at(item), assignees: [login] })),
+      ),
+    unassign: (item, { login }, signal) =>
+      answer(
+        async () => void (await client(signal).issues.removeAssignees({ ...at(item), assignees: [login] })),
+      ),
+    permissionOf: (repository, username, signal) =>
+      answer(async () => {
+        const found = await orNull(
+          client(signal).repos.getCollaboratorPermissionLevel({ ...split(repository), username }),
+        );
+        return permission(found?.data.permission);
+      }),
+    readBranch: (repository, branch, signal) =>
+      answer(async () => {
+        const found = await orNull(client(signal).repos.getBranch({ ...split(repository), branch }));
+        if (found === null) return null;
+        const { name, commit, protected: isProtected } = found.data;
+        return { name, commit: commit.sha, protected: isProtected };
+      }),
+    findPull: (repository, head, signal) =>
+      answer(async () => {
+        const { owner, repo } = split(repository);
+        const { data } = await client(signal).pulls.list({
+          owner,
+          repo,
+          head: `${owner}:${head}`,
+          state: "open",
+          per_page: 1,
+        });
+        return data[0] === undefined ? null : toPull(repository, data[0]);
+      }),
+    openPull: ({ repository, head, base, title, body }, signal) =>
+      answer(async () => {
+        const { data } = await client(signal).pulls.create({ ...split(repository), head, base, title, body });
+        return toPull(repository, data);
+      }),
+    updatePull: (pull, { title, body }, signal) =>
+      answer(async () =>
+        toPull(pull.repository, (await client(signal).pulls.update({ ...pullAt(pull), title, body })).data),
+      ),
+    checksOf: (repository, commit, signal) =>
+      answer(async () => {
+        const { data } = await client(signal).checks.listForRef({
+          ...split(repository),
+          ref: commit,
+          per_page: PAGE,
+        });
+        return checks(data.check_runs);
+      }),
+    listWork: (repository, { label, assignee }, signal) =>
+      answer(async () => {
+        const list = (filter: { labels?: string; assignee?: string }) =>
+          pages((page) =>
+            client(signal).issues.listForRepo({
+              ...split(repository),
+              state: "open",
+              ...filter,
+              per_page: PAGE,
+              page,
+            }),
+          );
+        const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
+        const byNumber = new Map(found.map((each) => [each.number, each]));
+        return [...byNumber.values()].map((each) =>
+          itemOf(each, (kind) => ref(repository, kind, each.number)),
+        );
+      }),
+  };
+}
+
+function ignore(): void {}
+
+function split(repository: string): { owner: string; repo: string } {
+  const [owner = "", repo = ""] = repository.split("/");
+  return { owner, repo };
+}
+
+/** At most ten pages: a thread of a thousand comments has said what it has to say. */
+async function pages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise<T[]> {
+  const all: T[] = [];
+  for (let page = 1; page <= 10; page++) {
+    const { data } = await read(page);
+    all.push(...data);
+    if (data.length < PAGE) break;
+  }
+  return all;
+}
+
+interface Issue {
+  readonly number: number;
+  readonly title: string;
+  readonly body?: string | null;
+  readonly state: string;
+  readonly user: { readonly login: string } | null;
+  readonly labels: readonly (string | { readonly name?: string | null })[];
+  readonly assignees?: readonly { readonly login: string }[] | null;
+  readonly pull_request?: unknown;
+}
+
+function itemOf(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): ForgeItem {
+  return {
+    ref: ref(issue.pull_request === undefined ? "issue" : "pull"),
+    title: issue.title,
+    body: issue.body ?? "",
+    author: issue.user?.login ?? "",
+    open: issue.state === "open",
+    labels: issue.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
+    assignees: (issue.assignees ?? []).map(({ login }) => login),
+  };
+}
+
+function commentOf(comment: {
+  readonly id: number;
+  readonly body?: string;
+  readonly user: { readonly login: string } | null;
+  readonly created_at: string;
+}): ForgeComment {
+  const { id, body = "", user, created_at } = comment;
+  return { id: String(id), author: user?.login ?? "", body, createdAt: created_at };
+}
+
+function permission(said: string | undefined): Permission {
+  switch (said) {
+    case "admin":
+    case "write":
+    case "read":
+      return said;
+    case "maintain":
+      return "write";
+    case "triage":
+      return "read";
+    default:
+      return "none";
+  }
+}
+
+function checks(runs: readonly { readonly status: string; readonly conclusion: string | null }[]): Checks {
+  if (runs.length === 0) return "none";
+  if (runs.some(({ status }) => status !== "completed")) return "pending";
+  const fine = new Set(["success", "neutral", "skipped"]);
+  return runs.every(({ conclusion }) => fine.has(conclusion ?? "")) ? "success" : "failure";
+}

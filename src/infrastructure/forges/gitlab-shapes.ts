@@ -1,0 +1,86 @@
+import type { Checks, ForgeComment, ForgeItem, Permission } from "../../application/ports/forge.ts";
+import type { ItemRef } from "../../domain/forge/item-url.ts";
+
+export interface Change {
+  readonly addLabels?: string;
+  readonly removeLabels?: string;
+  readonly assigneeIds?: number[];
+  readonly title?: string;
+  readonly description?: string;
+}
+
+export interface Issue {
+  readonly iid: number;
+  readonly title: string;
+  readonly description: string | null;
+  readonly state: string;
+  readonly author: { readonly username: string };
+  readonly labels: readonly string[];
+  readonly assignees?: readonly { readonly username: string }[] | null;
+}
+
+export interface MergeRequest extends Issue {
+  readonly source_project_id: number;
+  readonly target_project_id: number;
+  readonly source_branch: string;
+  readonly target_branch: string;
+  readonly sha: string;
+}
+
+export interface Note {
+  readonly id: number;
+  readonly body: string;
+  readonly author: { readonly username: string };
+  readonly created_at: string;
+  readonly system?: boolean;
+  readonly position?: {
+    readonly new_path?: string;
+    readonly old_path?: string;
+    readonly new_line?: number | null;
+    readonly old_line?: number | null;
+  } | null;
+}
+
+export interface Permissions {
+  readonly project_access?: { readonly access_level: number } | null;
+  readonly group_access?: { readonly access_level: number } | null;
+}
+
+const REPORTER = 20;
+export const DEVELOPER = 30;
+const MAINTAINER = 40;
+
+export function levelOf(permissions: Permissions | undefined): number {
+  return Math.max(
+    permissions?.project_access?.access_level ?? 0,
+    permissions?.group_access?.access_level ?? 0,
+  );
+}
+
+export function permission(level: number): Permission {
+  if (level >= MAINTAINER) return "admin";
+  if (level >= DEVELOPER) return "write";
+  return level >= REPORTER ? "read" : "none";
+}
+
+export function itemOf(issue: Issue, ref: ItemRef): ForgeItem {
+  return {
+    ref,
+    title: issue.title,
+    body: issue.description ?? "",
+    author: issue.author.username,
+    open: issue.state === "opened",
+    labels: issue.labels,
+    assignees: (issue.assignees ?? []).map(({ username }) => username),
+  };
+}
+
+export function commentOf({ id, body, author, created_at }: Note): ForgeComment {
+  return { id: String(id), author: author.username, body, createdAt: created_at };
+}
+
+export function checks(states: readonly string[]): Checks {
+  if (states.length === 0) return "none";
+  if (states.some((state) => state === "failed" || state === "canceled")) return "failure";
+  return states.every((state) => state === "success" || state === "skipped") ? "success" : "pending";
+}

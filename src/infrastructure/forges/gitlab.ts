@@ -1,0 +1,227 @@
+import {
+  Branches,
+  Commits,
+  IssueNotes,
+  Issues,
+  MergeRequestDiscussions,
+  MergeRequestNotes,
+  MergeRequests,
+  ProjectMembers,
+  Projects,
+  Users,
+} from "@gitbeaker/rest";
+import type { Forge, ForgeItem, ForgePull, ForgeUser } from "../../application/ports/forge.ts";
+import { type ItemRef, itemUrl } from "../../domain/forge/item-url.ts";
+import { answer, orNull } from "./forge-fault.ts";
+import type { ForgeFetch } from "./forge-fetch.ts";
+import { gitlabRequester } from "./gitlab-requester.ts";
+import {
+  type Change,
+  checks,
+  commentOf,
+  DEVELOPER,
+  type Issue,
+  itemOf,
+  levelOf,
+  type MergeRequest,
+  type Note,
+  type Permissions,
+  permission,
+} from "./gitlab-shapes.ts";
+
+export interface GitLabParts {
+  readonly token: string;
+  /** `https://gitlab.com`, or a self-hosted address; the API lies below it. */
+  readonly site: string;
+  readonly fetch: ForgeFetch;
+}
+
+const PAGES = { perPage: 100, maxPages: 10 } as const;
+
+export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
+  const options = (signal: AbortSignal) => ({
+    host: site,
+    token,
+    requesterFn: gitlabRequester(fetch, signal),
+  });
+  const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
+    forge: "gitlab",
+    site,
+    repository,
+    kind,
+    number,
+  });
+  const notes = (item: ItemRef, signal: AbortSignal) =>
+    item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
+  const read = async (item: ItemRef, signal: AbortSignal) =>
+    item.kind === "issue"
+      ? await new Issues(options(signal)).show(item.number, { projectId: item.repository })
+      : await new MergeRequests(options(signal)).show(item.repository, item.number);
+  const edit = async (item: ItemRef, change: Change, signal: AbortSignal) => {
+    if (item.kind === "issue") await new Issues(options(signal)).edit(item.repository, item.number, change);
+    else await new MergeRequests(options(signal)).edit(item.repository, item.number, change);
+  };
+  const assigneeIds = async (item: ItemRef, signal: AbortSignal) =>
+    ((await read(item, signal)).assignees ?? []).map(({ id }) => id);
+  const toPull = (repository: string, { iid }: { iid: number }): ForgePull => {
+    const pull = ref(repository, "pull", iid);
+    return { ref: pull, url: itemUrl(pull) };
+  };
+
+  return {
+    kind: "gitlab",
+    credentials: { username: "oauth2", token },
+    whoAmI: (signal) =>
+      answer(async (): Promise<ForgeUser> => {
+        const user = await new Users(options(signal)).showCurrentUser();
+        return { id: user.id, login: user.username };
+      }),
+    readRepository: (repository, signal) =>
+      answer(async () => {
+        const project = await new Projects(options(signal)).show(repository);
+        const { permissions } = project as unknown as { permissions?: Permissions };
+        return {
+          name: project.path_with_namespace,
+          defaultBranch: project.default_branch,
+          cloneUrl: project.http_url_to_repo,
+          archived: project.archived === true,
+          canPush: levelOf(permissions) >= DEVELOPER,
+        };
+      }),
+    readItem: (item, signal) =>
+      answer(async () => {
+        const found = await read(item, signal);
+        const facts = itemOf(found as unknown as Issue, item);
+        if (item.kind === "issue") return facts;
+        const pull = found as unknown as MergeRequest;
+        const source =
+          pull.source_project_id === pull.target_project_id
+            ? item.repository
+            : ((await orNull(new Projects(options(signal)).show(pull.source_project_id)))
+                ?.path_with_namespace ?? "");
+        return {
+          ...facts,
+          pull: {
+            sourceRepository: source,
+            sourceBranch: pull.source_branch,
+            sourceCommit: pull.sha,
+            targetBranch: pull.target_branch,
+          },
+        };
+      }),
+    listComments: (item, signal) =>
+      answer(async () => {
+        const all = await notes(item, signal).all(item.repository, item.number, {
+          sort: "asc",
+          orderBy: "created_at",
+          ...PAGES,
+        });
+        return all
+          .filter(({ system, type }) => system !== true && type !== "DiffNote")
+          .map((note) => commentOf(note as unknown as Note));
+      }),
+    listReviewComments: (item, signal) =>
+      answer(async () => {
+        const discussions = await new MergeRequestDiscussions(options(signal)).all(
+          item.repository,
+          item.number,
+          PAGES,
+        );
+        const notes = discussions.flatMap(({ notes }) => (notes ?? []) as unknown as Note[]);
+        return notes.flatMap((note) => {
+          const { position } = note;
+          if (position === undefined || position === null || note.system) return [];
+          const line = position.new_line ?? position.old_line ?? null;
+          return [{ ...commentOf(note), path: position.new_path ?? position.old_path ?? "", line }];
+        });
+      }),
+    postComment: (item, body, signal) =>
+      answer(async () =>
+        commentOf((await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note),
+      ),
+    editComment: (item, commentId, body, signal) =>
+      answer(async () =>
+        commentOf(
+          (await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
+            body,
+          })) as unknown as Note,
+        ),
+      ),
+    addLabel: (item, label, signal) => answer(() => edit(item, { addLabels: label }, signal)),
+    removeLabel: (item, label, signal) => answer(() => edit(item, { removeLabels: label }, signal)),
+    assign: (item, { id }, signal) =>
+      answer(async () => {
+        const ids = await assigneeIds(item, signal);
+        if (!ids.includes(id)) await edit(item, { assigneeIds: [...ids, id] }, signal);
+      }),
+    unassign: (item, { id }, signal) =>
+      answer(async () => {
+        const ids = await assigneeIds(item, signal);
+        const rest = ids.filter((each) => each !== id);
+        // GitLab reads a single 0 as "nobody".
+        if (rest.length < ids.length) await edit(item, { assigneeIds: rest.length > 0 ? rest : [0] }, signal);
+      }),
+    permissionOf: (repository, user, signal) =>
+      answer(async () => {
+        const found = await new ProjectMembers(options(signal)).all(repository, {
+          includeInherited: true,
+          query: user,
+          ...PAGES,
+        });
+        const member = found.find(({ username }) => username.toLowerCase() === user.toLowerCase());
+        return permission((member as { access_level?: number } | undefined)?.access_level ?? 0);
+      }),
+    readBranch: (repository, branch, signal) =>
+      answer(async () => {
+        const found = await orNull(new Branches(options(signal)).show(repository, branch));
+        if (found === null) return null;
+        const { name, commit, protected: isProtected } = found;
+        return { name, commit: commit.id, protected: isProtected === true };
+      }),
+    findPull: (repository, head, signal) =>
+      answer(async () => {
+        const found = await new MergeRequests(options(signal)).all({
+          projectId: repository,
+          sourceBranch: head,
+          state: "opened",
+          perPage: 1,
+          maxPages: 1,
+        });
+        return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
+      }),
+    openPull: ({ repository, head, base, title, body }, signal) =>
+      answer(async () => {
+        const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
+          description: body,
+        });
+        return toPull(repository, made as unknown as { iid: number });
+      }),
+    updatePull: (pull, { title, body }, signal) =>
+      answer(async () => {
+        await edit(pull, { title, description: body }, signal);
+        return toPull(pull.repository, { iid: pull.number });
+      }),
+    checksOf: (repository, commit, signal) =>
+      answer(async () => {
+        const all = await new Commits(options(signal)).allStatuses(repository, commit);
+        return checks((all as unknown as { status: string }[]).map(({ status }) => status));
+      }),
+    listWork: (repository, { label, assignee }, signal) =>
+      answer(async () => {
+        const filters = [{ labels: label }, { assigneeUsername: [assignee] }];
+        const found = new Map<string, ForgeItem>();
+        for (const filter of filters) {
+          const query = { projectId: repository, state: "opened" as const, ...PAGES };
+          const issues = await new Issues(options(signal)).all({ ...query, ...filter });
+          const pulls = await new MergeRequests(options(signal)).all({
+            ...query,
+            ...("labels" in filter ? filter : { assigneeUsername: assignee }),
+          } as never);
+          for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
+            for (const each of list as unknown as Issue[])
+              found.set(`${kind}${each.iid}`, itemOf(each, ref(repository, kind, each.iid)));
+        }
+        return [...found.values()];
+      }),
+  };
+}
