@@ -1,0 +1,75 @@
+import { gitOverHttp } from "./git-over-http.ts";
+import { takeFault, type World } from "./world.ts";
+
+export interface Call {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export type Route = readonly [method: string, path: string, answer: (call: Call) => Answer];
+
+interface Api {
+  readonly prefix: string;
+  readonly authorized: (request: Request) => boolean;
+  readonly routes: readonly Route[];
+  /** Told of each request that a route takes, before it is answered. */
+  readonly hear?: (route: string, request: Request, body: unknown) => void;
+}
+
+/** A forge on a free port of this machine: its API below a prefix, git over HTTP beside it. */
+export function serveApi(world: World, api: Api) {
+  const patterns = api.routes.map(([method, path, answer]) => ({
+    method,
+    path,
+    answer,
+    match: matcher(path),
+  }));
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (!pathname.startsWith(`${api.prefix}/`)) return gitOverHttp(world, request);
+      const path = pathname.slice(api.prefix.length);
+      const text = await request.text();
+      const body = text === "" ? undefined : (JSON.parse(text) as unknown);
+      const query = Object.fromEntries(searchParams);
+      world.requests.push({ method: request.method, path, query, body });
+      const fault = takeFault(world, request.method, path);
+      if (fault !== undefined) return fault.answer();
+      if (!api.authorized(request)) return Response.json({ message: "Bad credentials" }, { status: 401 });
+      for (const { method, path: route, match, answer } of patterns) {
+        const params = method === request.method ? match(path) : null;
+        if (params === null) continue;
+        api.hear?.(`${method} ${route}`, request, body);
+        const { status, body: said } = answer({ params, query, body });
+        return status === 204 ? new Response(null, { status }) : Response.json(said, { status });
+      }
+      return Response.json({ message: `no route for ${request.method} ${path}` }, { status: 404 });
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    stop: () => server.stop(true),
+  };
+}
+
+function matcher(path: string): (given: string) => Record<string, string> | null {
+  const names: string[] = [];
+  const source = path.replace(/:([a-z]+)/g, (_, name: string) => {
+    names.push(name);
+    return "([^/]+)";
+  });
+  const pattern = new RegExp(`^${source}$`);
+  return (given) => {
+    const found = pattern.exec(given);
+    if (found === null) return null;
+    return Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? "")]));
+  };
+}
