@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +48,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       });
       subject = start(world);
     });
+    afterEach(() => expect(world.violations).toEqual([]));
     afterAll(() => {
       subject?.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,15 +1,17 @@
 import { branchOf } from "./branches.ts";
+import { openApiProblems } from "./github-openapi.ts";
 import { type Answer, type Route, serveApi } from "./serve-api.ts";
 import { addComment, addItem, type Comment, type Item, type Repository, type World } from "./world.ts";
 
-/** GitHub's REST API, as far as a task uses it, over a world; also git over HTTP. Below `/api/v3`, as Enterprise has it. */
-export function startGitHub(world: World, hear?: (route: string, request: Request, body: unknown) => void) {
+/** GitHub's REST API, as far as a task uses it, over a world; also git over HTTP. Below `/api/v3`, as
+ * Enterprise has it. Each request is held against GitHub's own description. */
+export function startGitHub(world: World) {
   const server = serveApi(world, {
     prefix: "/api/v3",
     authorized: (request) =>
       [`token ${world.token}`, `Bearer ${world.token}`].includes(request.headers.get("authorization") ?? ""),
     routes: routes(world, () => server.url),
-    ...(hear !== undefined && { hear }),
+    check: openApiProblems,
   });
   return server;
 }

@@ -1,5 +1,5 @@
 import { gitOverHttp } from "./git-over-http.ts";
-import { takeFault, type World } from "./world.ts";
+import { type RecordedRequest, takeFault, type World } from "./world.ts";
 
 export interface Call {
   readonly params: Readonly<Record<string, string>>;
@@ -18,8 +18,8 @@ interface Api {
   readonly prefix: string;
   readonly authorized: (request: Request) => boolean;
   readonly routes: readonly Route[];
-  /** Told of each request that a route takes, before it is answered. */
-  readonly hear?: (route: string, request: Request, body: unknown) => void;
+  /** What the forge's own description has against a request. */
+  readonly check?: (request: RecordedRequest) => readonly string[];
 }
 
 /** A forge on a free port of this machine: its API below a prefix, git over HTTP beside it. */
@@ -40,14 +40,15 @@ export function serveApi(world: World, api: Api) {
       const text = await request.text();
       const body = text === "" ? undefined : (JSON.parse(text) as unknown);
       const query = Object.fromEntries(searchParams);
-      world.requests.push({ method: request.method, path, query, body });
+      const recorded = { method: request.method, path, query, body };
+      world.requests.push(recorded);
+      world.violations.push(...(api.check?.(recorded) ?? []));
       const fault = takeFault(world, request.method, path);
       if (fault !== undefined) return fault.answer();
       if (!api.authorized(request)) return Response.json({ message: "Bad credentials" }, { status: 401 });
-      for (const { method, path: route, match, answer } of patterns) {
+      for (const { method, match, answer } of patterns) {
         const params = method === request.method ? match(path) : null;
         if (params === null) continue;
-        api.hear?.(`${method} ${route}`, request, body);
         const { status, body: said } = answer({ params, query, body });
         return status === 204 ? new Response(null, { status }) : Response.json(said, { status });
       }

@@ -6,6 +6,8 @@ export interface World {
   readonly repositories: Map<string, Repository>;
   /** Requests in order, as `METHOD path`. */
   readonly requests: RecordedRequest[];
+  /** What the forge's own description has against them. */
+  readonly violations: string[];
   /** Answers that come instead of the real one, first match first, each `times` times. */
   readonly faults: Fault[];
 }
@@ -72,6 +74,7 @@ export function createWorld(token = "forge-token-1234567890"): World {
     people: new Map([[bot.login, bot]]),
     repositories: new Map(),
     requests: [],
+    violations: [],
     faults: [],
   };
 }
