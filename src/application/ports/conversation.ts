@@ -11,6 +11,11 @@ export interface Conversation {
 }
 
 export interface IncomingMessage {
+  /**
+   * The channel's own id of this message, where it keeps messages. It becomes the group of the message's jobs, so that
+   * after a crash it can be told whether the message had begun to change anything.
+   */
+  readonly id?: string;
   /** `cli`, `line`, `slack`, `web`. */
   readonly channel: string;
   /** Together with the channel, the key of the session: `slack` + `C1:1700000000.1`. */

@@ -1,9 +1,13 @@
 import { type Kysely, sql } from "kysely";
 import * as jobs from "./migrations/001-jobs.ts";
+import * as serve from "./migrations/004-serve.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
-  [{ name: "001-jobs", up: jobs.up }];
+  [
+    { name: "001-jobs", up: jobs.up },
+    { name: "004-serve", up: serve.up },
+  ];
 
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */
 export async function migrate(db: Kysely<Database>, now: () => Date): Promise<string[]> {

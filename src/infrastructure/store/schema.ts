@@ -1,5 +1,7 @@
+import type { ServeTables } from "./serve-tables.ts";
+
 /** The tables of the embedded store, as Kysely sees them. Times are ISO 8601 texts, flags 0 or 1. */
-export interface Database {
+export interface Database extends ServeTables {
   jobs: JobRow;
   events: EventRow;
   migrations: { name: string; applied_at: string };

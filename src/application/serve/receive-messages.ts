@@ -1,0 +1,71 @@
+import type { InboundMessage, Receive, Received } from "../ports/channel.ts";
+import type { ChatKey, MessageStore } from "../ports/message-store.ts";
+import type { Bus } from "./bus.ts";
+import { newMessageId } from "./message-id.ts";
+
+export interface ReceiveParts {
+  readonly store: Pick<MessageStore, "addAll">;
+  /** Who may speak here and how often; null lets the message in. */
+  readonly admit: (message: InboundMessage) => Promise<Extract<Received, { status: "refused" }> | null>;
+  readonly bus: Bus;
+  /** Something waits to be answered in this chat. */
+  readonly wake: (chat: ChatKey) => void;
+  readonly now: () => Date;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+interface Waiting {
+  readonly message: InboundMessage;
+  readonly id: string;
+  readonly at: string;
+  readonly resolve: (result: Received) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** More than this in one transaction, and the first of them would wait too long. */
+const BATCH = 200;
+
+/**
+ * Stores messages before anybody acknowledges them. While one transaction is written, what comes in gathers for the
+ * next: a burst costs few of them, a single message waits for none.
+ */
+export function createReceiver(parts: ReceiveParts): Receive {
+  const waiting: Waiting[] = [];
+  const writing = { now: false };
+
+  async function write(): Promise<void> {
+    writing.now = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, BATCH);
+      try {
+        const results = await parts.store.addAll(batch);
+        for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
+      } catch (error) {
+        for (const one of batch) one.reject(error);
+      }
+    }
+    writing.now = false;
+  }
+
+  function settle(one: Waiting, { added, id }: { added: boolean; id: string }): void {
+    one.resolve({ status: added ? "accepted" : "duplicate", messageId: id });
+    if (!added) return;
+    const { message, at } = one;
+    parts.bus.publish({
+      type: "received",
+      message: { ...message, id, receivedAt: at, state: "received", attempts: 0 },
+    });
+    parts.wake({ channel: message.channel, chatId: message.chatId });
+  }
+
+  return async (message) => {
+    const refused = await parts.admit(message);
+    if (refused !== null) return refused;
+    const now = parts.now();
+    return new Promise((resolve, reject) => {
+      const id = newMessageId(now, parts.random);
+      waiting.push({ message, id, at: now.toISOString(), resolve, reject });
+      if (!writing.now) void write();
+    });
+  };
+}

@@ -1,0 +1,36 @@
+import type { ServeMessages } from "./messages.ts";
+
+export const en: ServeMessages = {
+  interrupted: (jobIds) =>
+    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. Take it back with /undo, or send the message again.`,
+  gaveUp: (attempts) =>
+    `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
+  tooLong: (limitChars) => `The message is too long (at most ${limitChars} characters).`,
+  attachment: (name, sizeBytes) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
+  undoLabel: "Undo",
+  showLabel: "Show",
+  listening: (url) => `PicoClaw listens on ${url}`,
+  loginLink: (url) => `Open the console: ${url}`,
+  loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",
+  demo: [
+    "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
+    "To connect a real model: put its address into ~/.picoclaw/config.yaml (see docs/models.md), then picoclaw serve.",
+  ],
+  stopping:
+    "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",
+  stoppingHard: "Ended. What was not finished is taken up at the next start.",
+  reloaded: "The configuration was read again.",
+  reloadRefused: (why) => `The new configuration is not valid; the old one stays:\n${why}`,
+  portTaken: (address, why) => `cannot listen on ${address}: ${why}`,
+  exposed: (host) =>
+    `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
+  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  tokenCreated: (token) => `${token}\nThis is shown once; only its hash is kept.`,
+  tokenRemoved: (id) => `removed: ${id}`,
+  tokenUnknown: (id) => `no such token: ${id}`,
+  noTokens: "No tokens yet: picoclaw serve token create NAME",
+  badScope: (scope, known) => `unknown scope: ${scope} (known: ${known})`,
+  badRole: (role) => `unknown role: ${role} (operator or user)`,
+  scheduleUnknownChannel: (name, channel) =>
+    `schedule ${name}: there is no channel "${channel}" (chat is written channel:chat)`,
+};

@@ -1,0 +1,36 @@
+import type { ServeMessages } from "./messages.ts";
+
+export const ja: ServeMessages = {
+  interrupted: (jobIds) =>
+    `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。/undo で取り消すか、もう一度送信してください。`,
+  gaveUp: (attempts) =>
+    `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
+  tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
+  attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
+  undoLabel: "取り消す",
+  showLabel: "表示",
+  listening: (url) => `PicoClaw は ${url} で待ち受けています`,
+  loginLink: (url) => `コンソールを開く: ${url}`,
+  loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
+  demo: [
+    "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
+    "本物のモデルをつなぐには、接続先を ~/.picoclaw/config.yaml に書き（docs/models.md 参照）、picoclaw serve を実行してください。",
+  ],
+  stopping:
+    "停止します。新しい受付を止め、実行中のものを終えます（最大 30 秒。もう一度押すとすぐに終了します）。",
+  stoppingHard: "終了しました。終わっていないものは次回の起動時に続けます。",
+  reloaded: "設定を読み直しました。",
+  reloadRefused: (why) => `新しい設定に誤りがあるため、元の設定のまま続けます:\n${why}`,
+  portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
+  exposed: (host) =>
+    `${host} は他のマシンからも届きます。TLS を手前に置き、serve.public_url を設定してください。`,
+  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
+  tokenRemoved: (id) => `削除しました: ${id}`,
+  tokenUnknown: (id) => `そのトークンはありません: ${id}`,
+  noTokens: "トークンはまだありません: picoclaw serve token create NAME",
+  badScope: (scope, known) => `不明なスコープです: ${scope}（使えるもの: ${known}）`,
+  badRole: (role) => `不明な役割です: ${role}（operator または user）`,
+  scheduleUnknownChannel: (name, channel) =>
+    `schedule ${name}: チャネル "${channel}" はありません（chat は channel:chat と書きます）`,
+};

@@ -1,0 +1,30 @@
+/** What `serve` says to people: in chats, on the terminal. */
+export interface ServeMessages {
+  /** The process died while it worked on a message that had changed something by then. */
+  readonly interrupted: (jobIds: readonly string[]) => string;
+  /** It died several times over the same message. */
+  readonly gaveUp: (attempts: number) => string;
+  readonly tooLong: (limitChars: number) => string;
+  readonly attachment: (name: string, sizeBytes: number) => string;
+  readonly undoLabel: string;
+  readonly showLabel: string;
+  // On the terminal.
+  readonly listening: (url: string) => string;
+  readonly loginLink: (url: string) => string;
+  readonly loginLinkNote: string;
+  readonly demo: readonly string[];
+  readonly stopping: string;
+  readonly stoppingHard: string;
+  readonly reloaded: string;
+  readonly reloadRefused: (why: string) => string;
+  readonly portTaken: (address: string, why: string) => string;
+  readonly exposed: (host: string) => string;
+  readonly usage: string;
+  readonly tokenCreated: (token: string) => string;
+  readonly tokenRemoved: (id: string) => string;
+  readonly tokenUnknown: (id: string) => string;
+  readonly noTokens: string;
+  readonly badScope: (scope: string, known: string) => string;
+  readonly badRole: (role: string) => string;
+  readonly scheduleUnknownChannel: (name: string, channel: string) => string;
+}

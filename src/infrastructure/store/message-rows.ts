@@ -1,0 +1,83 @@
+import type {
+  InboundMessage,
+  MessageState,
+  Outgoing,
+  StoredMessage,
+} from "../../application/ports/channel.ts";
+import type { ClaimedReply, Exchange, NewReply, ReplyState } from "../../application/ports/message-store.ts";
+import type { MessageRow, ReplyRow } from "./serve-tables.ts";
+
+export function toMessageRow(message: InboundMessage, id: string, at: string, position: number): MessageRow {
+  const { channel, eventId, chatId, userId, ...body } = message;
+  return {
+    id,
+    channel,
+    event_id: eventId,
+    chat_id: chatId,
+    user_id: userId,
+    position,
+    received_at: at,
+    state: "received",
+    attempts: 0,
+    owner: null,
+    lease_until: null,
+    finished_at: null,
+    body: JSON.stringify(body),
+  };
+}
+
+export function fromMessageRow(row: MessageRow): StoredMessage {
+  const body = JSON.parse(row.body) as Omit<InboundMessage, "channel" | "eventId" | "chatId" | "userId">;
+  return {
+    ...body,
+    id: row.id,
+    channel: row.channel,
+    eventId: row.event_id,
+    chatId: row.chat_id,
+    userId: row.user_id,
+    receivedAt: row.received_at,
+    state: row.state as MessageState,
+    attempts: Number(row.attempts),
+  };
+}
+
+export function toReplyRow(reply: NewReply, position: number): ReplyRow {
+  return {
+    key: reply.key,
+    message_id: reply.messageId,
+    channel: reply.channel,
+    chat_id: reply.chatId,
+    user_id: reply.userId,
+    position,
+    created_at: reply.at,
+    since: reply.since,
+    state: "waiting",
+    attempts: 0,
+    next_at: reply.at,
+    owner: null,
+    lease_until: null,
+    finished_at: null,
+    reason: null,
+    reply_to: reply.replyTo === undefined ? null : JSON.stringify(reply.replyTo),
+    content: JSON.stringify(reply.content),
+  };
+}
+
+export function toClaimedReply(row: ReplyRow, mayHaveArrived: boolean): ClaimedReply {
+  return {
+    key: row.key,
+    channel: row.channel,
+    chatId: row.chat_id,
+    userId: row.user_id,
+    content: JSON.parse(row.content) as Outgoing,
+    ...(row.reply_to !== null && { replyTo: JSON.parse(row.reply_to) as Record<string, unknown> }),
+    since: row.since,
+    attempt: Number(row.attempts) + 1,
+    mayHaveArrived,
+    createdAt: row.created_at,
+  };
+}
+
+export function toAnswer(row: ReplyRow): Exchange["replies"][number] {
+  return { content: JSON.parse(row.content) as Outgoing, at: row.created_at, state: row.state as ReplyState };
+}

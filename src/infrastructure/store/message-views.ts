@@ -1,0 +1,159 @@
+import type { Kysely } from "kysely";
+import type { MessageStore } from "../../application/ports/message-store.ts";
+import { fromMessageRow, toAnswer } from "./message-rows.ts";
+import type { Database } from "./schema.ts";
+import type { ReplyRow } from "./serve-tables.ts";
+
+type Views = Pick<
+  MessageStore,
+  "transcript" | "chats" | "message" | "jobsOf" | "jobIdsOf" | "ownerOf" | "counts" | "prune"
+>;
+
+/** What people look at. */
+export function createMessageViews(db: Kysely<Database>): Views {
+  return {
+    async transcript({ channel, chatId, limit, before }) {
+      let query = db
+        .selectFrom("messages")
+        .selectAll()
+        .where("channel", "=", channel)
+        .where("chat_id", "=", chatId)
+        .orderBy("position", "desc")
+        .limit(limit);
+      if (before !== undefined)
+        query = query.where(
+          "position",
+          "<",
+          db.selectFrom("messages").select("position").where("id", "=", before),
+        );
+      const rows = (await query.execute()).reverse();
+      const replies = await repliesTo(rows.map(({ id }) => id));
+      return rows.map((row) => ({
+        message: fromMessageRow(row),
+        replies: (replies.get(row.id) ?? []).map(toAnswer),
+      }));
+    },
+    async chats({ channel, userId, limit }) {
+      let query = db
+        .selectFrom("messages")
+        .select(({ fn }) => [
+          "channel",
+          "chat_id",
+          fn.max("position").as("last"),
+          fn.countAll<number>().as("count"),
+        ])
+        .groupBy(["channel", "chat_id"])
+        .orderBy("last", "desc")
+        .limit(limit);
+      if (channel !== undefined) query = query.where("channel", "=", channel);
+      if (userId !== undefined) query = query.where("user_id", "=", userId);
+      const groups = await query.execute();
+      const lasts = await Promise.all(
+        groups.map((group) =>
+          db
+            .selectFrom("messages")
+            .selectAll()
+            .where("channel", "=", group.channel)
+            .where("chat_id", "=", group.chat_id)
+            .orderBy("position", "desc")
+            .limit(1)
+            .executeTakeFirstOrThrow(),
+        ),
+      );
+      return lasts.map((row, n) => ({
+        channel: row.channel,
+        chatId: row.chat_id,
+        userId: row.user_id,
+        messages: Number(groups[n]?.count ?? 0),
+        lastAt: row.received_at,
+        lastText: fromMessageRow(row).text,
+      }));
+    },
+    async message(id) {
+      const row = await db.selectFrom("messages").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : fromMessageRow(row);
+    },
+    async jobsOf(messageId) {
+      const rows = await db
+        .selectFrom("job_owners")
+        .select("job_id")
+        .where("message_id", "=", messageId)
+        .orderBy("at")
+        .execute();
+      return rows.map(({ job_id }) => job_id);
+    },
+    async jobIdsOf({ channel, userId }, limit) {
+      const rows = await db
+        .selectFrom("job_owners")
+        .select("job_id")
+        .where("channel", "=", channel)
+        .where("user_id", "=", userId)
+        .orderBy("at", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(({ job_id }) => job_id);
+    },
+    async ownerOf(jobId) {
+      const row = await db
+        .selectFrom("job_owners")
+        .selectAll()
+        .where("job_id", "=", jobId)
+        .executeTakeFirst();
+      return row === undefined
+        ? null
+        : {
+            jobId: row.job_id,
+            channel: row.channel,
+            userId: row.user_id,
+            messageId: row.message_id,
+            at: row.at,
+          };
+    },
+    async counts() {
+      const of = async (table: "messages" | "replies", state: readonly string[]) =>
+        Number(
+          (
+            await db
+              .selectFrom(table)
+              .select(({ fn }) => fn.countAll<number>().as("count"))
+              .where("state", "in", state)
+              .executeTakeFirstOrThrow()
+          ).count,
+        );
+      return {
+        received: await of("messages", ["received"]),
+        working: await of("messages", ["working"]),
+        done: await of("messages", ["done"]),
+        waitingReplies: await of("replies", ["waiting", "sending"]),
+        failedReplies: await of("replies", ["failed"]),
+      };
+    },
+    async prune(before) {
+      await db
+        .deleteFrom("replies")
+        .where("state", "in", ["sent", "failed"])
+        .where("created_at", "<", before)
+        .execute();
+      const { numDeletedRows } = await db
+        .deleteFrom("messages")
+        .where("state", "=", "done")
+        .where("received_at", "<", before)
+        .executeTakeFirst();
+      return Number(numDeletedRows);
+    },
+  };
+
+  async function repliesTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
+    const found = new Map<string, ReplyRow[]>();
+    if (ids.length === 0) return found;
+    const rows = await db
+      .selectFrom("replies")
+      .selectAll()
+      .where("message_id", "in", ids)
+      .orderBy("position")
+      .execute();
+    for (const row of rows)
+      found.set(row.message_id ?? "", [...(found.get(row.message_id ?? "") ?? []), row]);
+    return found;
+  }
+}

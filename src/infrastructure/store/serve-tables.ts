@@ -1,0 +1,80 @@
+/** Inbox, outbox and access, as Kysely sees them. Times are ISO 8601 texts. */
+export interface ServeTables {
+  messages: MessageRow;
+  replies: ReplyRow;
+  job_owners: JobOwnerRow;
+  people: { channel: string; user_id: string; name: string; role: string; added_at: string };
+  pairings: {
+    code: string;
+    channel: string;
+    user_id: string;
+    chat_id: string;
+    name: string;
+    expires_at: string;
+  };
+  login_links: { hash: string; user_id: string; role: string; expires_at: string };
+  web_sessions: {
+    hash: string;
+    user_id: string;
+    role: string;
+    csrf: string;
+    created_at: string;
+    expires_at: string;
+  };
+  api_tokens: {
+    id: string;
+    hash: string;
+    name: string;
+    user_id: string;
+    role: string;
+    scopes: string;
+    created_at: string;
+    last_used_at: string | null;
+  };
+}
+
+export interface MessageRow {
+  id: string;
+  channel: string;
+  event_id: string;
+  chat_id: string;
+  user_id: string;
+  /** Microseconds since 1970, never twice the same in one process. */
+  position: number;
+  received_at: string;
+  state: string;
+  attempts: number;
+  owner: string | null;
+  lease_until: string | null;
+  finished_at: string | null;
+  /** The rest of an `InboundMessage`, as JSON. */
+  body: string;
+}
+
+export interface ReplyRow {
+  key: string;
+  message_id: string | null;
+  channel: string;
+  chat_id: string;
+  user_id: string;
+  position: number;
+  created_at: string;
+  since: string;
+  state: string;
+  attempts: number;
+  next_at: string;
+  owner: string | null;
+  lease_until: string | null;
+  finished_at: string | null;
+  reason: string | null;
+  reply_to: string | null;
+  content: string;
+}
+
+export interface JobOwnerRow {
+  job_id: string;
+  channel: string;
+  user_id: string;
+  message_id: string | null;
+  at: string;
+}

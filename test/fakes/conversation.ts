@@ -1,0 +1,21 @@
+import type { Conversation, IncomingMessage, Reply } from "../../src/application/ports/conversation.ts";
+
+export function replyOf(text: string, more: Partial<Reply> = {}): Reply {
+  return { text, ok: true, sessionId: "20260301-test-c", jobs: [], actions: [], ...more };
+}
+
+/** Answers `re: <text>`; a test may hold answers back and see what was asked in which order. */
+export function createFakeConversation(
+  answer: (message: IncomingMessage, signal: AbortSignal) => Promise<Reply> | Reply = ({ text }) =>
+    replyOf(`re: ${text}`),
+): Conversation & { readonly asked: IncomingMessage[] } {
+  const asked: IncomingMessage[] = [];
+  return {
+    asked,
+    async handle(message, { signal, onEvent }) {
+      asked.push(message);
+      onEvent?.({ type: "queued", ahead: 0 });
+      return answer(message, signal);
+    },
+  };
+}
