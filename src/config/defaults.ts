@@ -103,7 +103,7 @@ export const DEFAULTS: Config = {
     allowed_commands: { use_default: true, additional: [], exclude: [], custom_list: [] },
     pool: { size: 0 },
   },
-  session: { timezone: "Asia/Tokyo", cutover: "00:00" },
+  session: { timezone: "Asia/Tokyo", cutover: "00:00", history_tokens: 2048, summary_tokens: 512 },
   line: {
     channel_secret: "env:LINE_CHANNEL_SECRET",
     channel_access_token: "env:LINE_CHANNEL_ACCESS_TOKEN",

@@ -1,4 +1,9 @@
+import type { Decision } from "../../domain/routing/decision.ts";
+import type { Route } from "../../domain/routing/route.ts";
 import type { ResultJson } from "../work/result-json.ts";
+
+export type { Decision } from "../../domain/routing/decision.ts";
+export type { Route } from "../../domain/routing/route.ts";
 
 /**
  * The chat as channels see it: a message goes in, events come out, the reply is the last of them.
@@ -31,15 +36,6 @@ export interface HandleOptions {
   readonly signal: AbortSignal;
   /** As it happens, for progress and streaming; must not throw. */
   readonly onEvent?: (event: ChatEvent) => void;
-}
-
-export type Route = "CHAT" | "PLAN" | "ANALYZE" | "OPS" | "RESEARCH" | "CODE" | "CODE1" | "CODE2" | "CODE3";
-
-export interface Decision {
-  readonly route: Route;
-  readonly source: "forced" | "explicit" | "rule" | "classifier" | "fallback";
-  readonly confidence: number;
-  readonly reason: string;
 }
 
 /** The domain events of one message (DECISIONS 23), also the lines of `chat --events`. */

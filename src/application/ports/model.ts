@@ -81,7 +81,8 @@ export interface ModelUsage {
 
 /**
  * What went wrong, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
- * local-only at work: a cloud model was asked for where only a local one may answer.
+ * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the day's
+ * budget, spent.
  */
 export interface ModelFailure {
   readonly code:
@@ -99,7 +100,8 @@ export interface ModelFailure {
     | "aborted"
     | "no-key"
     | "not-configured"
-    | "refused-remote";
+    | "refused-remote"
+    | "over-budget";
   /** For a person; no secret in it. */
   readonly message: string;
   readonly retryable: boolean;

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { ROUTES } from "../../domain/routing/route.ts";
 import { isTimeZone } from "../time-zone.ts";
-import { ROUTES } from "./models.ts";
 import { count, flag, optionalUrl, secret, text } from "./primitives.ts";
 
 export const session = z
@@ -15,6 +15,8 @@ export const session = z
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
       .default("00:00")
       .meta({ description: "When a session ends.", shown: "HH:MM" }),
+    history_tokens: count(2048, "What a model is given of the turns, in tokens.", { min: 256 }),
+    summary_tokens: count(512, "Longest summary of what came before them, in tokens.", { min: 64 }),
   })
   .prefault({});
 

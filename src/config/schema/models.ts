@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ROUTES } from "../../domain/routing/route.ts";
 import { chosenName, count, httpUrl, optionalText, secret } from "./primitives.ts";
 
 const PROVIDER_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama", "scripted"] as const;
@@ -105,18 +106,6 @@ export const roles = z
   })
   .prefault({});
 
-export const ROUTES = [
-  "CHAT",
-  "PLAN",
-  "ANALYZE",
-  "OPS",
-  "RESEARCH",
-  "CODE",
-  "CODE1",
-  "CODE2",
-  "CODE3",
-] as const;
-
 const confidence = z.number().min(0).max(1);
 
 export const routing = z
@@ -127,12 +116,14 @@ export const routing = z
           pattern: z.string().min(1),
           route: z.enum(ROUTES),
           confidence: confidence.default(0.95),
+          match: z.array(z.string()).optional(),
+          not_match: z.array(z.string()).optional(),
         }),
       )
       .default([{ pattern: "ファイルを作成", route: "CODE", confidence: 0.95 }])
       .meta({
         description: "Rules before the built-in dictionary.",
-        shown: "list of {pattern, route, confidence}",
+        shown: "list of {pattern, route, confidence, match, not_match}",
       }),
     threshold: confidence
       .default(0.7)

@@ -1,19 +1,25 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, PostgresAdapter, sql } from "kysely";
 import * as jobs from "./migrations/001-jobs.ts";
+import * as chats from "./migrations/002-chats.ts";
 import * as serve from "./migrations/004-serve.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
   [
     { name: "001-jobs", up: jobs.up },
+    { name: "002-chats", up: chats.up },
     { name: "004-serve", up: serve.up },
   ];
+
+/** Any number: whoever migrates a Postgres holds this lock. */
+const MIGRATION_LOCK = 7_433_001;
 
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */
 export async function migrate(db: Kysely<Database>, now: () => Date): Promise<string[]> {
   if ((await status(db)).pending.length === 0) return [];
   const done: string[] = [];
   await db.transaction().execute(async (transaction) => {
+    if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
     await sql`create table if not exists migrations (name text primary key, applied_at text not null)`.execute(
       transaction,
     );
@@ -31,10 +37,26 @@ export async function migrate(db: Kysely<Database>, now: () => Date): Promise<st
 }
 
 export async function status(db: Kysely<Database>): Promise<{ applied: string[]; pending: string[] }> {
-  const tables = await db.introspection.getTables();
-  const known = tables.some(({ name }) => name === "migrations");
-  const applied = known
-    ? (await db.selectFrom("migrations").select("name").orderBy("name").execute()).map(({ name }) => name)
-    : [];
+  const applied = await appliedMigrations(db);
   return { applied, pending: MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name)) };
+}
+
+/** Asks first and looks for the table only when that fails: opening a store is on the way of every message. */
+async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
+  try {
+    return await namesOf(db);
+  } catch {
+    const tables = await db.introspection.getTables();
+    // Another process may have made the table in between, so it is asked again.
+    return tables.some(({ name }) => name === "migrations") ? namesOf(db) : [];
+  }
+}
+
+async function namesOf(db: Kysely<Database>): Promise<string[]> {
+  const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
+  return rows.map(({ name }) => name);
+}
+
+function isPostgres(db: Kysely<Database>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }

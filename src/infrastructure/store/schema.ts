@@ -1,7 +1,8 @@
+import type { ChatTables } from "./chat-tables.ts";
 import type { ServeTables } from "./serve-tables.ts";
 
-/** The tables of the embedded store, as Kysely sees them. Times are ISO 8601 texts, flags 0 or 1. */
-export interface Database extends ServeTables {
+/** The tables of the store, as Kysely sees them. Times are ISO 8601 texts, flags 0 or 1. */
+export interface Database extends ChatTables, ServeTables {
   jobs: JobRow;
   events: EventRow;
   migrations: { name: string; applied_at: string };

@@ -1,0 +1,94 @@
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import { type Route, readRoute } from "../../domain/routing/route.ts";
+import type { Model, ModelFailure, ModelMessage } from "../ports/model.ts";
+
+export type Classified =
+  | { readonly ok: true; readonly route: Route; readonly confidence: number; readonly reason: string }
+  | { readonly ok: false; readonly error: string; readonly errorType: string };
+
+/** Characters of a message that the classifier sees. */
+const MESSAGE_CHARS = 4000;
+const REASON_CHARS = 300;
+const ANSWER_TOKENS = 300;
+
+/** 003 §5.2, the message quoted as JSON so that no quotation mark in it ends it. */
+function prompt(message: string): string {
+  return `以下のメッセージを分類してください:
+${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}
+
+以下のカテゴリから最も適切なものを選んでください:
+- CHAT: 会話・質問応答
+- CODE: コーディング
+- ANALYZE: 分析
+- OPS: 運用操作
+- RESEARCH: 調査
+
+JSON形式で回答してください:
+{
+  "route": "CHAT",
+  "confidence": 0.85,
+  "reason": "..."
+}`;
+}
+
+/** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
+export async function classify(model: Model, message: string, signal: AbortSignal): Promise<Classified> {
+  const messages: ModelMessage[] = [{ role: "user", text: prompt(message) }];
+  const first = await ask(model, messages, signal);
+  if (typeof first !== "string") return failed(first);
+  const read = readAnswer(first);
+  if (read.ok) return read;
+  messages.push(
+    { role: "assistant", text: cutMiddle(first, MESSAGE_CHARS) },
+    {
+      role: "user",
+      text: `${read.error}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
+    },
+  );
+  const second = await ask(model, messages, signal);
+  return typeof second === "string" ? readAnswer(second) : failed(second);
+}
+
+function failed({ code, message }: ModelFailure): Classified {
+  return { ok: false, error: message, errorType: code };
+}
+
+async function ask(
+  model: Model,
+  messages: readonly ModelMessage[],
+  signal: AbortSignal,
+): Promise<string | ModelFailure> {
+  const request = { messages, json: true, temperature: 0, maxTokens: ANSWER_TOKENS, signal };
+  for await (const event of model.generate(request)) {
+    if (event.type === "failed") return event.failure;
+    if (event.type === "finished") return event.answer.text;
+  }
+  return { code: "cut-off", message: "the stream ended without an answer", retryable: false };
+}
+
+/** One JSON object, bare, fenced, or with words around it. */
+function readAnswer(text: string): Classified {
+  const wrong = (error: string): Classified => ({ ok: false, error, errorType: "malformed" });
+  const value = findObject(text);
+  if (value === undefined) return wrong("the answer is not a JSON object");
+  const route = typeof value.route === "string" ? readRoute(value.route) : undefined;
+  if (route === undefined) return wrong(`"route" is not a category: ${JSON.stringify(value.route)}`);
+  const confidence = typeof value.confidence === "string" ? Number(value.confidence) : value.confidence;
+  if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1))
+    return wrong(`"confidence" is not a number from 0 to 1: ${JSON.stringify(value.confidence)}`);
+  const reason = typeof value.reason === "string" ? value.reason : "";
+  return { ok: true, route, confidence, reason: cutMiddle(reason, REASON_CHARS) };
+}
+
+function findObject(text: string): Record<string, unknown> | undefined {
+  const begin = text.indexOf("{");
+  for (let end = text.lastIndexOf("}"); begin >= 0 && end > begin; end = text.lastIndexOf("}", end - 1)) {
+    try {
+      const value: unknown = JSON.parse(text.slice(begin, end + 1));
+      return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    } catch {
+      // A brace in the words after the object: try the one before.
+    }
+  }
+  return undefined;
+}

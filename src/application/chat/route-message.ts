@@ -1,0 +1,156 @@
+import type { Decision } from "../../domain/routing/decision.ts";
+import type { Route } from "../../domain/routing/route.ts";
+import type { CompiledRule } from "../../domain/routing/rule.ts";
+import { compileRules, matchRules } from "../../domain/routing/rule-dictionary.ts";
+import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Models } from "../ports/model.ts";
+import type { RoutingStore } from "../ports/routing-store.ts";
+import { classify } from "./classify.ts";
+
+/** Mio decides who answers (003 §5.2). */
+export interface Router {
+  /** Never rejects: what fails ends in CHAT. The decision is stored. */
+  decide(request: RouteRequest): Promise<Routed>;
+}
+
+export interface RouteRequest {
+  readonly chatKey: string;
+  readonly sessionId: string;
+  /** The id of this message, its jobs' group. */
+  readonly groupId: string;
+  readonly text: string;
+  readonly forcedRoute?: Route;
+  readonly strict?: boolean;
+  /** Where the classifier comes from: Shiro's model. */
+  readonly models: Models;
+  readonly signal: AbortSignal;
+}
+
+export interface Routed {
+  readonly decision: Decision;
+  /** The message without the command that named its route. */
+  readonly text: string;
+}
+
+export interface RouterParts {
+  readonly store: RoutingStore;
+  /** The configuration's rules and the shipped ones; learned rules go between. */
+  readonly configured: readonly CompiledRule[];
+  readonly shipped: readonly CompiledRule[];
+  readonly threshold: number;
+  readonly classifierTimeoutMs: number;
+  readonly log: Logger;
+  readonly mask: (text: string) => string;
+  readonly now: () => Date;
+}
+
+const FALLBACK_CONFIDENCE = 0.5;
+const LOGGED_CHARS = 100;
+const STORED_CHARS = 2000;
+
+/** Explicit command → forced route → rules → classifier → CHAT. */
+export function createRouter(parts: RouterParts): Router {
+  return {
+    async decide(request) {
+      const explicit = readExplicitRoute(request.text);
+      const decision = await decideRoute(parts, request, explicit?.route);
+      await store(parts, request, decision);
+      const named = explicit !== undefined && decision.source === "explicit";
+      return { decision, text: named ? explicit.rest : request.text };
+    },
+  };
+}
+
+async function decideRoute(
+  parts: RouterParts,
+  request: RouteRequest,
+  explicit: Route | undefined,
+): Promise<Decision> {
+  const { forcedRoute } = request;
+  if (forcedRoute !== undefined && (request.strict === true || explicit === undefined))
+    return { route: forcedRoute, source: "forced", confidence: 1, reason: `forced: ${forcedRoute}` };
+  if (explicit !== undefined)
+    return { route: explicit, source: "explicit", confidence: 1, reason: `/${explicit.toLowerCase()}` };
+  const found = matchRules(await rulesFor(parts, request.chatKey), request.text);
+  if (found !== null && found.rule.confidence >= parts.threshold) {
+    const { route, confidence, origin, pattern } = found.rule;
+    return {
+      route,
+      source: "rule",
+      confidence,
+      reason: `${origin} rule /${pattern}/: ${parts.mask(found.words)}`,
+    };
+  }
+  return classified(parts, request);
+}
+
+/** The user's own first, then what was learned, then what is shipped. */
+async function rulesFor(parts: RouterParts, chatKey: string): Promise<readonly CompiledRule[]> {
+  try {
+    const learned = compileRules(await parts.store.rules(chatKey), "learned");
+    return [...parts.configured, ...learned.rules, ...parts.shipped];
+  } catch (cause) {
+    parts.log.warn("routing", "Learned rules unreadable", "routing.rules_failed", { error: String(cause) });
+    return [...parts.configured, ...parts.shipped];
+  }
+}
+
+async function classified(parts: RouterParts, request: RouteRequest): Promise<Decision> {
+  const model = request.models.forRole("worker");
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(parts.classifierTimeoutMs)]);
+  const answer =
+    "generate" in model
+      ? await classify(model, request.text, signal).catch((cause: unknown) => ({
+          ok: false as const,
+          error: String(cause),
+          errorType: cause instanceof Error ? cause.name : typeof cause,
+        }))
+      : { ok: false as const, error: model.message, errorType: model.code };
+  if (!answer.ok) {
+    // 003 §9.4
+    parts.log.error("routing", "Classifier failed, fallback to CHAT", "routing.classifier_failed", {
+      job_id: request.groupId,
+      message: [...request.text].slice(0, LOGGED_CHARS).join(""),
+      error: answer.error,
+      error_type: answer.errorType,
+      fallback_route: "CHAT",
+    });
+    return {
+      route: "CHAT",
+      source: "fallback",
+      confidence: FALLBACK_CONFIDENCE,
+      reason: `Classifier error (fallback): ${answer.error}`,
+    };
+  }
+  const { route, confidence, reason } = answer;
+  if (confidence >= parts.threshold) return { route, source: "classifier", confidence, reason };
+  return {
+    route: "CHAT",
+    source: "fallback",
+    confidence: FALLBACK_CONFIDENCE,
+    reason: `${route} ${confidence} < ${parts.threshold}: ${reason}`,
+  };
+}
+
+/** A decision that cannot be stored is still one. */
+async function store(parts: RouterParts, request: RouteRequest, decision: Decision): Promise<void> {
+  const { chatKey, sessionId, groupId, text } = request;
+  parts.log.info("routing", "Route decided", "routing.decided", { job_id: groupId, ...decision });
+  try {
+    await parts.store.record({
+      id: groupId,
+      chatKey,
+      sessionId,
+      at: parts.now().toISOString(),
+      message: parts.mask(text.slice(0, STORED_CHARS)),
+      ...decision,
+      reason: parts.mask(decision.reason),
+    });
+  } catch (cause) {
+    parts.log.warn("routing", "Decision not stored", "routing.store_failed", {
+      job_id: groupId,
+      error: String(cause),
+    });
+  }
+}

@@ -1,0 +1,150 @@
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import type { DayClock } from "../../domain/session/day-clock.ts";
+import { chatKeyOf } from "../../domain/session/session-id.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { ChatSettings, NewTurn, Session, SessionStore, Turn } from "../ports/sessions.ts";
+import { compactSession } from "./compact-session.ts";
+import { type CutOver, cutOver } from "./cut-over.ts";
+import { newest } from "./fit-turns.ts";
+import { openFresh, resumeSession } from "./open-session.ts";
+import type { Summarise } from "./summarise.ts";
+
+/**
+ * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
+ * chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
+ */
+export interface Sessions {
+  /** The session a message belongs to. A session whose day is over is cut first. */
+  open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
+  append(session: Session, turns: readonly NewTurn[]): Promise<void>;
+  /** What a model is given of the conversation, within the budget of tokens. Asks no model. */
+  context(session: Session): Promise<SessionContext>;
+  /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
+  compact(session: Session, signal: AbortSignal): Promise<void>;
+  /** `/new`: a session of its own, with nothing carried over. */
+  startNew(session: Session, signal: AbortSignal): Promise<CutOver>;
+  /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
+  resume(session: Session, sessionId?: string): Promise<Session | null>;
+  /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
+  cutDue(
+    hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<CutOver[]>;
+  /** When `cutDue` has something to do next. */
+  nextCut(): Date;
+  settings(chat: Chat): Promise<ChatSettings>;
+  saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
+}
+
+export interface Chat {
+  readonly channel: string;
+  readonly chatId: string;
+}
+
+export interface OpenedSession {
+  readonly session: Session;
+  /** The day's end, to be announced. */
+  readonly cutOver: CutOver | null;
+  /** Rows that could not be read and were passed over. */
+  readonly damaged: number;
+}
+
+export interface SessionContext {
+  /** What is known from before the turns; empty when nothing is. */
+  readonly memory: string;
+  /** The newest ones that fit, in order. */
+  readonly turns: readonly Turn[];
+  readonly damaged: number;
+}
+
+export interface SessionParts {
+  readonly store: SessionStore;
+  readonly clock: DayClock;
+  readonly now: () => Date;
+  readonly summarise: Summarise;
+  readonly log: Logger;
+  /** Removes secrets before anything is kept. */
+  readonly mask: (text: string) => string;
+  /** What the turns given to a model may take. */
+  readonly historyTokens: number;
+  /** What a summary may take. */
+  readonly summaryTokens: number;
+}
+
+/** A message of a megabyte is kept by its head and tail. */
+const TURN_CHARS = 64 * 1024;
+/** More turns than any budget takes. */
+const MOST_TURNS = 400;
+const DUE_AT_ONCE = 100;
+
+export function createSessions(parts: SessionParts): Sessions {
+  const { store, clock, now, mask } = parts;
+  return {
+    async open(chat, signal) {
+      const chatKey = chatKeyOf(chat.channel, chat.chatId);
+      const { session, damaged } = await store.current(chatKey);
+      if (damaged > 0)
+        parts.log.warn("session", "Session row unreadable, skipped", "session.damaged", { chat: chatKey });
+      if (session === null)
+        return { session: await openFresh(parts, chat, null, ""), cutOver: null, damaged };
+      const kept = await keepOrNull(parts, session);
+      if (kept !== null) return { session: kept, cutOver: null, damaged };
+      const done = await cutOver(parts, session, { carry: true, signal });
+      return { session: done.session, cutOver: done.cut ? done : null, damaged };
+    },
+    append: (session, turns) =>
+      store.append(
+        session.chatKey,
+        session.id,
+        turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) })),
+      ),
+    async context(session) {
+      const fresh = (await store.find(session.chatKey, session.id)) ?? session;
+      const { turns, damaged } = await store.turns(fresh.chatKey, fresh.id, {
+        after: Math.max(fresh.summary.upTo, fresh.turns - MOST_TURNS),
+        limit: MOST_TURNS,
+      });
+      const memory = [fresh.carried, fresh.summary.text].filter((text) => text !== "").join("\n\n");
+      return { memory, turns: newest(turns, parts.historyTokens), damaged };
+    },
+    compact: (session, signal) => compactSession(parts, session, signal),
+    startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
+    resume: (session, sessionId) => resumeSession(parts, session, sessionId),
+    async cutDue(hold, signal) {
+      const done: CutOver[] = [];
+      for (const { chatKey } of await store.due(now(), DUE_AT_ONCE)) {
+        if (signal.aborted) break;
+        await hold(chatKey, async () => {
+          const { session } = await store.current(chatKey);
+          if (session === null || (await keepOrNull(parts, session)) !== null) return;
+          const result = await cutOver(parts, session, { carry: true, signal });
+          if (result.cut) done.push(result);
+        });
+      }
+      return done;
+    },
+    nextCut: () => clock.nextCut(now()),
+    settings: ({ channel, chatId }) => store.settings(chatKeyOf(channel, chatId)),
+    saveSettings: ({ channel, chatId }, change) => store.saveSettings(chatKeyOf(channel, chatId), change),
+  };
+}
+
+const TWO_DAYS_MS = 48 * 3_600_000;
+
+/**
+ * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
+ * is reckoned anew when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
+ */
+async function keepOrNull(parts: SessionParts, session: Session): Promise<Session | null> {
+  const { clock, now, store } = parts;
+  const time = now().getTime();
+  const ahead = Date.parse(session.cut.at) - time;
+  if (ahead > 0 && ahead <= TWO_DAYS_MS && session.cut.clock === clock.name) return session;
+  if (ahead <= 0 && session.cut.clock === clock.name) return null;
+  const begun = new Date(Math.min(Date.parse(session.openedAt), time));
+  const reckoned = ahead > TWO_DAYS_MS ? clock.nextCut(now()) : clock.nextCut(begun);
+  if (reckoned.getTime() <= time) return null;
+  const cut = { at: reckoned.toISOString(), clock: clock.name };
+  await store.setCut(session.chatKey, session.id, cut);
+  return { ...session, cut };
+}

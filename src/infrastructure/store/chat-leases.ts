@@ -1,0 +1,108 @@
+import { type Kysely, sql } from "kysely";
+import type { ChatLeases } from "../../application/ports/chat-leases.ts";
+import type { Database } from "./schema.ts";
+
+/** How often a ticket's number is tried again when another process took it in the same moment. */
+const TRIES = 50;
+
+export function createChatLeases(db: Kysely<Database>): ChatLeases {
+  return {
+    async enter(chatKey, owner, until) {
+      for (let attempt = 1; ; attempt++) {
+        const added = await db
+          .insertInto("chat_tickets")
+          .columns(["chat_key", "ticket", "owner", "until"])
+          .expression((eb) =>
+            eb
+              .selectFrom("chat_tickets")
+              .select([
+                sql<string>`${chatKey}`.as("chat_key"),
+                sql<number>`coalesce(max(ticket), 0) + 1`.as("ticket"),
+                sql<string>`${owner}`.as("owner"),
+                sql<string>`${until.toISOString()}`.as("until"),
+              ])
+              .where("chat_key", "=", chatKey),
+          )
+          .onConflict((conflict) => conflict.doNothing())
+          .returning("ticket")
+          .execute();
+        if (added[0] !== undefined) return Number(added[0].ticket);
+        if (attempt === TRIES) throw new Error(`no place in the line of ${chatKey}`);
+      }
+    },
+    async leave(chatKey, ticket) {
+      await db
+        .deleteFrom("chat_tickets")
+        .where("chat_key", "=", chatKey)
+        .where("ticket", "=", ticket)
+        .execute();
+    },
+    async take({ chatKey, owner, ticket, now, until, isGone }) {
+      const time = now.toISOString();
+      const before = await db
+        .selectFrom("chat_tickets")
+        .select("owner")
+        .where("chat_key", "=", chatKey)
+        .where("ticket", "<", ticket)
+        .where("until", ">", time)
+        .execute();
+      const held = await db
+        .selectFrom("chat_leases")
+        .select("owner")
+        .where("chat_key", "=", chatKey)
+        .where("until", ">", time)
+        .executeTakeFirst();
+      const holder = held === undefined || isGone(held.owner) ? undefined : held.owner;
+      const waiting = before.filter((one) => one.owner !== holder && !isGone(one.owner));
+      const ahead = waiting.length + (holder === undefined ? 0 : 1);
+      if (ahead > 0) return { taken: false, ahead };
+      const dead = held?.owner ?? "";
+      const values = { owner, until: until.toISOString(), stop: 0 };
+      const taken = await db
+        .insertInto("chat_leases")
+        .values({ chat_key: chatKey, ...values })
+        .onConflict((conflict) =>
+          conflict
+            .column("chat_key")
+            .doUpdateSet(values)
+            .where(({ eb, or }) =>
+              or([eb("chat_leases.until", "<=", time), eb("chat_leases.owner", "=", dead)]),
+            ),
+        )
+        .returning("owner")
+        .execute();
+      return taken.length === 1 ? { taken: true, ahead: 0 } : { taken: false, ahead: 1 };
+    },
+    async renew(chatKey, owner, until) {
+      const rows = await db
+        .updateTable("chat_leases")
+        .set({ until: until.toISOString() })
+        .where("chat_key", "=", chatKey)
+        .where("owner", "=", owner)
+        .returning("stop")
+        .execute();
+      return { held: rows.length === 1, stop: rows[0]?.stop === 1 };
+    },
+    async keep(chatKey, ticket, until) {
+      await db
+        .updateTable("chat_tickets")
+        .set({ until: until.toISOString() })
+        .where("chat_key", "=", chatKey)
+        .where("ticket", "=", ticket)
+        .execute();
+    },
+    async release(chatKey, owner) {
+      await db.deleteFrom("chat_leases").where("chat_key", "=", chatKey).where("owner", "=", owner).execute();
+    },
+    async requestStop(chatKey, now) {
+      const rows = await db
+        .updateTable("chat_leases")
+        .set({ stop: 1 })
+        .where("chat_key", "=", chatKey)
+        .where("until", ">", now.toISOString())
+        .returning("owner")
+        .execute();
+      return rows.length === 1;
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import type { Kysely, Transaction } from "kysely";
+import type { SessionStore } from "../../application/ports/sessions.ts";
+import type { Database } from "./schema.ts";
+import { readNote, readSession, readSettings, readTurn, toSessionRow } from "./session-rows.ts";
+import { storable } from "./storable.ts";
+
+/** Rows a statement may carry. */
+const BATCH = 500;
+
+export function createSessionStore(db: Kysely<Database>, now: () => Date): SessionStore {
+  const sessionsOf = (chatKey: string) =>
+    db.selectFrom("sessions").selectAll().where("chat_key", "=", chatKey);
+  const turnsOf = (chatKey: string, sessionId: string) =>
+    db.selectFrom("turns").selectAll().where("chat_key", "=", chatKey).where("session_id", "=", sessionId);
+  return {
+    async current(chatKey) {
+      const row = await sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();
+      const session = row === undefined ? null : readSession(row);
+      return { session, damaged: row !== undefined && session === null ? 1 : 0 };
+    },
+    async find(chatKey, sessionId) {
+      const row = await sessionsOf(chatKey).where("session_id", "=", sessionId).executeTakeFirst();
+      return row === undefined ? null : readSession(row);
+    },
+    async list(chatKey, limit) {
+      const rows = await sessionsOf(chatKey)
+        .orderBy("opened_at", "desc")
+        .orderBy("session_id", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(readSession).filter((session) => session !== null);
+    },
+    async due(at, limit) {
+      const rows = await db
+        .selectFrom("sessions")
+        .selectAll()
+        .where("closed_at", "is", null)
+        .where("cut_at", "<=", at.toISOString())
+        .orderBy("cut_at")
+        .limit(limit)
+        .execute();
+      return rows.map(readSession).filter((session) => session !== null);
+    },
+    open: (next, from) =>
+      db.transaction().execute(async (transaction) => {
+        const there = await transaction
+          .selectFrom("sessions")
+          .select("session_id")
+          .where("chat_key", "=", next.chatKey)
+          .where("session_id", "=", next.id)
+          .executeTakeFirst();
+        if (there !== undefined) return "taken";
+        if (!(await closeOpen(transaction, next.chatKey, from, now()))) return "moved";
+        const added = await transaction
+          .insertInto("sessions")
+          .values(toSessionRow(next))
+          .onConflict((conflict) => conflict.doNothing())
+          .returning("session_id")
+          .execute();
+        return added.length === 1 ? "opened" : "moved";
+      }),
+    reopen: (chatKey, sessionId, from, cut) =>
+      db.transaction().execute(async (transaction) => {
+        const older = await transaction
+          .selectFrom("sessions")
+          .select("turn_count")
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("closed_at", "is not", null)
+          .executeTakeFirst();
+        if (older === undefined || !(await closeOpen(transaction, chatKey, from, now()))) return false;
+        const moved = await transaction
+          .updateTable("turns")
+          .set(({ eb }) => ({ session_id: sessionId, position: eb("position", "+", older.turn_count) }))
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", from)
+          .returning("position")
+          .execute();
+        const last = moved.reduce((most, { position }) => Math.max(most, position), older.turn_count);
+        await transaction
+          .updateTable("sessions")
+          .set({ turn_count: 0, summary: "", summary_up_to: 0 })
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", from)
+          .execute();
+        await transaction
+          .updateTable("sessions")
+          .set({ closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last })
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .execute();
+        return true;
+      }),
+    async setCut(chatKey, sessionId, cut) {
+      await db
+        .updateTable("sessions")
+        .set({ cut_at: cut.at, cut_clock: cut.clock })
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .execute();
+    },
+    async append(chatKey, sessionId, turns) {
+      if (turns.length === 0) return;
+      await db.transaction().execute(async (transaction) => {
+        const counted = await transaction
+          .updateTable("sessions")
+          .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .returning("turn_count")
+          .executeTakeFirstOrThrow();
+        const first = counted.turn_count - turns.length + 1;
+        const rows = turns.map((turn, index) => ({
+          chat_key: chatKey,
+          session_id: sessionId,
+          position: first + index,
+          at: turn.at,
+          role: turn.role,
+          agent: turn.agent,
+          text: storable(turn.text),
+          group_id: turn.groupId,
+        }));
+        for (let i = 0; i < rows.length; i += BATCH)
+          await transaction
+            .insertInto("turns")
+            .values(rows.slice(i, i + BATCH))
+            .execute();
+      });
+    },
+    async turns(chatKey, sessionId, { after, limit }) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position")
+        .limit(limit)
+        .execute();
+      return split(rows.map(readTurn));
+    },
+    async lastTurns(chatKey, sessionId, limit) {
+      const rows = await turnsOf(chatKey, sessionId).orderBy("position", "desc").limit(limit).execute();
+      return split(rows.reverse().map(readTurn));
+    },
+    async saveSummary(chatKey, sessionId, { text, upTo }) {
+      await db
+        .updateTable("sessions")
+        .set({ summary: storable(text), summary_up_to: upTo })
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .execute();
+    },
+    async saveNote(note) {
+      const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
+      await db
+        .insertInto("daily_notes")
+        .values({ chat_key: note.chatKey, session_id: note.sessionId, ...values })
+        .onConflict((conflict) => conflict.columns(["chat_key", "session_id"]).doUpdateSet(values))
+        .execute();
+    },
+    async note(chatKey, sessionId) {
+      const row = await db
+        .selectFrom("daily_notes")
+        .selectAll()
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .executeTakeFirst();
+      return row === undefined ? null : readNote(row);
+    },
+    async notes(chatKey, limit) {
+      const rows = await db
+        .selectFrom("daily_notes")
+        .selectAll()
+        .where("chat_key", "=", chatKey)
+        .orderBy("saved_at", "desc")
+        .orderBy("session_id", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(readNote).filter((note) => note !== null);
+    },
+    async settings(chatKey) {
+      const row = await db
+        .selectFrom("chat_settings")
+        .select("settings")
+        .where("chat_key", "=", chatKey)
+        .executeTakeFirst();
+      return readSettings(row?.settings);
+    },
+    saveSettings: (chatKey, change) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await transaction
+          .selectFrom("chat_settings")
+          .select("settings")
+          .where("chat_key", "=", chatKey)
+          .executeTakeFirst();
+        const settings = JSON.stringify({ ...readSettings(row?.settings), ...change });
+        await transaction
+          .insertInto("chat_settings")
+          .values({ chat_key: chatKey, settings })
+          .onConflict((conflict) => conflict.column("chat_key").doUpdateSet({ settings }))
+          .execute();
+      }),
+  };
+}
+
+/** Closes the open session if it is `from`, or one that nobody can read; false when it is another. */
+async function closeOpen(
+  transaction: Transaction<Database>,
+  chatKey: string,
+  from: string | null,
+  at: Date,
+): Promise<boolean> {
+  const row = await transaction
+    .selectFrom("sessions")
+    .selectAll()
+    .where("chat_key", "=", chatKey)
+    .where("closed_at", "is", null)
+    .executeTakeFirst();
+  if (row === undefined) return from === null;
+  if (row.session_id !== from && readSession(row) !== null) return false;
+  const closed = await transaction
+    .updateTable("sessions")
+    .set({ closed_at: at.toISOString() })
+    .where("chat_key", "=", chatKey)
+    .where("session_id", "=", row.session_id)
+    .where("closed_at", "is", null)
+    .returning("session_id")
+    .execute();
+  return closed.length === 1;
+}
+
+function split<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {
+  const turns = read.filter((turn) => turn !== null);
+  return { turns, damaged: read.length - turns.length };
+}
