@@ -1,0 +1,89 @@
+import { spawnChild } from "../runtime/spawn.ts";
+
+export interface HostGit {
+  /** Runs git in the folder; ends it with KILL when aborted or too slow. */
+  run(args: readonly string[], options?: { readonly index?: string }): Promise<GitRun>;
+}
+
+export interface GitRun {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface HostGitParts {
+  readonly folder: string;
+  readonly path: string;
+  /** A program that answers git's questions for a user and a password. */
+  readonly askpass: string;
+  /** Of the host's environment: proxies and certificates only. */
+  readonly passed: Readonly<Record<string, string>>;
+  /** Who commits, and what `askpass` needs. */
+  readonly own: Readonly<Record<string, string>>;
+  readonly insecureTls: boolean;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What no setting of a person or of a repository may change. */
+const FIXED = [
+  "-c",
+  "core.hooksPath=/dev/null",
+  "-c",
+  "credential.helper=",
+  "-c",
+  "protocol.allow=never",
+  "-c",
+  "protocol.https.allow=always",
+  "-c",
+  "protocol.http.allow=always",
+  "-c",
+  "core.fsmonitor=false",
+  "-c",
+  "gc.auto=0",
+  "-c",
+  "http.followRedirects=initial",
+];
+
+export function createHostGit(parts: HostGitParts): HostGit {
+  const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
+  const settings = insecureTls ? [...FIXED, "-c", "http.sslVerify=false"] : FIXED;
+  const env = {
+    ...passed,
+    ...own,
+    PATH: path,
+    HOME: folder,
+    LC_ALL: "C",
+    GIT_DIR: folder,
+    GIT_ASKPASS: askpass,
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+  };
+  return {
+    async run(args, { index } = {}) {
+      signal.throwIfAborted();
+      const child = spawnChild({
+        argv: ["git", ...settings, ...args],
+        cwd: folder,
+        env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
+        stdio: ["ignore", "pipe", "pipe"],
+        detached: false,
+      });
+      const end = () => child.kill("SIGKILL");
+      const timer = setTimeout(end, timeoutMs);
+      signal.addEventListener("abort", end);
+      try {
+        const [stdout, stderr, { exitCode }] = await Promise.all([
+          new Response(child.stdout).text(),
+          new Response(child.stderr).text(),
+          child.exited,
+        ]);
+        return { code: exitCode, stdout, stderr };
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+      }
+    },
+  };
+}

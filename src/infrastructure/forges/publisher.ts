@@ -1,0 +1,162 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
+import { fetchFailure, pushFailure } from "./git-failure.ts";
+import { createHostGit, type GitRun, type HostGit } from "./host-git.ts";
+
+export interface PublisherParts {
+  /** A folder of PicoClaw's own, where a private folder is made for each call and removed again. */
+  readonly folder: string;
+  readonly path: string;
+  /** Proxies and certificates of the host's environment. */
+  readonly passed: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+/** Git asks it "Username for …" and "Password for …". The token stands in a file, in nobody's environment. */
+const ASKPASS = `#!/bin/sh
+case "$1" in User*) printf '%s\\n' "$PICOCLAW_GIT_USER" ;; *) cat "$PICOCLAW_GIT_SECRET" ;; esac
+`;
+
+/**
+ * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
+ * push it. There is no work tree, so no filter, hook or attribute of the project comes into play.
+ */
+export function createPublisher(parts: PublisherParts): Publisher {
+  return {
+    async publish(request) {
+      mkdirSync(parts.folder, { recursive: true, mode: 0o700 });
+      const folder = mkdtempSync(join(parts.folder, "publish-"));
+      try {
+        return await publishIn(folder, parts, request);
+      } catch (error) {
+        if (!request.signal.aborted) throw error;
+        return { status: "failed", reason: "aborted", message: "aborted" };
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+async function publishIn(folder: string, parts: PublisherParts, request: PublishRequest): Promise<Published> {
+  const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
+  if (request.patch.length === 0) return { status: "nothing" };
+  const git = prepareGit(folder, parts, request);
+  const init = await git.run(["init", "--quiet", "--bare", folder]);
+  if (init.code !== 0) return failed("other", init);
+  const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
+  if (refs.code !== 0) return fetchFailure(refs);
+  const heads = headsOf(refs.stdout);
+  const taken = heads.get(branch) ?? null;
+  const fetched = await git.run(["fetch", "--quiet", "--no-tags", "--depth=1", cloneUrl, baseCommit]);
+  if (fetched.code !== 0) return fetchFailure(fetched);
+
+  const patch = join(folder, "change.patch");
+  writeFileSync(patch, request.patch);
+  const applied = await commitOn(git, request, { patch, onto: baseCommit, threeWay: false });
+  if (!applied.ok) return applied.published;
+  const { paths } = applied;
+  let { commit } = applied;
+  let base: Extract<Published, { status: "pushed" }>["base"] = "same";
+  const tip = heads.get(baseBranch);
+  if (tip !== undefined && tip !== baseCommit && tip !== previous) {
+    const moved = await onto(git, request, { patch, tip });
+    if (moved === null && branch === baseBranch) return { status: "branch-taken" };
+    base = moved === null ? "conflicts" : "moved";
+    commit = moved ?? commit;
+  }
+  // A push that was done before a crash shows up as a branch that holds this very commit.
+  if (taken === commit) return { status: "pushed", commit, paths, base };
+  const ours = taken === null || taken === previous || branch === baseBranch;
+  if (!ours) return { status: "branch-taken" };
+  const lease = `--force-with-lease=refs/heads/${branch}:${taken ?? ""}`;
+  const push = await git.run(["push", "--porcelain", lease, cloneUrl, `${commit}:refs/heads/${branch}`]);
+  return push.code === 0 ? { status: "pushed", commit, paths, base } : pushFailure(push);
+}
+
+/** The change on the newer base; null when it does not go on cleanly. */
+async function onto(
+  git: HostGit,
+  request: PublishRequest,
+  { patch, tip }: { readonly patch: string; readonly tip: string },
+): Promise<string | null> {
+  const fetched = await git.run(["fetch", "--quiet", "--no-tags", "--depth=1", request.cloneUrl, tip]);
+  if (fetched.code !== 0) return null;
+  const moved = await commitOn(git, request, { patch, onto: tip, threeWay: true });
+  return moved.ok ? moved.commit : null;
+}
+
+type Committed =
+  | { readonly ok: true; readonly commit: string; readonly paths: readonly string[] }
+  | { readonly ok: false; readonly published: Published };
+
+async function commitOn(
+  git: HostGit,
+  { isProtected, message }: PublishRequest,
+  how: { readonly patch: string; readonly onto: string; readonly threeWay: boolean },
+): Promise<Committed> {
+  const stop = (published: Published): Committed => ({ ok: false, published });
+  const index = `${how.patch}.${how.onto}.index`;
+  const read = await git.run(["read-tree", how.onto], { index });
+  if (read.code !== 0) return stop(failed("other", read));
+  const mode = how.threeWay ? ["--3way"] : [];
+  const apply = ["apply", "--cached", "--binary", "--whitespace=nowarn", ...mode, how.patch];
+  const applied = await git.run(apply, { index });
+  if (applied.code !== 0) return stop(failed("bad-patch", applied));
+  const names = await git.run(["diff-index", "--cached", "--no-renames", "--name-only", "-z", how.onto], {
+    index,
+  });
+  const paths = names.stdout.split("\0").filter((path) => path !== "");
+  if (names.code !== 0) return stop(failed("other", names));
+  if (paths.length === 0) return stop({ status: "nothing" });
+  const forbidden = paths.filter(isProtected);
+  if (forbidden.length > 0) return stop({ status: "protected", paths: forbidden });
+  const tree = await git.run(["write-tree"], { index });
+  if (tree.code !== 0) return stop(failed("other", tree));
+  const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", message]);
+  if (commit.code !== 0) return stop(failed("other", commit));
+  return { ok: true, commit: commit.stdout.trim(), paths };
+}
+
+function prepareGit(folder: string, parts: PublisherParts, request: PublishRequest): HostGit {
+  const { author, at, credentials, insecureTls, signal } = request;
+  const secret = join(folder, "secret");
+  writeFileSync(secret, `${credentials.token}\n`, { mode: 0o600 });
+  const askpass = join(folder, "askpass");
+  writeFileSync(askpass, ASKPASS, { mode: 0o700 });
+  chmodSync(askpass, 0o700);
+  const date = `${Math.floor(at.getTime() / 1000)} +0000`;
+  return createHostGit({
+    folder,
+    path: parts.path,
+    askpass,
+    passed: parts.passed,
+    own: {
+      PICOCLAW_GIT_USER: credentials.username,
+      PICOCLAW_GIT_SECRET: secret,
+      GIT_AUTHOR_NAME: author.name,
+      GIT_AUTHOR_EMAIL: author.email,
+      GIT_AUTHOR_DATE: date,
+      GIT_COMMITTER_NAME: author.name,
+      GIT_COMMITTER_EMAIL: author.email,
+      GIT_COMMITTER_DATE: date,
+    },
+    insecureTls,
+    timeoutMs: parts.timeoutMs,
+    signal,
+  });
+}
+
+function headsOf(listing: string): ReadonlyMap<string, string> {
+  const heads = new Map<string, string>();
+  for (const line of listing.split("\n")) {
+    const [commit = "", ref = ""] = line.split("\t");
+    if (ref.startsWith("refs/heads/")) heads.set(ref.slice("refs/heads/".length), commit);
+  }
+  return heads;
+}
+
+function failed(reason: Extract<Published, { status: "failed" }>["reason"], run: GitRun): Published {
+  return { status: "failed", reason, message: run.stderr.trim().slice(0, 500) };
+}
