@@ -14,6 +14,7 @@ export const DEFAULTS: Config = {
     max_context: 8192,
     health_check_interval: 60,
   },
+  models: { connect_timeout: 10, first_token_timeout: 180, idle_timeout: 60, retries: 3 },
   providers: {
     claude: {
       type: "anthropic",
@@ -131,7 +132,7 @@ export const DEFAULTS: Config = {
     },
   },
   mcp_servers: {},
-  budget: { daily: null, on_exceed: "local" },
+  budget: { daily: null, on_exceed: "local", prices: {} },
   serve: { host: "127.0.0.1", port: 7433, public_url: null },
   tools: {
     write_scope: "workspace-write",

@@ -18,6 +18,23 @@ export const ollama = z
   })
   .prefault({});
 
+export const models = z
+  .strictObject({
+    connect_timeout: count(10, "Seconds until a model's server must have accepted the connection.", {
+      min: 1,
+    }),
+    first_token_timeout: count(
+      180,
+      "Seconds until the first part of an answer; loading a local model counts.",
+      {
+        min: 1,
+      },
+    ),
+    idle_timeout: count(60, "Seconds of silence in the middle of an answer.", { min: 1 }),
+    retries: count(3, "Further tries after 429, 5xx or a lost connection, before the first part came."),
+  })
+  .prefault({});
+
 interface ProviderDefaults {
   readonly type: (typeof PROVIDER_TYPES)[number];
   readonly model: string | null;
@@ -51,9 +68,10 @@ function provider(defaults: ProviderDefaults) {
         .default(0.7)
         .meta({ description: "Sampling temperature.", shown: "number from 0 to 2" }),
       local: z.boolean().default(false).meta({
-        description: "The model runs on this machine or network; only then may it serve a chat route.",
+        description:
+          "The model runs on this machine or network; only then may it serve a chat route. Not believed of a cloud's address.",
       }),
-      script: optionalText("Answers of a `scripted` model: a YAML file."),
+      script: optionalText("Answers of a `scripted` model: a YAML file, absolute or in PICOCLAW_HOME."),
     })
     .prefault({});
 }
@@ -138,6 +156,10 @@ export const loop = z
   })
   .prefault({});
 
+function dollars(description: string) {
+  return z.number().nonnegative().meta({ description, shown: "US dollars per million tokens" });
+}
+
 export const budget = z
   .strictObject({
     daily: z
@@ -150,6 +172,20 @@ export const budget = z
       .enum(["local", "refuse"])
       .default("local")
       .meta({ description: "When it is spent: use the local model and say so, or refuse." }),
+    prices: z
+      .record(
+        z.string().min(1),
+        z.strictObject({
+          input: dollars("What is sent."),
+          output: dollars("What is answered."),
+          cached: dollars("What is sent and was read from the provider's cache."),
+        }),
+      )
+      .default({})
+      .meta({
+        description: "US dollars per million tokens, by model; wins over the shipped list (docs/models.md).",
+        shown: "map of model to {input, output, cached}",
+      }),
   })
   .prefault({});
 

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { line, serve, session, slack } from "./channels.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
-import { budget, loop, ollama, providers, roles, routing, security } from "./models.ts";
+import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
 import { log, worker } from "./worker.ts";
 
 /** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
 export const configSchema = z.strictObject({
   locale: z.enum(["ja", "en"]).optional().meta({ description: "The language PicoClaw speaks." }),
   ollama,
+  models,
   providers,
   roles,
   routing,

@@ -1,0 +1,44 @@
+/** US dollars per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  /** Input read from the provider's cache; the price of input where the provider makes no difference. */
+  readonly cached: number;
+}
+
+export type PriceTable = Readonly<Record<string, Price>>;
+
+/** `cachedTokens` are part of `inputTokens`. */
+export interface TokenCounts {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+}
+
+const MILLION = 1_000_000;
+const FREE: Price = { input: 0, output: 0, cached: 0 };
+
+/** What the default models cost in their providers' lists of November 2026; `budget.prices` wins over it. */
+export const SHIPPED_PRICES: PriceTable = {
+  "claude-sonnet-4-6": { input: 3, output: 15, cached: 0.3 },
+  "gpt-5.1": { input: 1.25, output: 10, cached: 0.125 },
+  "deepseek-chat": { input: 0.28, output: 0.42, cached: 0.028 },
+};
+
+/** Null: nobody said what this model costs. A local model costs nothing unless the table says otherwise. */
+export function priceOf(
+  model: { readonly model: string; readonly local: boolean },
+  table: PriceTable = {},
+): Price | null {
+  const listed = Object.hasOwn(table, model.model) ? table[model.model] : undefined;
+  if (listed !== undefined) return listed;
+  if (model.local) return FREE;
+  return Object.hasOwn(SHIPPED_PRICES, model.model) ? (SHIPPED_PRICES[model.model] ?? null) : null;
+}
+
+/** In US dollars. */
+export function costOf(usage: TokenCounts, price: Price): number {
+  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
+  const fresh = usage.inputTokens - cached;
+  return (fresh * price.input + cached * price.cached + usage.outputTokens * price.output) / MILLION;
+}

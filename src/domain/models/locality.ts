@@ -1,0 +1,117 @@
+/**
+ * Whether what a model is sent stays with the user (DESIGN §5.10: not by a misconfiguration either).
+ * A `scripted` model sends nothing. Ollama is judged by its address. Any other server is local only when its
+ * provider says `local: true`, and never at an address of a cloud.
+ */
+export type Locality =
+  | { readonly local: true }
+  | { readonly local: false; readonly why: "not-declared" | "cloud-host" | "public-host" | "cloud-model" };
+
+export interface Placement {
+  readonly type: string;
+  /** Null: the provider's own address. */
+  readonly baseUrl: string | null;
+  readonly model: string;
+  /** What the configuration says. */
+  readonly declared: boolean;
+}
+
+export function localityOf({ type, baseUrl, model, declared }: Placement): Locality {
+  if (type === "scripted") return { local: true };
+  if (baseUrl === null) return { local: false, why: declared ? "cloud-host" : "not-declared" };
+  const host = hostOf(baseUrl);
+  if (isCloudHost(host)) return { local: false, why: "cloud-host" };
+  if (type !== "ollama") return declared ? { local: true } : { local: false, why: "not-declared" };
+  if (isCloudTag(model)) return { local: false, why: "cloud-model" };
+  return declared || isPrivateHost(host) ? { local: true } : { local: false, why: "public-host" };
+}
+
+/** Ollama passes models such as `gpt-oss:120b-cloud` on to its own cloud. */
+export function isCloudTag(model: string): boolean {
+  return /[:-]cloud$/i.test(model);
+}
+
+/** Where models are sold; a host below one of these is one of these. */
+const CLOUDS = [
+  "ai21.com",
+  "aliyuncs.com",
+  "amazonaws.com",
+  "anthropic.com",
+  "api.cloudflare.com",
+  "azure.com",
+  "cerebras.ai",
+  "cohere.ai",
+  "cohere.com",
+  "deepinfra.com",
+  "deepseek.com",
+  "fireworks.ai",
+  "github.ai",
+  "googleapis.com",
+  "groq.com",
+  "huggingface.co",
+  "hyperbolic.xyz",
+  "minimax.io",
+  "mistral.ai",
+  "moonshot.ai",
+  "moonshot.cn",
+  "novita.ai",
+  "nvidia.com",
+  "ollama.ai",
+  "ollama.com",
+  "openai.com",
+  "openrouter.ai",
+  "perplexity.ai",
+  "replicate.com",
+  "sambanova.ai",
+  "siliconflow.cn",
+  "siliconflow.com",
+  "stepfun.com",
+  "together.ai",
+  "together.xyz",
+  "vercel.com",
+  "vercel.sh",
+  "volces.com",
+  "x.ai",
+  "z.ai",
+];
+
+function isCloudHost(host: string): boolean {
+  return CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`));
+}
+
+/** URL has made every spelling of an IPv4 address the dotted one by then. */
+function hostOf(url: string): string {
+  try {
+    return new URL(url).hostname.toLowerCase().replace(/\.$/, "");
+  } catch {
+    return "";
+  }
+}
+
+const PRIVATE_NAMES = /(^|\.)(localhost|local|lan|home|internal|intranet|home\.arpa)$/;
+
+function isPrivateHost(host: string): boolean {
+  if (host === "") return false;
+  if (host.startsWith("[")) return isPrivateV6(host.slice(1, -1));
+  const v4 = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(host);
+  if (v4 !== null) return isPrivateV4(Number(v4[1]), Number(v4[2]));
+  return !host.includes(".") || PRIVATE_NAMES.test(host);
+}
+
+function isPrivateV4(first: number, second: number): boolean {
+  if (first === 10 || first === 127 || first === 0) return true;
+  if (first === 192) return second === 168;
+  if (first === 172) return second >= 16 && second < 32;
+  if (first === 169) return second === 254;
+  return first === 100 && second >= 64 && second < 128;
+}
+
+function isPrivateV6(host: string): boolean {
+  if (host === "::1" || host === "::") return true;
+  const mapped = /^::ffff:([0-9a-f]+):[0-9a-f]+$/.exec(host);
+  if (mapped !== null) {
+    const high = Number.parseInt(mapped[1] ?? "0", 16);
+    return isPrivateV4(high >> 8, high & 255);
+  }
+  return /^(f[cd]|fe[89ab])/.test(host);
+}

@@ -1,0 +1,151 @@
+import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/model.ts";
+import { createThinkSplitter } from "./think-tags.ts";
+
+/** What a wire's reader tells while it reads. */
+export interface AnswerSink {
+  text(piece: string): void;
+  reasoning(piece: string): void;
+  /** Pieces of a call that belong together have one key; its arguments come as text. */
+  callPart(key: string | number, part: { id?: string; name?: string; arguments?: string }): void;
+  /** That call is complete; those still open at the end are so then. */
+  callEnd(key: string | number): void;
+  call(call: { readonly id?: string; readonly name: string; readonly arguments: unknown }): string;
+  usage(usage: Partial<ModelUsage>): void;
+  /** Why the model stopped: without it an answer counts as cut off. */
+  finish(reason: ModelAnswer["finish"]): void;
+  /** Nothing of interest follows. */
+  over(): void;
+  /** The server reports a problem in the middle of the stream. */
+  problem(problem: ServerProblem): void;
+}
+
+export interface ServerProblem {
+  readonly status?: number;
+  readonly code?: string;
+  readonly message: string;
+}
+
+export type Ending =
+  | { readonly kind: "answer"; readonly answer: ModelAnswer }
+  | { readonly kind: "problem"; readonly problem: ServerProblem }
+  | { readonly kind: "cut-off" }
+  | { readonly kind: "empty"; readonly thought: boolean };
+
+export interface AnswerInProgress extends AnswerSink {
+  /** Events since the last time. */
+  drain(): readonly ModelEvent[];
+  /** Whether anything came: from then on nothing is tried again. */
+  readonly begun: boolean;
+  readonly state: "open" | "over" | "broken";
+  end(): Ending;
+}
+
+interface OpenCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+export function createAnswer({ newId }: { readonly newId: () => string }): AnswerInProgress {
+  let events: ModelEvent[] = [];
+  let begun = false;
+  let over = false;
+  let text = "";
+  let thought = false;
+  let finish: ModelAnswer["finish"] | undefined;
+  let problem: ServerProblem | undefined;
+  let usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+  const toolCalls: ToolCall[] = [];
+  const open = new Map<string | number, OpenCall>();
+
+  const emit = (event: ModelEvent) => {
+    begun = true;
+    events.push(event);
+  };
+  const reasoning = (piece: string) => {
+    if (piece === "") return;
+    thought = true;
+    emit({ type: "reasoning", text: piece });
+  };
+  const splitter = createThinkSplitter({
+    text: (piece) => {
+      text += piece;
+      emit({ type: "text", text: piece });
+    },
+    reasoning,
+  });
+  const call = ({ id, name, arguments: given }: Parameters<AnswerSink["call"]>[0]) => {
+    const known = id !== undefined && id !== "" && !toolCalls.some((one) => one.id === id);
+    const made: ToolCall = { id: known ? id : newId(), name, arguments: given };
+    toolCalls.push(made);
+    emit({ type: "tool-call", call: made });
+    return made.id;
+  };
+  const callEnd = (key: string | number) => {
+    const one = open.get(key);
+    if (one === undefined) return;
+    open.delete(key);
+    call({ id: one.id, name: one.name, arguments: parseArguments(one.arguments) });
+  };
+
+  return {
+    get begun() {
+      return begun || open.size > 0;
+    },
+    get state() {
+      return problem === undefined ? (over ? "over" : "open") : "broken";
+    },
+    text: (piece) => splitter.take(piece),
+    reasoning,
+    call,
+    callPart: (key, part) => {
+      const one = open.get(key) ?? { id: "", name: "", arguments: "" };
+      open.set(key, one);
+      if (part.id) one.id = part.id;
+      if (part.name) one.name ||= part.name;
+      if (part.arguments) one.arguments += part.arguments;
+    },
+    callEnd,
+    usage: (part) => {
+      usage = { ...usage, ...part };
+    },
+    finish: (reason) => {
+      finish = reason;
+    },
+    over: () => {
+      over = true;
+    },
+    problem: (found) => {
+      problem ??= found;
+    },
+    drain: () => {
+      const drained = events;
+      events = [];
+      return drained;
+    },
+    end: () => {
+      splitter.end();
+      if (problem !== undefined) return { kind: "problem", problem };
+      if (finish === undefined) return { kind: "cut-off" };
+      for (const key of [...open.keys()]) callEnd(key);
+      if (text.trim() === "" && toolCalls.length === 0) {
+        if (finish !== "filtered") return { kind: "empty", thought: thought && finish === "length" };
+      }
+      const why = toolCalls.length > 0 && finish === "stop" ? "tool-calls" : finish;
+      return { kind: "answer", answer: { text, toolCalls, finish: why, usage } };
+    },
+  };
+}
+
+/** What is no JSON stays the text that it is; some models write JSON into a JSON string. */
+function parseArguments(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "string") return value;
+    const inner: unknown = JSON.parse(value);
+    return typeof inner === "object" ? inner : value;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,150 @@
+import type { ModelFailure } from "../../application/ports/model.ts";
+import type { ModelFacts, ModelMessages } from "../../domain/messages/models/messages.ts";
+import type { ServerProblem } from "./answer.ts";
+import type { ModelParts, ModelSettings } from "./settings.ts";
+import { at, type Json, textAt } from "./wire.ts";
+
+type Kind = {
+  [K in keyof ModelMessages]: ModelMessages[K] extends (facts: ModelFacts) => string ? K : never;
+}[keyof ModelMessages];
+
+const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: boolean]>> = {
+  unreachable: ["unreachable", true],
+  connectTimeout: ["timeout", true],
+  firstTokenTimeout: ["timeout", true],
+  idleTimeout: ["timeout", true],
+  rateLimited: ["rate-limited", true],
+  quotaSpent: ["rate-limited", false],
+  serverError: ["server-error", true],
+  unauthorized: ["unauthorized", false],
+  unknownModel: ["unknown-model", false],
+  contextTooLong: ["context-too-long", false],
+  badRequest: ["bad-request", false],
+  redirected: ["bad-request", false],
+  cutOff: ["cut-off", true],
+  empty: ["empty", true],
+  thoughtOnly: ["empty", false],
+  malformed: ["malformed", true],
+  aborted: ["aborted", false],
+};
+
+const LONGEST_DETAIL = 400;
+
+export interface Failures {
+  make(
+    kind: Kind,
+    detail?: string,
+    extra?: Pick<ModelFailure, "status" | "retryAfterMs" | "cause">,
+  ): ModelFailure;
+  /** Of an answer that is not 200. */
+  ofResponse(response: { readonly status: number; readonly headers: Headers }, body: string): ModelFailure;
+  /** Of what a server reports in the stream. */
+  ofProblem(problem: ServerProblem): ModelFailure;
+}
+
+export function createFailures(
+  { provider, model, baseUrl, apiKey }: Pick<ModelSettings, "provider" | "model" | "baseUrl" | "apiKey">,
+  { messages, mask }: Pick<ModelParts, "messages" | "mask">,
+): Failures {
+  const address = addressOf(baseUrl);
+  const clean = (text: string) => {
+    const known = apiKey === undefined || apiKey.length < 4 ? text : text.replaceAll(apiKey, "***");
+    const line = mask(known).replaceAll(/\s+/g, " ").trim();
+    return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL)}…` : line;
+  };
+  const make: Failures["make"] = (kind, detail = "", extra = {}) => {
+    const [code, retryable] = CODES[kind];
+    return {
+      code,
+      message: messages[kind]({ provider, model, address, detail: clean(detail) }),
+      retryable,
+      ...extra,
+    };
+  };
+  return {
+    make,
+    ofResponse: ({ status, headers }, body) => {
+      if (status >= 300 && status < 400) return make("redirected", headers.get("location") ?? "", { status });
+      const json = parsed(body);
+      const text = body.trimStart().startsWith("<") ? "" : body;
+      const detail = messageIn(json) || text || `HTTP ${status}`;
+      const kind = kindOf({ status, code: codeIn(json), message: detail });
+      const retryAfterMs =
+        kind === "rateLimited" || kind === "serverError" ? retryAfter(headers, json) : undefined;
+      return make(kind, detail, { status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    },
+    ofProblem: (problem) =>
+      make(kindOf(problem), problem.message, problem.status === undefined ? {} : { status: problem.status }),
+  };
+}
+
+const TOO_LONG =
+  /context[ _-]?(length|window|limit|size)|maximum context|prompt is too long|prompt too long|input is too long|too many (input )?tokens|input token count|exceeds? the (maximum|max) number of tokens|reduce the length of|request_too_large|string_above_max_length/i;
+const NO_MODEL =
+  /model_not_found|unknown model|invalid model|no such model|model\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
+const NO_CREDIT =
+  /insufficient_quota|insufficient balance|credit balance is too low|exceeded your current quota, please check your plan and billing/i;
+const WRONG_KEY = /api[ _]?key not valid|invalid[ _]api[ _]?key|invalid x-api-key|authentication/i;
+
+function kindOf({ status, code = "", message }: ServerProblem): Kind {
+  const said = `${code} ${message}`;
+  if (NO_CREDIT.test(said)) return "quotaSpent";
+  if (status === 429 || /rate_limit|resource_exhausted|too many requests/i.test(said)) return "rateLimited";
+  if (status === 401 || status === 402 || status === 403) return "unauthorized";
+  if (status === 413 || TOO_LONG.test(said)) return "contextTooLong";
+  if (status !== undefined && status >= 500) return "serverError";
+  if (WRONG_KEY.test(said) && (status === 400 || status === undefined)) return "unauthorized";
+  if (NO_MODEL.test(said)) return "unknownModel";
+  if (status === undefined || /overloaded|server_error|api_error|internal|unavailable/i.test(code))
+    return "serverError";
+  return "badRequest";
+}
+
+/** Each provider has its own shape: `{error: {message}}`, `{error: "…"}`, `[{error: …}]`, `{message}`, `{detail}`. */
+function messageIn(json: Json): string {
+  const body = Array.isArray(json) ? json[0] : json;
+  return (
+    textAt(body, "error", "message") ||
+    textAt(body, "error") ||
+    textAt(body, "message") ||
+    textAt(body, "detail")
+  );
+}
+
+function codeIn(json: Json): string {
+  const body = Array.isArray(json) ? json[0] : json;
+  return [at(body, "error", "code"), at(body, "error", "type"), at(body, "error", "status")]
+    .filter((one) => typeof one === "string")
+    .join(" ");
+}
+
+/** The header in seconds or as a date, OpenAI's in milliseconds, Google's in the body. */
+function retryAfter(headers: Headers, body: Json): number | undefined {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  if (ms >= 0) return ms;
+  const header = headers.get("retry-after");
+  if (header !== null) {
+    const seconds = Number(header);
+    if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+    const date = Date.parse(header);
+    if (!Number.isNaN(date)) return Math.max(0, date - Date.now());
+  }
+  const google = /"retryDelay"\s*:\s*"([\d.]+)s"/.exec(body === undefined ? "" : JSON.stringify(body));
+  return google === null ? undefined : Number(google[1]) * 1000;
+}
+
+function parsed(body: string): Json {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+export function addressOf(url: string): string {
+  try {
+    return new URL(url).host || url;
+  } catch {
+    return url;
+  }
+}

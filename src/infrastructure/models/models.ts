@@ -1,0 +1,136 @@
+import type { Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
+import { localityOf } from "../../domain/models/locality.ts";
+import { createAnthropicWire } from "./anthropic.ts";
+import { createGeminiWire } from "./gemini.ts";
+import { createOllamaWire } from "./ollama.ts";
+import { createOpenAiChatWire } from "./openai-chat.ts";
+import { createOpenAiResponsesWire } from "./openai-responses.ts";
+import { createScriptedModel, type ScriptParts } from "./scripted.ts";
+import type { ModelParts, ModelSettings, OllamaSettings } from "./settings.ts";
+import type { Wire } from "./wire.ts";
+import { createWireModel } from "./wire-model.ts";
+
+/** One entry under `providers`, its key resolved. */
+export interface ProviderSettings {
+  readonly type: ModelSettings["type"] | "scripted";
+  readonly model: string | null;
+  readonly baseUrl: string | null;
+  readonly apiKey: string | undefined;
+  /** Undefined: no key is referred to. */
+  readonly keyVariable: string | undefined;
+  readonly maxTokens: number | null;
+  readonly temperature: number | null;
+  readonly local: boolean;
+  readonly script: string | null;
+}
+
+export interface ModelsSettings {
+  readonly providers: Readonly<Record<string, ProviderSettings>>;
+  readonly roles: Readonly<Record<ModelRole, { readonly provider: string; readonly model: string | null }>>;
+  readonly ollama: OllamaSettings & { readonly baseUrl: string };
+  readonly localOnly: boolean;
+}
+
+const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> = {
+  anthropic: "https://api.anthropic.com",
+  openai: "https://api.openai.com/v1",
+  google: "https://generativelanguage.googleapis.com/v1beta",
+};
+
+/** Whose words may reach a cloud (DECISIONS 19); everybody else's stay here. */
+const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
+
+/** The models of the configuration, each made when it is first asked for. */
+export function createModels(settings: ModelsSettings, parts: ModelParts & ScriptParts): Models {
+  const made = new Map<ModelRole, Model | ModelFailure>();
+  return {
+    forRole: (role) => {
+      const known = made.get(role) ?? make(role);
+      made.set(role, known);
+      return known;
+    },
+  };
+
+  function make(role: ModelRole): Model | ModelFailure {
+    const { provider: name, model: chosen } = settings.roles[role];
+    const { messages } = parts;
+    const provider = providerOf(settings, name);
+    if (provider === undefined) return notConfigured(messages.unknownProvider(role, name));
+    const { type, apiKey, keyVariable } = provider;
+    const model = chosen ?? provider.model ?? (type === "scripted" ? "scripted" : null);
+    if (model === null) return notConfigured(messages.noModelName(name));
+
+    const address = provider.baseUrl ?? (type === "ollama" ? settings.ollama.baseUrl : null);
+    const locality = localityOf({ type, baseUrl: address, model, declared: provider.local });
+    const mustStayLocal = settings.localOnly && !MAY_LEAVE.has(role);
+    if (mustStayLocal && !locality.local) {
+      const message = messages.refusedRemote(role, { provider: name, model, why: locality.why });
+      return { code: "refused-remote", message, retryable: false };
+    }
+
+    if (type === "scripted") {
+      const { script } = provider;
+      if (script === null) return notConfigured(messages.scriptUnusable("-", `providers.${name}.script`));
+      return createScriptedModel({ provider: name, model, file: script, role }, parts);
+    }
+    const baseUrl = address ?? OWN_ADDRESS[type];
+    if (baseUrl === undefined) return notConfigured(messages.noBaseUrl(name));
+    if (keyVariable !== undefined && apiKey === undefined)
+      return {
+        code: "no-key",
+        message: `${messages.noKey(name, keyVariable)}\n→ ${messages.remedy.setKey(keyVariable)}`,
+        retryable: false,
+      };
+    const { maxTokens, temperature } = provider;
+    const { local } = locality;
+    const own: ModelSettings = {
+      type,
+      provider: name,
+      model,
+      local,
+      baseUrl,
+      apiKey,
+      keyVariable,
+      maxTokens,
+      temperature,
+    };
+    return createWireModel(wireFor(own, settings.ollama), own, parts, {
+      mustStayLocal: mustStayLocal && type === "ollama",
+    });
+  }
+}
+
+function providerOf({ providers, ollama }: ModelsSettings, name: string): ProviderSettings | undefined {
+  if (Object.hasOwn(providers, name)) return providers[name];
+  if (name !== "ollama") return undefined;
+  return {
+    type: "ollama",
+    model: null,
+    baseUrl: ollama.baseUrl,
+    apiKey: undefined,
+    keyVariable: undefined,
+    maxTokens: null,
+    temperature: null,
+    local: false,
+    script: null,
+  };
+}
+
+function wireFor(settings: ModelSettings, ollama: OllamaSettings): Wire {
+  switch (settings.type) {
+    case "anthropic":
+      return createAnthropicWire(settings);
+    case "openai":
+      return createOpenAiResponsesWire(settings);
+    case "openai-compatible":
+      return createOpenAiChatWire(settings);
+    case "google":
+      return createGeminiWire(settings);
+    case "ollama":
+      return createOllamaWire(settings, ollama);
+  }
+}
+
+function notConfigured(message: string): ModelFailure {
+  return { code: "not-configured", message, retryable: false };
+}

@@ -1,0 +1,40 @@
+import type { ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
+import type { ModelParts } from "./settings.ts";
+import type { Tried } from "./try-once.ts";
+
+const FIRST_WAIT_MS = 500;
+/** A server that asks for more patience than this is answered by a failure that says so. */
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * Tries until there is an answer, a failure that stays, or no try left. A part of the request that the server refuses is
+ * left out from then on, which costs no try.
+ */
+export async function* generateWithRetries(
+  attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, Tried>,
+  { limits, random, pause }: Pick<ModelParts, "limits" | "random" | "pause">,
+  request: ModelRequest,
+  without: Set<string> = new Set(),
+): AsyncGenerator<ModelEvent, void> {
+  for (let tries = 1; ; ) {
+    const tried = yield* attempt(request);
+    if (tried.kind === "answer") return yield { type: "finished", answer: tried.answer };
+    if (tried.without !== undefined && !without.has(tried.without)) {
+      without.add(tried.without);
+      continue;
+    }
+    const { failure } = tried;
+    const waitMs = waitBefore(tries, failure, random);
+    if (!tried.again || tries > limits.retries || waitMs > LONGEST_WAIT_MS)
+      return yield { type: "failed", failure };
+    yield { type: "retrying", attempt: tries, waitMs, failure };
+    await pause(waitMs, request.signal);
+    tries += 1;
+  }
+}
+
+/** What the server asks for, else twice as long each time; spread, so that many callers do not come back at once. */
+function waitBefore(tries: number, { retryAfterMs }: ModelFailure, random: () => number): number {
+  if (retryAfterMs !== undefined) return Math.ceil(retryAfterMs);
+  return Math.round(FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + random() / 2));
+}

@@ -1,0 +1,148 @@
+import type {
+  Model,
+  ModelEvent,
+  ModelFailure,
+  ModelRequest,
+  ModelRole,
+} from "../../application/ports/model.ts";
+import { familyOf } from "../../domain/models/family.ts";
+import { createAnswer } from "./answer.ts";
+import { createFailures } from "./failures.ts";
+import { generateWithRetries } from "./retries.ts";
+import { fits, placeOf, readScript, type Script, type ScriptedAnswer } from "./script.ts";
+import type { ModelParts } from "./settings.ts";
+import type { Tried } from "./try-once.ts";
+
+export interface ScriptedSettings {
+  readonly provider: string;
+  readonly model: string;
+  /** Absolute. */
+  readonly file: string;
+  readonly role?: ModelRole;
+}
+
+export interface ScriptParts extends Pick<ModelParts, "messages" | "mask" | "limits" | "random" | "pause"> {
+  /** YAML or JSON as a tree; throws what is wrong with the file. */
+  readonly loadScript: (file: string) => Promise<unknown>;
+}
+
+/** Answers from a file, for demonstrations and tests: streams, calls tools, waits and fails as told. */
+export function createScriptedModel(settings: ScriptedSettings, parts: ScriptParts): Model {
+  const { provider, model, file, role } = settings;
+  const { messages } = parts;
+  const failures = createFailures({ provider, model, baseUrl: file, apiKey: undefined }, parts);
+  const used = new Map<ScriptedAnswer, number>();
+  let loading: Promise<Script | ModelFailure> | undefined;
+  const load = () => {
+    loading ??= parts.loadScript(file).then(readScript).catch(unusable);
+    return loading;
+  };
+  const unusable = (error: unknown): ModelFailure => ({
+    code: "not-configured",
+    message: messages.scriptUnusable(file, error instanceof Error ? error.message : String(error)),
+    retryable: false,
+    cause: error,
+  });
+
+  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
+    const script = await load();
+    if ("code" in script) return { kind: "failed", failure: script, again: false };
+    const asked = { ...placeOf(request), role, system: request.system ?? "" };
+    const chosen = script.answers.find(
+      (one) => (used.get(one) ?? 0) < one.times && fits(one, asked) !== undefined,
+    );
+    if (chosen === undefined) {
+      const message = messages.noScriptedAnswer(file, asked.message.slice(0, 80));
+      return { kind: "failed", failure: { code: "not-configured", message, retryable: false }, again: false };
+    }
+    used.set(chosen, (used.get(chosen) ?? 0) + 1);
+    return yield* play(chosen, request, asked.message, fits(chosen, asked) ?? []);
+  }
+
+  async function* play(
+    entry: ScriptedAnswer,
+    request: ModelRequest,
+    message: string,
+    caught: readonly string[],
+  ): AsyncGenerator<ModelEvent, Tried> {
+    const { signal } = request;
+    const aborted = (): Tried => ({ kind: "failed", failure: failures.make("aborted"), again: false });
+    const fill = (text: string) =>
+      text.replaceAll(/\{\{(message|\d+)\}\}/g, (_, name) =>
+        name === "message" ? message : (caught[Number(name) - 1] ?? ""),
+      );
+    if (entry.delayMs > 0) await parts.pause(entry.delayMs, signal);
+    if (signal.aborted) return aborted();
+    const answer = createAnswer({ newId: () => `call_${Math.floor(parts.random() * 2 ** 48).toString(36)}` });
+    answer.reasoning(fill(entry.reasoning));
+    yield* answer.drain();
+    for (const [index, chunk] of entry.chunks.entries()) {
+      if (index > 0 && entry.pauseMs > 0) await parts.pause(entry.pauseMs, signal);
+      if (signal.aborted) return aborted();
+      answer.text(fill(chunk));
+      yield* answer.drain();
+    }
+    if (entry.fail !== undefined) return failedAs(entry.fail, answer.begun);
+    for (const call of entry.toolCalls)
+      answer.call({ name: call.name, arguments: filled(call.arguments, fill) });
+    const { input, output, cached } = entry.usage;
+    const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
+    answer.usage({
+      inputTokens: input ?? Math.ceil(JSON.stringify(request.messages).length / 4),
+      outputTokens: output ?? Math.ceil(said / 4),
+      cachedTokens: cached ?? 0,
+    });
+    answer.finish(entry.finish ?? "stop");
+    const end = answer.end();
+    yield* answer.drain();
+    if (signal.aborted) return aborted();
+    return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
+  }
+
+  function failedAs(fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): Tried {
+    const { code, message, retryAfterMs } = fail;
+    const failure: ModelFailure = {
+      ...failures.make(KINDS[code] ?? "serverError", message),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+    const passing = ["unreachable", "rate-limited", "server-error", "cut-off"].includes(code);
+    return { kind: "failed", failure, again: passing && !begun };
+  }
+
+  return {
+    provider,
+    model,
+    local: true,
+    family: familyOf(model),
+    generate: (request) => generateWithRetries(attempt, parts, request),
+    check: async () => {
+      const script = await load();
+      if ("code" in script) return { ok: false, failure: script };
+      return { ok: true, detail: messages.doctor.scripted(file) };
+    },
+  };
+}
+
+const KINDS: Readonly<
+  Partial<Record<ModelFailure["code"], Parameters<ReturnType<typeof createFailures>["make"]>[0]>>
+> = {
+  unreachable: "unreachable",
+  timeout: "firstTokenTimeout",
+  "rate-limited": "rateLimited",
+  "server-error": "serverError",
+  unauthorized: "unauthorized",
+  "unknown-model": "unknownModel",
+  "context-too-long": "contextTooLong",
+  "bad-request": "badRequest",
+  "cut-off": "cutOff",
+  empty: "empty",
+  malformed: "malformed",
+};
+
+/** Placeholders in every text of a tree. */
+function filled(value: unknown, fill: (text: string) => string): unknown {
+  if (typeof value === "string") return fill(value);
+  if (Array.isArray(value)) return value.map((one) => filled(one, fill));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one, fill)]));
+}

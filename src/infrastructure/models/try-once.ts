@@ -1,0 +1,182 @@
+import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
+import { type AnswerInProgress, createAnswer } from "./answer.ts";
+import type { Failures } from "./failures.ts";
+import { eventFrames, FrameTooLong, lineFrames, wholeFrame } from "./frames.ts";
+import { partRefusedBy } from "./refused-part.ts";
+import type { ModelParts, ModelSettings } from "./settings.ts";
+import { type Expired, startWatch, type Watch } from "./watch.ts";
+import type { Wire } from "./wire.ts";
+
+export interface TryParts extends ModelParts {
+  readonly wire: Wire;
+  readonly settings: ModelSettings;
+  readonly failures: Failures;
+}
+
+export type Tried =
+  | { readonly kind: "answer"; readonly answer: ModelAnswer }
+  /** `again`: worth another try. `without`: a part of the request that the server does not know. */
+  | {
+      readonly kind: "failed";
+      readonly failure: ModelFailure;
+      readonly again: boolean;
+      readonly without?: string;
+    };
+
+/** Sends one request and yields its answer as it comes. Ends within the limits, and at once when aborted. */
+export async function* tryOnce(
+  parts: TryParts,
+  request: ModelRequest,
+  without: ReadonlySet<string>,
+): AsyncGenerator<ModelEvent, Tried> {
+  const { wire, settings, failures } = parts;
+  if (request.signal.aborted) return failed(failures.make("aborted"), false);
+  const ending = new AbortController();
+  const abort = () => ending.abort();
+  request.signal.addEventListener("abort", abort, { once: true });
+  let expired: Expired | undefined;
+  let reached = false;
+  const { url, headers, body } = wire.request(request, without);
+  const watch = startWatch({
+    limits: parts.limits,
+    connects: (signal) => parts.connects(url, signal),
+    expire: (which) => {
+      expired = which;
+      ending.abort();
+    },
+  });
+  const answer = createAnswer({ newId: () => newCallId(parts.random) });
+  try {
+    const response = await parts.fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+      signal: ending.signal,
+      redirect: "manual",
+      timeout: false,
+      ...(settings.local && { proxy: false }),
+    });
+    reached = true;
+    watch.connected();
+    if (response.status !== 200) {
+      const text = await beginningOf(response);
+      const failure = failures.ofResponse(response, text);
+      const refused = failure.code === "bad-request" ? partRefusedBy(text, without) : undefined;
+      return { ...failed(failure, isPassing(failure)), ...(refused !== undefined && { without: refused }) };
+    }
+    const unreadable = yield* read(parts, response, answer, watch, request.signal);
+    if (unreadable !== undefined) return failed(failures.make("malformed", unreadable), false);
+  } catch (error) {
+    if (request.signal.aborted) return failed(failures.make("aborted"), false);
+    if (error instanceof FrameTooLong) return failed(failures.make("malformed", "> 32 MiB"), false);
+    if (expired !== undefined && expired !== "over") return timedOut(parts, expired);
+    if (expired === undefined) {
+      const cause = { cause: error };
+      const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
+      if (!reached) return failed(failures.make("unreachable", detail, cause), true);
+      return failed(failures.make("cutOff", detail, cause), !answer.begun);
+    }
+  } finally {
+    watch.stop();
+    request.signal.removeEventListener("abort", abort);
+    ending.abort();
+  }
+  if (request.signal.aborted) return failed(failures.make("aborted"), false);
+  const begun = answer.begun;
+  const end = answer.end();
+  yield* answer.drain();
+  switch (end.kind) {
+    case "answer":
+      return { kind: "answer", answer: end.answer };
+    case "problem": {
+      const failure = failures.ofProblem(end.problem);
+      return failed(failure, isPassing(failure) && !begun);
+    }
+    case "cut-off":
+      return failed(failures.make("cutOff"), !begun);
+    case "empty":
+      return failed(failures.make(end.thought ? "thoughtOnly" : "empty"), false);
+  }
+}
+
+/** Feeds the answer; returns the beginning of what cannot be read. */
+async function* read(
+  { wire }: TryParts,
+  response: Response,
+  answer: AnswerInProgress,
+  watch: Watch,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent, string | undefined> {
+  if (response.body === null) return undefined;
+  const type = response.headers.get("content-type") ?? "";
+  if (type.includes("text/html")) return `${type} ${await beginningOf(response)}`;
+  const whole = wire.framing === "sse" && type.includes("application/json");
+  const frames = whole ? wholeFrame : wire.framing === "sse" ? eventFrames : lineFrames;
+  const take = wire.reader(answer);
+  for await (const batch of frames(response.body)) {
+    watch.heard();
+    for (const frame of batch.frames) {
+      const parsed = parse(frame);
+      if (parsed === undefined) return frame.slice(0, 200);
+      if (parsed !== DONE) take(parsed.value);
+      else answer.over();
+    }
+    const last = batch.torn === undefined ? undefined : parse(batch.torn);
+    if (last === DONE) answer.over();
+    else if (last !== undefined) take(last.value);
+    else if (whole && batch.torn !== undefined) return batch.torn.slice(0, 200);
+    if (answer.begun) watch.begun();
+    if (answer.state === "over") watch.over();
+    watch.away(true);
+    yield* answer.drain();
+    watch.away(false);
+    if (answer.state === "broken" || signal.aborted) break;
+  }
+  return undefined;
+}
+
+const DONE = Symbol("done");
+
+function parse(frame: string): { readonly value: unknown } | typeof DONE | undefined {
+  if (frame === "[DONE]") return DONE;
+  try {
+    return { value: JSON.parse(frame) };
+  } catch {
+    return undefined;
+  }
+}
+
+function timedOut({ failures, limits }: TryParts, which: Exclude<Expired, "over">): Tried {
+  const ms = {
+    connectTimeout: limits.connectMs,
+    firstTokenTimeout: limits.firstTokenMs,
+    idleTimeout: limits.idleMs,
+  };
+  return failed(failures.make(which, String(ms[which] / 1000)), which === "connectTimeout");
+}
+
+function failed(failure: ModelFailure, again: boolean): Extract<Tried, { kind: "failed" }> {
+  return { kind: "failed", failure, again };
+}
+
+/** Whether it may be gone in a moment: 429 and 5xx, and what says the same in a stream. */
+function isPassing({ code, retryable }: ModelFailure): boolean {
+  return retryable && (code === "rate-limited" || code === "server-error");
+}
+
+const LONGEST_ERROR = 64 * 1024;
+
+/** A server that fails may also never end its page about it: the limits of the try hold here, too. */
+async function beginningOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > LONGEST_ERROR) break;
+  }
+  return text;
+}
+
+function newCallId(random: () => number): string {
+  return `call_${Math.floor(random() * 2 ** 48).toString(36)}`;
+}

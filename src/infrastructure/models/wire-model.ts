@@ -1,0 +1,148 @@
+import type {
+  Model,
+  ModelCheck,
+  ModelEvent,
+  ModelFailure,
+  ModelRequest,
+} from "../../application/ports/model.ts";
+import { familyOf } from "../../domain/models/family.ts";
+import { addressOf, createFailures } from "./failures.ts";
+import { generateWithRetries } from "./retries.ts";
+import type { ModelParts, ModelSettings } from "./settings.ts";
+import { type Tried, type TryParts, tryOnce } from "./try-once.ts";
+import type { Wire } from "./wire.ts";
+
+/** A model behind HTTP: tries, waits and tries again as the port says. */
+export function createWireModel(
+  wire: Wire,
+  settings: ModelSettings,
+  parts: ModelParts,
+  /** Asks the server first whether it would pass the prompt on to a cloud, and if so sends nothing. */
+  { mustStayLocal = false }: { readonly mustStayLocal?: boolean } = {},
+): Model {
+  const failures = createFailures(settings, parts);
+  const tryParts: TryParts = { ...parts, wire, settings, failures };
+  const without = new Set<string>();
+  let known = !mustStayLocal;
+  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
+    if (!known) {
+      const refusal = await refuseCloud(tryParts, request.signal);
+      if (refusal !== undefined) return refusal;
+      known = true;
+    }
+    return yield* tryOnce(tryParts, request, without);
+  }
+  return {
+    provider: settings.provider,
+    model: settings.model,
+    local: settings.local,
+    family: familyOf(settings.model),
+    async *generate(request) {
+      for await (const event of generateWithRetries(attempt, parts, wellFormed(request), without))
+        yield event.type === "failed" ? { ...event, failure: withRemedy(event.failure, tryParts) } : event;
+    },
+    check: (signal) => check(tryParts, signal),
+  };
+}
+
+async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried | undefined> {
+  if (signal.aborted) return { kind: "failed", failure: parts.failures.make("aborted"), again: false };
+  const patience = AbortSignal.timeout(parts.limits.connectMs);
+  const checked = await check(parts, AbortSignal.any([signal, patience]));
+  if (checked.ok) return undefined;
+  const { failure } = checked;
+  if (failure.code === "aborted" && !signal.aborted) {
+    const seconds = String(parts.limits.connectMs / 1000);
+    return { kind: "failed", failure: parts.failures.make("connectTimeout", seconds), again: true };
+  }
+  const passing = ["unreachable", "server-error", "rate-limited"].includes(failure.code);
+  return { kind: "failed", failure, again: passing && failure.retryable };
+}
+
+/** The one line that helps stands below what went wrong. */
+function withRemedy(failure: ModelFailure, parts: TryParts): ModelFailure {
+  const remedy =
+    failure.code === "aborted" || failure.code === "refused-remote" ? undefined : remedyFor(failure, parts);
+  return remedy === undefined ? failure : { ...failure, message: `${failure.message}\n→ ${remedy}` };
+}
+
+async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> {
+  const { wire, settings, failures, messages } = parts;
+  const { url, headers, judge } = wire.probe;
+  const no = (failure: ModelFailure): ModelCheck => {
+    const remedy = remedyFor(failure, parts);
+    return { ok: false, failure, ...(remedy !== undefined && { remedy }) };
+  };
+  try {
+    const response = await parts.fetch(url, {
+      method: "GET",
+      headers,
+      signal,
+      redirect: "manual",
+      timeout: false,
+      ...(settings.local && { proxy: false }),
+    });
+    const text = await response.text();
+    // A server of this protocol need not have a list of models.
+    if (settings.type === "openai-compatible" && (response.status === 404 || response.status === 405))
+      return { ok: true, detail: messages.doctor.answers };
+    if (response.status === 404) return no(failures.make("unknownModel"));
+    if (response.status !== 200) return no(failures.ofResponse(response, text));
+    switch (judge(JSON.parse(text))) {
+      case "there":
+        return {
+          ok: true,
+          detail: settings.type === "ollama" ? messages.doctor.pulled : messages.doctor.answers,
+        };
+      case "unknown":
+        return { ok: true, detail: messages.doctor.answers };
+      case "missing":
+        return no(failures.make("unknownModel"));
+      case "in-the-cloud":
+        return settings.local ? no(inTheCloud(parts)) : { ok: true, detail: messages.doctor.answers };
+    }
+  } catch (error) {
+    if (signal.aborted) return no(failures.make("aborted"));
+    if (error instanceof SyntaxError) return no(failures.make("malformed", error.message));
+    const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return no(failures.make("unreachable", detail, { cause: error }));
+  }
+}
+
+/** An Ollama on this machine that would pass the prompt on. */
+function inTheCloud({ settings, messages }: Pick<TryParts, "settings" | "messages">): ModelFailure {
+  const { provider, model } = settings;
+  return {
+    code: "refused-remote",
+    message: messages.refusedRemote("chat", { provider, model, why: "cloud-model" }),
+    retryable: false,
+  };
+}
+
+function remedyFor({ code }: ModelFailure, { settings, messages }: TryParts): string | undefined {
+  const { type, provider, model, baseUrl, keyVariable } = settings;
+  const { remedy } = messages;
+  switch (code) {
+    case "unreachable":
+    case "timeout":
+    case "aborted":
+      return type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
+    case "unknown-model":
+      return type === "ollama" ? remedy.pull(model) : remedy.checkModelName(provider);
+    case "unauthorized":
+      return keyVariable === undefined ? undefined : remedy.setKey(keyVariable);
+    case "refused-remote":
+      return remedy.useLocal;
+    default:
+      return undefined;
+  }
+}
+
+/** Half a character is no text to a server: it would refuse the whole request. */
+function wellFormed(request: ModelRequest): ModelRequest {
+  return {
+    ...request,
+    ...(request.system !== undefined && { system: request.system.toWellFormed() }),
+    messages: request.messages.map((message) => ({ ...message, text: message.text.toWellFormed() })),
+  };
+}

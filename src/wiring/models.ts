@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Models } from "../application/ports/model.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import type { Locale } from "../domain/messages/messages.ts";
+import { modelMessagesFor } from "../domain/messages/models/messages.ts";
+import { createMasker } from "../domain/policy/mask.ts";
+import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
+import type { Fetch } from "../infrastructure/models/settings.ts";
+import { connects } from "../infrastructure/runtime/connects.ts";
+
+export interface ModelsOptions {
+  readonly locale: Locale;
+  /** PICOCLAW_HOME, where relative scripts lie. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Default: a masker of all secrets that `secrets` knows. */
+  readonly mask?: (text: string) => string;
+}
+
+/** The configured models; nothing is contacted until one of them is asked. */
+export function openModels(config: Config, secrets: Secrets, options: ModelsOptions): Models {
+  const { mask = createMasker({ secrets: secrets.values() }).mask, home, env } = options;
+  const { connect_timeout, first_token_timeout, idle_timeout, retries } = config.models;
+  const providers = Object.entries(config.providers).map(([name, provider]) => [
+    name,
+    settingsOf(provider, secrets, home),
+  ]);
+  const throughProxy = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].some((name) => env[name]);
+  return createModels(
+    {
+      providers: Object.fromEntries(providers),
+      roles: config.roles,
+      ollama: {
+        baseUrl: config.ollama.base_url,
+        keepAlive: config.ollama.keep_alive,
+        maxContext: config.ollama.max_context,
+      },
+      localOnly: config.security.local_only,
+    },
+    {
+      fetch: fetch as unknown as Fetch,
+      // Behind a proxy a direct connection says nothing.
+      connects: throughProxy ? async () => true : connects,
+      limits: {
+        connectMs: connect_timeout * 1000,
+        firstTokenMs: first_token_timeout * 1000,
+        idleMs: idle_timeout * 1000,
+        retries,
+      },
+      messages: modelMessagesFor(options.locale),
+      mask,
+      random: Math.random,
+      pause,
+      loadScript,
+    },
+  );
+}
+
+function settingsOf(provider: Config["providers"][string], secrets: Secrets, home: string): ProviderSettings {
+  const { type, model, base_url: baseUrl, api_key, max_tokens, temperature, local, script } = provider;
+  return {
+    type,
+    model,
+    baseUrl,
+    apiKey: secrets.resolve(api_key),
+    keyVariable: api_key?.startsWith("env:") ? api_key.slice("env:".length) : undefined,
+    maxTokens: max_tokens,
+    temperature,
+    local,
+    script: script === null ? null : resolve(home, script),
+  };
+}
+
+/** JSON is read without the YAML library, which takes 30 ms to load. */
+async function loadScript(file: string): Promise<unknown> {
+  const text = await readFile(file, "utf8");
+  if (file.endsWith(".json")) return JSON.parse(text);
+  const { parse } = await import("yaml");
+  return parse(text, { maxAliasCount: 100 });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve: done } = Promise.withResolvers<void>();
+  if (signal.aborted) return Promise.resolve();
+  const timer = setTimeout(end, ms);
+  signal.addEventListener("abort", end, { once: true });
+  function end() {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    done();
+  }
+  return promise;
+}
