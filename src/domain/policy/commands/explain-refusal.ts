@@ -1,0 +1,19 @@
+import { en } from "../../messages/commands/en.ts";
+import { ja } from "../../messages/commands/ja.ts";
+import type { CommandMessages } from "../../messages/commands/messages.ts";
+import type { Locale } from "../../messages/messages.ts";
+import type { Refusal } from "./rule.ts";
+
+const CATALOGUES: Readonly<Record<Locale, CommandMessages>> = { ja, en };
+const SHOWN = 200;
+
+/** Which rule, why, and what to do instead: for the model that proposed the command and for people. */
+export function explainRefusal(refusal: Refusal, locale: Locale): string {
+  const messages = CATALOGUES[locale];
+  const facts = { name: refusal.name ?? "", detail: refusal.detail ?? "" };
+  const text = messages.rule(refusal.rule, facts);
+  const [line = "", ...more] = refusal.command.trim().split("\n");
+  const shown =
+    [...line].length > SHOWN || more.length > 0 ? `${[...line].slice(0, SHOWN).join("")} …` : line;
+  return messages.refused({ rule: refusal.rule, command: shown, text });
+}

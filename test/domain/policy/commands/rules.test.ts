@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test";
+import { createCommandPolicy } from "../../../../src/domain/policy/commands/allowed-commands.ts";
+import { decideCommand } from "../../../../src/domain/policy/commands/decide-command.ts";
+import { RULES } from "../../../../src/domain/policy/commands/rules/all-rules.ts";
+import { parseShell } from "../../../../src/infrastructure/shell/parse-shell.ts";
+
+/** Everything the examples call is allowed, so that only the rule itself can refuse. */
+const everything = createCommandPolicy({
+  use_default: true,
+  additional: ["git", "node", "perl", "twine", "poetry", "uv", "g", "tee"],
+  exclude: [],
+  custom_list: [],
+});
+const ruleOf = (script: string) => {
+  const decision = decideCommand(script, everything, parseShell);
+  return decision.allowed ? "allowed" : decision.refusal.rule;
+};
+
+describe.each(RULES.map((rule) => [rule.id, rule] as const))("the rule %s", (id, rule) => {
+  test.each(rule.match.map((script) => [script]))("refuses %s", (script) => {
+    expect(ruleOf(script)).toBe(id);
+  });
+  test.each(rule.notMatch.map((script) => [script]))("leaves alone %s", (script) => {
+    expect(ruleOf(script)).not.toBe(id);
+  });
+});
+
+test("every rule has examples of both kinds and its own name", () => {
+  for (const rule of RULES) {
+    expect(rule.match.length).toBeGreaterThan(2);
+    expect(rule.notMatch.length).toBeGreaterThan(2);
+  }
+  expect(new Set(RULES.map((rule) => rule.id)).size).toBe(RULES.length);
+});

@@ -1,0 +1,15 @@
+import { expect, test } from "bun:test";
+import { createCommandPolicy } from "../../src/domain/policy/commands/allowed-commands.ts";
+import { commandExecutorPrompt } from "../../src/wiring/command-executor-prompt.ts";
+
+test("the fragment of the system prompt lists what is allowed", () => {
+  const policy = createCommandPolicy({
+    use_default: false,
+    additional: [],
+    exclude: [],
+    custom_list: ["npm", "grep"],
+  });
+  expect(commandExecutorPrompt(policy)).toContain(
+    "The following commands are available for execution:\n\nCustom: npm, grep\n\n### Key Features",
+  );
+});
