@@ -1,0 +1,88 @@
+/** Something that happened on an issue, PR or MR, from a webhook or from polling, forge by forge in one shape. */
+export interface ForgeEvent {
+  readonly kind: "assigned" | "unassigned" | "labeled" | "unlabeled" | "commented" | "reviewed" | "closed";
+  /** Who did it, as the forge says. */
+  readonly actor: string;
+  /** Of `assigned` and `unassigned`: whom. */
+  readonly assignee?: string;
+  /** Of `labeled` and `unlabeled`. */
+  readonly label?: string;
+  /** Of `commented` and `reviewed`. */
+  readonly text?: string;
+  /** Whether the item is a pull that the bot itself opened. */
+  readonly ownPull?: boolean;
+}
+
+export type Wanted =
+  | { readonly do: "nothing"; readonly why: string }
+  | { readonly do: "start" | "stop" | "pause" | "resume" | "tell" | "follow-up" };
+
+const WORDS = {
+  stop: "stop",
+  pause: "pause",
+  resume: "resume",
+  停止: "stop",
+  一時停止: "pause",
+  再開: "resume",
+} as const;
+
+/**
+ * What an event asks for. Whether the actor may ask is another question, answered by the forge: every answer but
+ * `nothing` needs that somebody with write access did it.
+ */
+export function wantedBy(
+  event: ForgeEvent,
+  { bot, label }: { readonly bot: string; readonly label: string },
+): Wanted {
+  const nothing = (why: string): Wanted => ({ do: "nothing", why });
+  if (same(event.actor, bot)) return nothing("the bot's own doing");
+  switch (event.kind) {
+    case "assigned":
+      return same(event.assignee, bot) ? { do: "start" } : nothing("somebody else was assigned");
+    case "unassigned":
+      return same(event.assignee, bot) ? { do: "stop" } : nothing("somebody else was un-assigned");
+    case "labeled":
+      return same(event.label, label) ? { do: "start" } : nothing("another label");
+    case "unlabeled":
+      return same(event.label, label) ? { do: "stop" } : nothing("another label");
+    case "closed":
+      return { do: "stop" };
+    case "reviewed":
+      return event.ownPull === true ? { do: "follow-up" } : nothing("not the bot's pull");
+    case "commented": {
+      const text = event.text ?? "";
+      const word = orderIn(text, bot);
+      if (word !== null) return { do: word };
+      if (mentions(text, bot)) return { do: event.ownPull === true ? "follow-up" : "start" };
+      return { do: "tell" };
+    }
+  }
+}
+
+/** A comment that is nothing but the order, with or without the bot's name: `stop`, `@bot pause.` */
+export function orderIn(text: string, bot: string): "stop" | "pause" | "resume" | null {
+  const bare = text
+    .replace(new RegExp(`^\\s*@${literally(bot)}(?![\\w-])[,:、]?`, "i"), "")
+    .trim()
+    .replace(/^\//, "")
+    .replace(/[.!。！]+$/, "")
+    .toLowerCase();
+  return Object.hasOwn(WORDS, bare) ? WORDS[bare as keyof typeof WORDS] : null;
+}
+
+/** `@bot` as a word of its own, outside of code and quotations. */
+export function mentions(text: string, bot: string): boolean {
+  const prose = text
+    .replace(/^(`{3,}|~{3,}).*?^\1/gms, "")
+    .replace(/`[^`\n]*`/g, "")
+    .replace(/^\s*>.*$/gm, "");
+  return new RegExp(`(?<![\\w@/.-])@${literally(bot)}(?![\\w-])`, "i").test(prose);
+}
+
+function same(a: string | undefined, b: string): boolean {
+  return a?.toLowerCase() === b.toLowerCase();
+}
+
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

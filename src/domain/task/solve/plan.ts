@@ -1,0 +1,48 @@
+import { jsonInAnswer } from "../../agents/json-in-answer.ts";
+
+/** What the model answers in the phase `plan`. */
+export interface SolvePlan {
+  readonly steps: readonly string[];
+  readonly risk: "low" | "medium" | "high";
+  /** A name of `getAvailableEnvironments()`; null leaves the choice to the project's files. */
+  readonly environment: string | null;
+}
+
+const MAX_STEPS = 20;
+const STEP_CHARS = 400;
+
+/** Reads a plan out of a model's answer. A text says what is wrong with it, for the model to mend. */
+export function readPlan(answer: string, environments: readonly string[]): SolvePlan | string {
+  const json = jsonInAnswer(answer, (value) => "steps" in value);
+  if (json === undefined) return "the answer holds no JSON object with `steps`";
+  const { steps, risk, environment } = json;
+  if (!Array.isArray(steps) || !steps.every((step) => typeof step === "string"))
+    return "`steps` must be a list of texts";
+  const said = (steps as string[])
+    .map((step) => step.trim().slice(0, STEP_CHARS))
+    .filter((step) => step !== "");
+  if (said.length === 0) return "`steps` must not be empty";
+  const known =
+    typeof environment === "string"
+      ? environments.find((name) => name.toLowerCase() === environment.trim().toLowerCase())
+      : undefined;
+  return {
+    steps: said.slice(0, MAX_STEPS),
+    risk: risk === "low" || risk === "high" ? risk : "medium",
+    environment: known ?? null,
+  };
+}
+
+/** What the model answers when it thinks it is done. */
+export interface Done {
+  readonly done: boolean;
+  readonly summary: string;
+}
+
+/** `{"done": true, "summary": "…"}` anywhere in an answer; null when it says no such thing. */
+export function readDone(answer: string): Done | null {
+  const json = jsonInAnswer(answer, ({ done }) => typeof done === "boolean");
+  if (json === undefined) return null;
+  const { done, summary } = json;
+  return { done: done === true, summary: typeof summary === "string" ? summary.trim() : "" };
+}
