@@ -59,7 +59,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
-  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent } = config.worker;
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network } = config.worker;
   const staging = chooseStaging({ setting, workspace, memory: storage.folder, path: env.PATH ?? "" });
   const sandbox = async () => {
     const { createSandbox } = await import("./sandbox.ts");
@@ -68,7 +68,8 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       storage,
       home,
       confined: confine !== "off",
-      mustConfine: confine === "on",
+      mustConfine: confine === "on" || network.mode !== "on",
+      network,
       allowSshAgent,
       staging,
     });
