@@ -81,7 +81,7 @@ export function createFailures(
 const TOO_LONG =
   /context[ _-]?(length|window|limit|size)|maximum context|prompt is too long|prompt too long|input is too long|too many (input )?tokens|input token count|exceeds? the (maximum|max) number of tokens|reduce the length of|request_too_large|string_above_max_length/i;
 const NO_MODEL =
-  /model_not_found|unknown model|invalid model|no such model|model\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
+  /model_not_found|unknown model|invalid model|no such model|models?\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
 const NO_CREDIT =
   /insufficient_quota|insufficient balance|credit balance is too low|exceeded your current quota, please check your plan and billing/i;
 const WRONG_KEY = /api[ _]?key not valid|invalid[ _]api[ _]?key|invalid x-api-key|authentication/i;

@@ -29,6 +29,7 @@ export interface ScriptedAnswer {
 export interface ScriptedFailure {
   readonly code: ModelFailure["code"];
   readonly message: string;
+  readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 }
 
@@ -56,6 +57,7 @@ const KEYS = new Set([
   "fail",
 ]);
 const WHEN_KEYS = new Set(["role", "message", "system", "turn", "step"]);
+const FAIL_KEYS = new Set(["code", "message", "status", "retry_after_ms"]);
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 const FINISHES = ["stop", "length", "tool-calls", "filtered"];
 const CODES: readonly ModelFailure["code"][] = [
@@ -110,11 +112,13 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
 
 function readFailure(fail: Json, place: string): ScriptedFailure | undefined {
   if (fail === undefined) return undefined;
+  if (typeof fail !== "string") onlyKeys(fail, FAIL_KEYS, place);
   const code = oneOf(typeof fail === "string" ? fail : at(fail, "code"), CODES, place);
   if (code === undefined) throw new Error(`${place} has no code`);
   return {
     code: code as ModelFailure["code"],
     message: textAt(fail, "message"),
+    status: numberAt(fail, "status", place),
     retryAfterMs: numberAt(fail, "retry_after_ms", place),
   };
 }

@@ -100,9 +100,10 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
   }
 
   function failedAs(fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): Tried {
-    const { code, message, retryAfterMs } = fail;
+    const { code, message, status, retryAfterMs } = fail;
     const failure: ModelFailure = {
       ...failures.make(KINDS[code] ?? "serverError", message),
+      ...(status !== undefined && { status }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
     const passing = ["unreachable", "rate-limited", "server-error", "cut-off"].includes(code);
