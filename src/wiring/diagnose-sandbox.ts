@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
-import { confinementMessages } from "../domain/messages/confinement/messages.ts";
 import { findProgram } from "../infrastructure/overlay/staging.ts";
 import { trySandbox } from "../infrastructure/overlay/try-sandbox.ts";
 import { rootsFor } from "../infrastructure/transaction/git-roots.ts";
@@ -17,16 +16,7 @@ export function diagnoseSandbox(
     ok: true,
     text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
   };
-  const { network } = config.worker;
-  const said = confinementMessages(messages.locale);
-  const networkCheck = (holds: boolean): Check => ({
-    name: "promise-network",
-    ok: holds || network.mode === "on",
-    text: said.networkPromise(network.mode, holds, network.allowed_domains),
-    remedy: messages.remedy("install-bubblewrap"),
-  });
-  if (process.platform !== "linux")
-    return [places, ...promises(messages, "copy", false, false, true), networkCheck(false)];
+  if (process.platform !== "linux") return [places, ...promises(messages, "copy", false, false)];
   const bubblewrap = findProgram("bwrap", env.PATH ?? "");
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
@@ -67,18 +57,10 @@ export function diagnoseSandbox(
   const works = trial.setpriv && trial.namespaces.ok;
   const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
   const confined = works && config.worker.confine !== "off" && kind !== "none";
-  const holds = works && kind !== "none";
   return [
     ...checks,
     places,
-    ...promises(
-      messages,
-      kind,
-      confined,
-      confined || (works && kind === "overlay"),
-      !holds || network.mode === "on",
-    ),
-    networkCheck(holds),
+    ...promises(messages, kind, confined, confined || (works && kind === "overlay")),
   ];
 }
 
@@ -87,17 +69,16 @@ function promises(
   kind: string,
   confined: boolean,
   previewOffline: boolean,
-  reachesLoopback: boolean,
 ): Check[] {
   const kept = {
     undo: kind !== "none",
     confined,
     "preview-offline": previewOffline,
-    "loopback-reachable": reachesLoopback,
-  };
+    "loopback-reachable": true,
+  } as const;
   return (Object.keys(kept) as (keyof typeof kept)[]).map((promise) => ({
     name: `promise-${promise}`,
-    ok: kept[promise] || promise === "loopback-reachable",
+    ok: kept[promise],
     text: messages.promise(promise, kept[promise]),
   }));
 }

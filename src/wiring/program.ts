@@ -21,6 +21,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
     openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
+    openChat: async (options) => (await import("./chat.ts")).openChat(env, options),
     openMcp: async (options) =>
       (await import("./mcp.ts")).openMcp(env, options, (text) => writeAll(2, `${text}\n`)),
     toolDefinitions: async (form) => (await import("../tools/registry/definitions.ts")).toolDefinitions(form),

@@ -8,7 +8,6 @@ import { rememberFailure, type Staging } from "../infrastructure/overlay/staging
 import { mountPoints, type Storage } from "../infrastructure/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/transaction/transactions.ts";
 import { findInstallation } from "./installation.ts";
-import { type NetworkSettings, openNetwork } from "./sandbox-network.ts";
 import { surroundingsOf } from "./sandbox-surroundings.ts";
 
 export interface SandboxWiring {
@@ -20,7 +19,6 @@ export interface SandboxWiring {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
   readonly allowSshAgent: boolean;
-  readonly network: NetworkSettings;
   readonly staging: Staging;
 }
 
@@ -32,13 +30,12 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
   const bubblewrap = staging.bubblewrap ?? "bwrap";
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
-  async function openSandbox(job: string, wanted: boolean) {
+  function openSandbox(job: string, network: boolean) {
     const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
     const uid = process.getuid?.() ?? 0;
     const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
     const own = { shared: join(storage.folder, "home"), own: join(job, "home") };
     const opened = shape === null ? null : openPrivateHome({ ...own, folders: shape.folders, secrets });
-    const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
       ...around,
       bubblewrap,
@@ -46,22 +43,18 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
         userHome === null || shape === null || opened === null
           ? null
           : { path: userHome, layers: opened.layers, pieces: shape.pieces },
-      network: network.plan,
+      network,
       confined: wiring.confined,
       uid,
       gid: process.getgid?.() ?? 0,
     };
-    const release = () => {
-      opened?.release();
-      void network.release();
-    };
-    return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
+    return { sandbox, release: () => opened?.release() };
   }
 
   return {
     async overlay(folder, { network }) {
-      const { release, ...opened } = await openSandbox(folder.path, network);
-      const parts = { workspace, folder, installation, env, ...opened, onEnd: release };
+      const { sandbox, release } = openSandbox(folder.path, network);
+      const parts = { workspace, folder, installation, env, sandbox, onEnd: release };
       const begun = await beginOverlayTransaction(parts);
       if (!begun.ok) release();
       return begun;
@@ -71,10 +64,10 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
       return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
     confine: () =>
-      (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
+      wiring.confined && staging.bubblewrap !== null
         ? async (job, copies, { network }) => {
-            const { release, ...opened } = await openSandbox(job, network);
-            const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
+            const { sandbox, release } = openSandbox(job, network);
+            const copy = await confineCopy({ workspace, job, copies, installation, env, sandbox });
             if ("complaint" in copy) {
               release();
               return wiring.mustConfine ? copy : null;

@@ -48,7 +48,7 @@ export async function openToolkit(env: Environment, options: OpenOptions) {
   return { ok: true as const, worker: opened.worker, toolkit: createAgentToolkit(opened.context) };
 }
 
-function contextOf(
+export function contextOf(
   env: Environment,
   worker: OpenWorker,
   options: OpenOptions,

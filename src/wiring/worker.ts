@@ -1,9 +1,10 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
-import type { Opened, OpenOptions } from "../adapters/cli/program.ts";
+import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import type { WorkerParts } from "../application/work/worker-parts.ts";
 import { loadConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
@@ -22,6 +23,21 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Opens the Worker on a workspace: configuration, policy, transactions, journal, all wired by hand. */
 export async function openWorker(env: Environment, options: OpenOptions): Promise<Opened> {
+  const opened = await openWorkspace(env, options);
+  return opened.ok ? { ok: true, worker: opened.worker } : opened;
+}
+
+export type OpenedWorkspace =
+  | {
+      readonly ok: true;
+      readonly worker: OpenWorker;
+      readonly loaded: LoadedConfig;
+      readonly parts: WorkerParts;
+    }
+  | Extract<Opened, { ok: false }>;
+
+/** The same with what it is made of, for those who build on a Worker. */
+export async function openWorkspace(env: Environment, options: OpenOptions): Promise<OpenedWorkspace> {
   const { cwd, workspace: folder, configFile } = options;
   const loaded = await loadConfig({
     env,
@@ -59,7 +75,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
-  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network } = config.worker;
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent } = config.worker;
   const staging = chooseStaging({ setting, workspace, memory: storage.folder, path: env.PATH ?? "" });
   const sandbox = async () => {
     const { createSandbox } = await import("./sandbox.ts");
@@ -68,8 +84,7 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
       storage,
       home,
       confined: confine !== "off",
-      mustConfine: confine === "on" || network.mode !== "on",
-      network,
+      mustConfine: confine === "on",
       allowSshAgent,
       staging,
     });
@@ -110,6 +125,8 @@ export async function openWorker(env: Environment, options: OpenOptions): Promis
     (await import("../application/work/bury-dead-jobs.ts")).buryDeadJobs({ ...parts, isAlive });
   return {
     ok: true,
+    loaded,
+    parts,
     worker: {
       workspace,
       storage: storage.folder,

@@ -1,10 +1,7 @@
-import type { StoredJob } from "../../application/ports/jobs.ts";
-import type { JournalLine } from "../../application/ports/journal.ts";
 import { changeLines } from "../../application/report/change-lines.ts";
 import { describeConflicts } from "../../application/report/describe-conflict.ts";
-import type { CommandResultJson, ResultJson } from "../../application/work/result-json.ts";
+import { storedResult } from "../../application/report/stored-result.ts";
 import { fail } from "./fail.ts";
-import { listed, undoOf } from "./jobs.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 /** `apply --job JOB`: commits exactly what the preview showed. */
@@ -20,7 +17,7 @@ export async function applyPreview(
   switch (outcome.status) {
     case "done": {
       const { job } = outcome;
-      if (json) program.out(`${JSON.stringify(resultOf(worker, job, archive.events(jobId)))}\n`);
+      if (json) program.out(`${JSON.stringify(storedResult(messages, job, archive.events(jobId)))}\n`);
       else
         program.out(
           `${[messages.previewApplied(jobId), changeLines(messages, job.changes), messages.undoHint(jobId)].filter(Boolean).join("\n\n")}\n`,
@@ -67,40 +64,11 @@ function showPreview(program: CliProgram, worker: OpenWorker, jobId: string, jso
   }
   if (json)
     program.out(
-      `${JSON.stringify({ ...resultOf(worker, job, archive.events(jobId)), dry_run: true, undo: "none" })}\n`,
+      `${JSON.stringify({ ...storedResult(messages, job, archive.events(jobId)), dry_run: true, undo: "none" })}\n`,
     );
   else
     program.out(
       `${changeLines(messages, job.changes)}\n\n${messages.preview({ jobId, changes: job.changes.length })}\n`,
     );
   return EXIT.done;
-}
-
-/** The result document of a job that ran earlier, from its journal. */
-function resultOf({ messages }: OpenWorker, job: StoredJob, journal: readonly JournalLine[]): ResultJson {
-  const results: CommandResultJson[] = [];
-  for (const { event } of journal) {
-    if (event.type !== "command_finished") continue;
-    const started = journal.find(
-      (line) => line.event.type === "command_started" && line.event.index === event.index,
-    );
-    if (started?.event.type !== "command_started") continue;
-    const { success, output, error, duration, changes, notes } = event;
-    const { command } = started.event;
-    results.push({ command, success, output, error, duration, changes, ...(notes.length > 0 && { notes }) });
-  }
-  const undo = undoOf(listed(job));
-  return {
-    job_id: job.jobId,
-    success: job.success,
-    executed_cmds: job.executedCmds,
-    failed_cmds: job.failedCmds,
-    results,
-    summary: messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
-    ...(job.gitCommit !== undefined && { git_commit: job.gitCommit }),
-    changes: job.changes,
-    undo: undo === "undone" ? "none" : undo,
-    dry_run: false,
-    ...(job.notes.length > 0 && { notes: job.notes }),
-  };
 }

@@ -4,6 +4,7 @@ export type CliCommand = (program: CliProgram, args: readonly string[]) => Promi
 
 /** One line per command; each is imported when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
+  chat: async () => (await import("./chat.ts")).chat,
   apply: async () => (await import("./apply.ts")).apply,
   undo: async () => (await import("./undo.ts")).undo,
   redo: async () => (await import("./undo.ts")).redo,

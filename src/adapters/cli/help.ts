@@ -15,6 +15,19 @@ interface CommandText {
 }
 
 const TEXTS: Readonly<Record<string, CommandText>> = {
+  chat: {
+    usage: "chat [MESSAGE|-]",
+    ja: "メッセージを 1 つ送る。端末では引数なしで会話になる",
+    en: "send one message; without one, a conversation at a terminal",
+    flags: [
+      [
+        "--route ROUTE",
+        "担当を指定する（CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3）",
+        "who answers: CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3",
+      ],
+      ["--events", "途中経過を NDJSON で出力する", "print what happens as NDJSON"],
+    ],
+  },
   apply: {
     usage: "apply [FILE|-]",
     ja: "patch を 1 つのジョブとして実行する",

@@ -1,3 +1,4 @@
+import type { Conversation } from "../../application/ports/conversation.ts";
 import type { JobIndex } from "../../application/ports/job-index.ts";
 import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
@@ -6,6 +7,7 @@ import type { ExecuteRequest, Execution } from "../../application/work/execution
 import type { StopJob } from "../../application/work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
 import type { Config } from "../../config/config.ts";
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";
 import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
 
@@ -30,6 +32,8 @@ export interface CliProgram {
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
+  /** The conversation on a workspace. */
+  readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
@@ -60,6 +64,19 @@ export type Opened =
 
 export type OpenedToolkit =
   | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }
+  | Extract<Opened, { ok: false }>;
+
+export type OpenedChat =
+  | {
+      readonly ok: true;
+      readonly worker: OpenWorker;
+      readonly conversation: Conversation;
+      readonly chat: ChatMessages;
+      /** What can follow a slash, routes too. */
+      readonly commands: readonly string[];
+      /** Waits for what still runs behind the last reply. */
+      close(): Promise<void>;
+    }
   | Extract<Opened, { ok: false }>;
 
 export type OpenedMcp =

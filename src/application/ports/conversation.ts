@@ -58,6 +58,13 @@ export type ChatEvent =
     }
   | { readonly type: "proposed"; readonly plan: string; readonly commands: number }
   | { readonly type: "job-started"; readonly jobId: string }
+  /** `index` counts from 1; `command` is one line: `shell_command run npm test`. */
+  | {
+      readonly type: "job-command";
+      readonly jobId: string;
+      readonly index: number;
+      readonly command: string;
+    }
   | { readonly type: "job-output"; readonly jobId: string; readonly text: string }
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }

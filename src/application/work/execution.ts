@@ -23,6 +23,8 @@ export interface ExecuteRequest {
   /** Instead of `worker.command_timeout`. */
   readonly commandTimeoutSeconds?: number;
   readonly signal: AbortSignal;
+  /** Called once, before the first command. */
+  readonly onStart?: (jobId: string) => void;
   /** Progress for a person who is watching. */
   readonly onEvent?: (event: JobEvent) => void;
   readonly onOutput?: (text: string) => void;
@@ -59,6 +61,6 @@ export interface AutoCommitRefusal {
 
 /** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
 export interface SettingRefusal {
-  readonly code: "confinement" | "network" | "preview";
+  readonly code: "confinement" | "preview";
   readonly message: string;
 }

@@ -43,6 +43,7 @@ export class JobRun {
     const { request, transaction, commands } = this;
     const counts = executionSummary(commands);
     try {
+      request.onStart?.(this.jobId);
       this.announceKind();
       // A job of edits alone is over before anybody could ask for it.
       if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
@@ -138,13 +139,6 @@ export class JobRun {
       swapped: null,
       keptAfterFailure: wantsRollback && !rollsBack,
     };
-    if (transaction.takeRefused !== undefined) {
-      const { networkNotes } = await import("./network-notes.ts");
-      for (const text of networkNotes(transaction, this.#parts.messages.locale)) {
-        this.#notes.push(text);
-        this.emit({ type: "note", text });
-      }
-    }
     if (rollsBack) {
       await transaction.discard();
       await this.#parts.transactions.discard(jobId);

@@ -1,17 +1,9 @@
+import type { Route } from "../routing/route.ts";
+
 /** Who answers what (003 §3.2, §5.1). */
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 export type CoderRole = Extract<AgentRole, `coder${number}`>;
-export type RouteName =
-  | "CHAT"
-  | "PLAN"
-  | "ANALYZE"
-  | "OPS"
-  | "RESEARCH"
-  | "CODE"
-  | "CODE1"
-  | "CODE2"
-  | "CODE3";
 
 const NAMES: Readonly<Record<AgentRole, AgentName>> = {
   chat: "Mio",
@@ -26,7 +18,7 @@ export function agentOf(role: AgentRole): AgentName {
 }
 
 /** `CODE` is the configured default coder (DESIGN §5.8). */
-export function roleOf(route: RouteName, defaultCoder: CoderRole): AgentRole {
+export function roleOf(route: Route, defaultCoder: CoderRole): AgentRole {
   switch (route) {
     case "CHAT":
     case "PLAN":
@@ -46,6 +38,6 @@ export function roleOf(route: RouteName, defaultCoder: CoderRole): AgentRole {
   }
 }
 
-export function isCoder(role: AgentRole): role is CoderRole {
+export function isCoderRole(role: AgentRole): role is CoderRole {
   return role !== "chat" && role !== "worker";
 }

@@ -1,0 +1,91 @@
+import type { ChatEvent, Reply } from "../../application/ports/conversation.ts";
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import type { CliProgram } from "./program.ts";
+
+const CLEAR = "\r\x1b[K";
+const COLUMNS = 100;
+
+export interface ChatProgress {
+  /** True when the event was a part of the reply and is shown already. */
+  event(event: ChatEvent): boolean;
+  end(): void;
+  reply(reply: Reply, streamed: boolean): void;
+}
+
+/** For one message: words as they come on standard output, what happens on one line of standard error. */
+export function createChatProgress(
+  program: CliProgram,
+  chat: ChatMessages,
+  { streams }: { readonly streams: boolean },
+): ChatProgress {
+  const watched = streams && program.errIsTerminal;
+  const status = (text: string) => {
+    if (watched) program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
+  };
+  let said = "";
+  return {
+    event(event) {
+      switch (event.type) {
+        case "queued":
+          status(`… ${chat.doing("waiting", String(event.ahead))}`);
+          return false;
+        case "decided":
+          status(`… ${event.decision.route}`);
+          return false;
+        case "thinking":
+          status(`… ${chat.doing("thinking", `${event.agent} (${event.provider}/${event.model})`)}`);
+          return false;
+        case "tool":
+          if (event.state === "started") status(`… ${chat.doing("tool", event.name)}`);
+          return false;
+        case "job-command":
+          status(`… ${chat.doing("running", `[${event.index}] ${event.command}`)}`);
+          return false;
+        case "job-output": {
+          const last = event.text.trimEnd().split("\n").at(-1) ?? "";
+          if (last !== "") status(`  ${last}`);
+          return false;
+        }
+        case "notice":
+          if (streams) program.err(`${watched ? CLEAR : ""}${visible(event.text)}\n`);
+          return false;
+        case "text":
+          if (!streams || !program.outIsTerminal) return false;
+          if (watched && said === "") program.err(CLEAR);
+          said += event.text;
+          program.out(printable(event.text));
+          return true;
+        default:
+          return false;
+      }
+    },
+    end: () => {
+      if (watched) program.err(CLEAR);
+    },
+    reply(reply, streamed) {
+      const text = printable(reply.text);
+      // What was streamed stands there already; the rest (a note, a budget's warning) follows.
+      const rest =
+        streamed && text.startsWith(printable(said).trim())
+          ? text.slice(printable(said).trim().length)
+          : text;
+      program.out(streamed && rest !== text ? `${rest}\n` : `${streamed ? "\n\n" : ""}${text}\n`);
+      if (watched && reply.model !== undefined && reply.usage !== undefined) {
+        const { provider, model, local } = reply.model;
+        const tokens = reply.usage.inputTokens + reply.usage.outputTokens;
+        program.err(
+          `\x1b[2m${chat.footer({ model: `${provider}/${model}`, local, tokens, costUsd: reply.usage.costUsd })}\x1b[0m\n`,
+        );
+      }
+    },
+  };
+}
+
+/** A model's or a program's words must not steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+function visible(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
+}

@@ -1,0 +1,126 @@
+import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
+import { readRoute } from "../../domain/routing/route.ts";
+import { createChatProgress } from "./chat-progress.ts";
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { mendFirst } from "./mend-first.ts";
+import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+
+/** The first of these stops the message and takes its job back; a second one ends the program. */
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type Open = Extract<OpenedChat, { ok: true }>;
+
+/** `chat [MESSAGE|-]`: one message, or an interactive conversation at a terminal. */
+export async function chat(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = { route: "string", events: "boolean" } as const;
+  const { values, words } = await readFlags(program, "chat", args, flags, 1000);
+  const json = values.json === true;
+  const opened = await openedOrStop(program, values, program.openChat);
+  try {
+    await mendFirst(program, opened.worker);
+    let route: Route | undefined;
+    if (typeof values.route === "string") {
+      route = readRoute(values.route);
+      if (route === undefined) {
+        const text = opened.worker.messages.usageError(`--route ${values.route}`);
+        return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+      }
+    }
+    if (
+      words.length === 0 &&
+      program.inIsTerminal &&
+      program.outIsTerminal &&
+      !json &&
+      values.events !== true
+    ) {
+      const { converse } = await import("./chat-interactive.ts");
+      return await converse(program, opened, route);
+    }
+    const text =
+      words.length === 0 || (words.length === 1 && words[0] === "-") ? read(program) : words.join(" ");
+    if (text === null) {
+      const { messages } = opened.worker;
+      return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: messages.noInput });
+    }
+    return await sendOne(program, opened, text, { json, events: values.events === true, route });
+  } finally {
+    await opened.close();
+  }
+}
+
+function read(program: CliProgram): string | null {
+  if (program.inIsTerminal) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
+  } catch {
+    return null;
+  }
+}
+
+interface Shown {
+  readonly json: boolean;
+  readonly events: boolean;
+  readonly route: Route | undefined;
+}
+
+async function sendOne(program: CliProgram, opened: Open, text: string, shown: Shown): Promise<number> {
+  const { json, events, route } = shown;
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  for (const signal of STOPPING) process.once(signal, stop);
+  const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
+  const progress = createChatProgress(program, opened.chat, { streams: !json && !events });
+  let streamed = false;
+  const onEvent = (event: ChatEvent) => {
+    if (events) line(event);
+    else if (!json) streamed = progress.event(event) || streamed;
+  };
+  try {
+    const reply = await opened.conversation.handle(
+      {
+        channel: "cli",
+        chatId: "default",
+        userId: "cli",
+        text,
+        ...(route !== undefined && { forcedRoute: route }),
+      },
+      { signal: abort.signal, onEvent },
+    );
+    progress.end();
+    if (events) line({ type: "reply", ...toJson(reply) });
+    else if (json) line(toJson(reply));
+    else progress.reply(reply, streamed);
+    return exitCodeOf(reply);
+  } finally {
+    for (const signal of STOPPING) process.off(signal, stop);
+  }
+}
+
+/** The reply as the world reads it: snake_case, one document. */
+export function toJson(reply: Reply): Record<string, unknown> {
+  const { text, ok, sessionId, groupId, decision, jobs, usage, model, actions } = reply;
+  return {
+    success: ok,
+    text,
+    session_id: sessionId,
+    ...(groupId !== undefined && { group_id: groupId }),
+    ...(decision !== undefined && { decision }),
+    jobs,
+    ...(usage !== undefined && {
+      usage: {
+        input_tokens: usage.inputTokens,
+        output_tokens: usage.outputTokens,
+        cost_usd: usage.costUsd,
+      },
+    }),
+    ...(model !== undefined && { model }),
+    actions,
+  };
+}
+
+/** A message that nobody could answer is refused; a job that ran and failed is a failure. */
+function exitCodeOf({ ok, jobs }: Reply): number {
+  if (ok) return EXIT.done;
+  return jobs.length > 0 ? EXIT.failed : EXIT.refused;
+}

@@ -1,0 +1,50 @@
+import type { ResultJson } from "../work/result-json.ts";
+import type { ChatParts } from "./parts.ts";
+import { describeToolJobs, jobsOfGroup } from "./tool-jobs.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+import { work } from "./work.ts";
+
+const DUTIES = {
+  ANALYZE: "You analyse: logs, code, performance. Look before you answer, with the tools; change nothing.",
+  OPS: "You operate: run commands, change settings, restart, deploy, with the tools. Everything you change in the workspace is a job that can be undone.",
+  RESEARCH:
+    "You research: in the workspace and with whatever tools there are. Say where each fact comes from.",
+} as const;
+
+/** Shiro's routes, with the toolkit and the configured MCP servers. */
+export async function answerWithTools(
+  parts: ChatParts,
+  turn: ChatTurn,
+  route: keyof typeof DUTIES,
+  text: string,
+): Promise<Answer> {
+  const { groupId, sessionKey } = turn;
+  const toolbox = await parts.openToolbox({ groupId, sessionKey });
+  try {
+    for (const { server, detail } of toolbox.unavailable)
+      turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.worker.mask(detail)) });
+    const worked = await work(parts, turn, { text, duty: DUTIES[route], toolbox, withHistory: true });
+    const jobs = jobsOfGroup(parts.worker.archive, groupId);
+    const facts = describeToolJobs(parts, jobs, worked.calls);
+    const { output, model } = worked;
+    const cloud =
+      model === undefined || model.local ? "" : parts.chat.cloudAnswered(`${model.provider}/${model.model}`);
+    const suggested = output?.suggestedRoute;
+    return {
+      text: [parts.worker.mask(worked.text), facts.text, cloud].filter((part) => part !== "").join("\n\n"),
+      ok: output !== null,
+      agent: "Shiro",
+      jobs: jobs.map((job): ResultJson => facts.json(job)),
+      actions: facts.actions,
+      ...(model !== undefined && {
+        model: { provider: model.provider, model: model.model, local: model.local },
+      }),
+      ...(output !== null &&
+        suggested !== undefined && {
+          reroute: { route: suggested, confidence: output.confidence, fit: output.fit },
+        }),
+    };
+  } finally {
+    await toolbox.close();
+  }
+}

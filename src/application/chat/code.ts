@@ -1,0 +1,68 @@
+import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { oneLine } from "../../domain/messages/format-results.ts";
+import { hasFlag } from "../../domain/proposal/proposal.ts";
+import { createLineOutput } from "./line-output.ts";
+import type { ChatParts } from "./parts.ts";
+import { propose } from "./propose.ts";
+import { reportJob } from "./report-job.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+/** A coder route: its proposal runs at once as a job of the workspace (DESIGN §5.8); the answer is the job's facts. */
+export async function answerWithCode(
+  parts: ChatParts,
+  turn: ChatTurn,
+  role: CoderRole,
+  request: string,
+): Promise<Answer> {
+  const agent = agentOf(role);
+  const proposed = await propose(parts, turn, role, request);
+  const model = proposed.model && {
+    provider: proposed.model.provider,
+    model: proposed.model.model,
+    local: proposed.model.local,
+  };
+  const about = { agent, ...(model !== undefined && { model }) };
+  if (!proposed.ok) return { ...about, text: proposed.text, ok: false, jobs: [] };
+  const { proposal, commands } = proposed;
+  turn.emit({ type: "proposed", plan: parts.worker.mask(proposal.plan), commands });
+  if (turn.signal.aborted) return { ...about, text: parts.chat.aborted, ok: false, jobs: [] };
+  let jobId = "";
+  const output = createLineOutput((text) =>
+    turn.emit({ type: "job-output", jobId, text: parts.worker.mask(text) }),
+  );
+  const execution = await parts.worker.execute({
+    patch: proposal.patch,
+    plan: proposal.plan,
+    groupId: turn.groupId,
+    source: `chat:${turn.message.channel}`,
+    sessionKey: turn.sessionKey,
+    dryRun: turn.dryRun,
+    preview: turn.preview,
+    atomic: false,
+    stopOnError: parts.settings.stopOnError,
+    autoCommit: parts.settings.autoCommit,
+    signal: turn.signal,
+    onStart: (id) => {
+      jobId = id;
+      turn.emit({ type: "job-started", jobId });
+    },
+    onEvent: (event) => {
+      if (event.type !== "command_started") return;
+      const { type, action, target } = event.command;
+      const command = parts.worker.mask(`${type} ${action} ${oneLine(target)}`);
+      turn.emit({ type: "job-command", jobId, index: event.index + 1, command });
+    },
+    onOutput: output.add,
+  });
+  output.end();
+  const report = reportJob(parts, execution, proposal.plan);
+  if (report.job !== undefined)
+    turn.emit({ type: "job-finished", jobId: report.job.job_id, success: report.ok });
+  const { text, ok, actions } = report;
+  const jobs = report.job === undefined ? [] : [report.job];
+  if (ok && hasFlag(proposal, "uses_browser") && !turn.dryRun && !turn.preview) {
+    const { browse } = await import("./browse.ts");
+    return browse(parts, turn, { request, proposal, done: { ...about, text, ok, jobs, actions } });
+  }
+  return { ...about, text, ok, jobs, actions };
+}

@@ -1,0 +1,65 @@
+import type { StoredJob } from "../../ports/jobs.ts";
+import { diffText } from "../../report/diff-text.ts";
+import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { Answer } from "../turn.ts";
+import { jobsOfChat, namedJob } from "./own-jobs.ts";
+
+const LISTED = 10;
+const DIFF_LINES = 400;
+
+const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
+
+/** `/jobs`: the last jobs of this chat. */
+export const jobs: ChatCommand = async (parts, turn) => {
+  const list = jobsOfChat(parts, turn).slice(-LISTED).reverse();
+  if (list.length === 0) return said(parts.chat.noJobs);
+  return said(list.map((job) => line(parts, job)).join("\n"));
+};
+
+function line({ messages, worker }: ChatParts, job: StoredJob): string {
+  const state =
+    job.state === "running"
+      ? job.pid === undefined || worker.isAlive(job.pid)
+        ? "running"
+        : "interrupted"
+      : job.state === "undone"
+        ? "undone"
+        : job.state === "staged"
+          ? "preview"
+          : job.outcome === "rolled-back" || job.outcome === "aborted"
+            ? "rolled-back"
+            : job.success
+              ? "succeeded"
+              : "failed";
+  const at = job.createdAt.slice(5, 16).replace("T", " ");
+  return `${job.jobId}  ${at}  ${messages.jobStates[state]}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
+}
+
+/** `/diff [job]`: what the last message's jobs changed, or one job. */
+export const diff: ChatCommand = async (parts, turn, rest) => {
+  const { chat, messages, worker } = parts;
+  const name = rest.trim();
+  let chosen: StoredJob[];
+  if (name === "") {
+    const own = jobsOfChat(parts, turn).filter(({ changes }) => changes.length > 0);
+    const group = own.at(-1)?.groupId;
+    chosen = own.filter(({ groupId }) => groupId === group);
+  } else {
+    const job = namedJob(parts, turn, name);
+    if (job === "unknown") return said(messages.unknownJob(name), false);
+    if (job === "not-yours") return said(chat.notYourJob(name), false);
+    chosen = [job];
+  }
+  let text = "";
+  for (const { jobId } of chosen) text += await diffText(worker.archive.differences(jobId));
+  if (text.trim() === "") return said(chat.noDiff);
+  const lines = worker.mask(text).trimEnd().split("\n");
+  const cut = lines.length - DIFF_LINES;
+  const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
+  const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
+  return said(`${fence}diff\n${shown.join("\n")}\n${fence}${cut > 0 ? `\n${chat.diffCut(cut)}` : ""}`);
+};
+
+/** `/help`. */
+export const help: ChatCommand = async ({ chat }) =>
+  said(chat.help.map(([command, what]) => `${command} — ${what}`).join("\n"));

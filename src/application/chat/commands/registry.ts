@@ -1,0 +1,22 @@
+import type { ChatCommand, ChatParts } from "../parts.ts";
+
+/** One line a command; each is imported when it is sent. `/preview` and `/stop` are the conversation's own. */
+const COMMANDS: Readonly<Record<string, () => Promise<ChatCommand>>> = {
+  undo: async () => (await import("./take-back.ts")).undo,
+  redo: async () => (await import("./take-back.ts")).redo,
+  apply: async () => (await import("./steer.ts")).apply,
+  dry: async () => (await import("./steer.ts")).dry,
+  jobs: async () => (await import("./look.ts")).jobs,
+  diff: async () => (await import("./look.ts")).diff,
+  help: async () => (await import("./look.ts")).help,
+};
+
+export async function findCommand(parts: ChatParts, name: string): Promise<ChatCommand | undefined> {
+  if (Object.hasOwn(parts.commands, name)) return parts.commands[name];
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
+}
+
+/** Every command that a chat understands, without the routes. */
+export function commandNames(parts: Pick<ChatParts, "commands">): string[] {
+  return [...new Set([...Object.keys(COMMANDS), ...Object.keys(parts.commands), "preview", "stop"])].sort();
+}

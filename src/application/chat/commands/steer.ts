@@ -1,0 +1,52 @@
+import { changeLines } from "../../report/change-lines.ts";
+import { describeConflicts } from "../../report/describe-conflict.ts";
+import type { ChatCommand } from "../parts.ts";
+import type { Answer } from "../turn.ts";
+import { jobsOfChat, namedJob } from "./own-jobs.ts";
+
+const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
+
+/** `/dry on|off`: whether this chat's proposals are only shown. */
+export const dry: ChatCommand = async ({ chat, sessions }, turn, rest) => {
+  const word = rest.trim().toLowerCase();
+  if (word === "") return said(`${chat.dryState(turn.dry)}\n${chat.dryUsage}`);
+  if (word !== "on" && word !== "off") return said(chat.dryUsage, false);
+  await sessions.saveSettings(turn.message, { dry: word === "on" });
+  return said(chat.dryState(word === "on"));
+};
+
+/** `/apply [job]`: brings in exactly what the preview showed. */
+export const apply: ChatCommand = async (parts, turn, rest) => {
+  const { chat, messages, worker } = parts;
+  const wanted = rest.trim();
+  const job =
+    wanted === ""
+      ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
+      : namedJob(parts, turn, wanted);
+  if (job === undefined) return said(chat.noPreview, false);
+  if (job === "unknown") return said(messages.unknownJob(wanted), false);
+  if (job === "not-yours") return said(chat.notYourJob(wanted), false);
+  const { jobId } = job;
+  const outcome = await worker.commitPreview(jobId);
+  switch (outcome.status) {
+    case "done": {
+      const text = [
+        chat.previewApplied(jobId),
+        changeLines(messages, outcome.job.changes),
+        chat.undoHint(jobId),
+      ];
+      return {
+        ...said(text.filter((part) => part !== "").join("\n\n")),
+        actions: [{ label: chat.actions.undo, message: "/undo" }],
+      };
+    }
+    case "conflict":
+      return said(describeConflicts(messages, jobId, outcome.conflicts), false);
+    case "busy":
+      return said(messages.workspaceBusy(worker.workspace), false);
+    case "not-a-preview":
+      return said(messages.notAPreview(jobId), false);
+    case "unknown":
+      return said(messages.unknownJob(jobId), false);
+  }
+};

@@ -1,0 +1,108 @@
+import type { StoredJob } from "../../ports/jobs.ts";
+import { changeLines } from "../../report/change-lines.ts";
+import { describeConflict } from "../../report/describe-conflict.ts";
+import type { TakeBack } from "../../work/take-back.ts";
+import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { Answer } from "../turn.ts";
+import { jobsOfChat, namedJob } from "./own-jobs.ts";
+
+/** `/undo [job] [--force]`: the jobs of the last message that changed something, or one job; lists the files. */
+export const undo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "undo");
+
+/** `/redo [job] [--force]`: brings in again what was taken back last. */
+export const redo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "redo");
+
+async function swap(
+  parts: ChatParts,
+  turn: Parameters<ChatCommand>[1],
+  rest: string,
+  direction: "undo" | "redo",
+): Promise<Answer> {
+  const { chat, messages, worker } = parts;
+  const words = rest.split(/\s+/).filter((word) => word !== "");
+  const force = words.includes("--force");
+  const wanted = words.find((word) => !word.startsWith("-"));
+  const nothing = direction === "undo" ? chat.nothingToUndo : chat.nothingToRedo;
+  let name: string | undefined;
+  if (wanted === undefined) {
+    name = lastGroup(jobsOfChat(parts, turn), direction);
+    if (name === undefined) return said(nothing, false);
+  } else {
+    const job = namedJob(parts, turn, wanted);
+    if (job === "unknown") return said(messages.unknownJob(wanted), false);
+    if (job === "not-yours") return said(chat.notYourJob(wanted), false);
+    name = job.jobId;
+  }
+  const outcome = await worker.takeBack({ direction, name, force });
+  const done = outcome.status === "done" ? outcome.jobs : "before" in outcome ? outcome.before : [];
+  if (done.length > 0) turn.emit({ type: "undone", jobIds: done.map(({ job }) => job.jobId) });
+  const changes = done.flatMap((one) => one.changes);
+  const lines: string[] = [];
+  if (done.length > 0) {
+    const files = new Set(changes.map(({ path }) => path)).size;
+    lines.push(direction === "undo" ? chat.undone(files) : chat.redone(files));
+    lines.push(changeLines(messages, changes));
+    for (const { job, left } of done) {
+      const refs = left.filter(({ reason }) => reason === "moved-on").map(({ path }) => path);
+      if (refs.length > 0) lines.push(messages.undonePartly({ jobId: job.jobId, refs }));
+      const kept = left.filter(({ reason }) => reason === "not-empty").map(({ path }) => path);
+      if (kept.length > 0) lines.push(messages.foldersKept(kept));
+    }
+    lines.push(done.map(({ job }) => chat.undoneJob(job.jobId)).join("\n"));
+    lines.push(direction === "undo" ? chat.redoHint : chat.undoHint(done.at(-1)!.job.jobId));
+  }
+  const trouble = explain(parts, outcome, nothing);
+  if (trouble !== "") lines.push(trouble);
+  const { actions } = chat;
+  return {
+    ...said(lines.filter((line) => line !== "").join("\n\n"), outcome.status === "done"),
+    actions:
+      outcome.status !== "done"
+        ? []
+        : direction === "undo"
+          ? [{ label: actions.redo, message: "/redo" }]
+          : [{ label: actions.undo, message: "/undo" }],
+  };
+}
+
+/** The group of the newest change that stands, or of the one taken back last. */
+function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
+  const state = direction === "undo" ? "committed" : "undone";
+  const ready = jobs.filter((job) => job.state === state && job.changes.length > 0 && job.kind !== "none");
+  if (direction === "redo") ready.sort((a, b) => (a.stateAt < b.stateAt ? -1 : 1));
+  return ready.at(-1)?.groupId;
+}
+
+function explain({ chat, messages, worker }: ChatParts, outcome: TakeBack, nothing: string): string {
+  switch (outcome.status) {
+    case "done":
+      return "";
+    case "nothing":
+      return nothing;
+    case "unknown":
+      return messages.unknownJob(outcome.name);
+    case "conflict":
+      return chat.undoConflict(outcome.conflicts.map((conflict) => describeConflict(messages, conflict)));
+    case "refused": {
+      const { jobId, pid } = outcome.job;
+      switch (outcome.reason) {
+        case "busy":
+          return messages.workspaceBusy(worker.workspace);
+        case "running":
+          return pid !== undefined && worker.isAlive(pid)
+            ? messages.jobRunning(jobId, pid)
+            : messages.jobDied(jobId);
+        case "evicted":
+          return messages.undoUnavailable(jobId);
+        case "not-undoable":
+          return `${messages.undoUnavailable(jobId)} ${messages.shellNotUndoable}`;
+        case "wrong-state":
+          return messages.wrongState(jobId, outcome.state);
+      }
+    }
+  }
+}
+
+function said(text: string, ok: boolean): Answer {
+  return { text, ok, agent: ok ? "Worker" : "", jobs: [] };
+}

@@ -1,0 +1,243 @@
+import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
+import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
+import type {
+  ChatEvent,
+  Conversation,
+  HandleOptions,
+  IncomingMessage,
+  Reply,
+} from "../ports/conversation.ts";
+import { cleanMessage, LONGEST_MESSAGE } from "./clean-message.ts";
+import { commandNames, findCommand } from "./commands/registry.ts";
+import { exchangesOf } from "./history.ts";
+import { mergeAnswers } from "./merge-answers.ts";
+import type { ChatParts } from "./parts.ts";
+import { splitMessage } from "./split-message.ts";
+import type { Answer, Asked, ChatTurn } from "./turn.ts";
+import { groupPrefix } from "./turn.ts";
+
+/**
+ * The way of a message:
+ *   clean → its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
+ */
+export function createConversation(parts: ChatParts): Conversation {
+  return {
+    async handle(message, options) {
+      const sessionKey = `${message.channel}:${message.chatId}`;
+      const emit = quiet(options.onEvent);
+      try {
+        const text = cleanMessage(message.text);
+        if (text.trim() === "") return plain(parts.chat.emptyMessage);
+        if (text.length > LONGEST_MESSAGE) return plain(parts.chat.messageTooLong("1 MB"));
+        if (readSlashCommand(text)?.name === "stop") return await stop(parts, sessionKey);
+        const queued = await parts.queue.run(
+          sessionKey,
+          (signal) => inTurn(parts, { ...message, text }, { sessionKey, signal, emit }),
+          { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
+        );
+        return queued.ran ? queued.value : plain(parts.chat.aborted);
+      } catch (error) {
+        if (options.signal.aborted) return plain(parts.chat.aborted);
+        const detail = error instanceof Error ? error.message : String(error);
+        parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
+        return plain(parts.chat.unexpected(parts.worker.mask(detail)));
+      }
+    },
+  };
+}
+
+async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptions): Promise<Reply> {
+  const turn = await openTurn(parts, message, run);
+  const { emit, sessionKey, session, signal, groupId, preview } = turn;
+  const command = readSlashCommand(message.text);
+  if (command !== undefined && !preview) {
+    const known = await findCommand(parts, command.name);
+    if (known !== undefined) {
+      const answer = await known(parts, turn, command.rest);
+      if (answer.agent !== "") await remember(parts, turn, message.text, answer);
+      return toReply(parts, turn, answer, undefined);
+    }
+    if (readExplicitRoute(message.text) === undefined)
+      return toReply(parts, turn, await unknown(parts, command.name), undefined);
+  }
+  const request = preview ? (command?.rest ?? "") : message.text;
+  if (preview && request.trim() === "")
+    return toReply(parts, turn, { text: parts.chat.previewUsage, ok: false, agent: "", jobs: [] }, undefined);
+  const asked: Asked[] = [];
+  const answers: Answer[] = [];
+  for (const part of splitMessage(request)) {
+    if (signal.aborted) break;
+    const { decision, text } = await parts.router.decide({
+      chatKey: sessionKey,
+      sessionId: session.id,
+      groupId,
+      text: preview && readExplicitRoute(part) === undefined ? `/code ${part}` : part,
+      models: turn.models.models,
+      ...(message.forcedRoute !== undefined && { forcedRoute: message.forcedRoute }),
+      strict: message.strict === true,
+      signal,
+    });
+    emit({ type: "decided", decision });
+    asked.push({ text, decision });
+    if (text.trim() === "") answers.push({ text: parts.chat.emptyMessage, ok: false, agent: "", jobs: [] });
+    else answers.push(...(await answerAll(parts, turn, { text, decision })));
+  }
+  const merged = mergeAnswers(parts.chat, asked, answers);
+  await remember(parts, turn, request, merged);
+  return toReply(parts, turn, merged, asked[0]?.decision);
+}
+
+interface TurnOptions {
+  readonly sessionKey: string;
+  readonly signal: AbortSignal;
+  readonly emit: (event: ChatEvent) => void;
+}
+
+async function openTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
+  const { sessions, meter, settings, clock, chat, logger } = parts;
+  const { sessionKey, signal, emit } = run;
+  const { channel, chatId } = message;
+  logger.info("chat", "chat.message_received", "chat.message_received", {
+    session_key: sessionKey,
+    characters: message.text.length,
+  });
+  const { session, cutOver } = await sessions.open({ channel, chatId }, signal);
+  if (cutOver !== null) {
+    emit({ type: "cut-over", sessionId: session.id });
+    emit({ type: "notice", text: chat.cutOver(session.id) });
+  }
+  const groupId = newGroupId(parts, sessionKey);
+  const [{ memory, turns }, { dry }, models] = await Promise.all([
+    sessions.context(session),
+    sessions.settings({ channel, chatId }),
+    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
+  ]);
+  return {
+    message,
+    sessionKey,
+    session,
+    memory,
+    history: exchangesOf(turns),
+    dry,
+    models,
+    groupId,
+    signal,
+    deadline: clock() + settings.maxMillis,
+    emit,
+    dryRun: dry || settings.dryRun,
+    preview: readSlashCommand(message.text)?.name === "preview",
+    rounds: { count: 0 },
+  };
+}
+
+async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
+  const { sessions } = parts;
+  const { session, groupId } = turn;
+  const at = parts.now().toISOString();
+  try {
+    await sessions.append(session, [
+      { at, role: "user", text: said, agent: "", groupId },
+      { at, role: "assistant", text: answer.text, agent: answer.agent, groupId },
+    ]);
+  } catch (cause) {
+    parts.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });
+    return;
+  }
+  parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
+}
+
+async function unknown({ chat, commands }: ChatParts, name: string): Promise<Answer> {
+  const { nearestCommand } = await import("./commands/nearest-command.ts");
+  const text = chat.unknownCommand(name, nearestCommand(name, commandNames({ commands })));
+  return { text, ok: false, agent: "", jobs: [] };
+}
+
+/** One route's answer, and at most one more when Shiro says that it is not for it (003 §6.2). */
+async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: Asked): Promise<Answer[]> {
+  const first = await answer(parts, turn, decision.route, text);
+  const advice = first.reroute;
+  const goesOn =
+    advice !== undefined &&
+    advice.route !== decision.route &&
+    advice.confidence >= 0.8 &&
+    advice.fit < 0.3 &&
+    turn.message.strict !== true;
+  if (!goesOn || turn.signal.aborted) return [first];
+  turn.emit({ type: "notice", text: parts.chat.rerouted(decision.route, advice.route) });
+  const reason = parts.chat.rerouted(decision.route, advice.route);
+  turn.emit({
+    type: "decided",
+    decision: { route: advice.route, source: "classifier", confidence: advice.confidence, reason },
+  });
+  return [first, await answer(parts, turn, advice.route, text)];
+}
+
+async function answer(
+  parts: ChatParts,
+  turn: ChatTurn,
+  route: Asked["decision"]["route"],
+  text: string,
+): Promise<Answer> {
+  const role = roleOf(route, parts.settings.defaultCoder);
+  if (isCoderRole(role)) return (await import("./code.ts")).answerWithCode(parts, turn, role, text);
+  switch (route) {
+    case "ANALYZE":
+    case "OPS":
+    case "RESEARCH":
+      return (await import("./answer-with-tools.ts")).answerWithTools(parts, turn, route, text);
+    default:
+      return (await import("./talk.ts")).answerByTalking(
+        parts,
+        turn,
+        route === "PLAN" ? "PLAN" : "CHAT",
+        text,
+      );
+  }
+}
+
+async function stop(parts: ChatParts, sessionKey: string): Promise<Reply> {
+  let stopped = await parts.queue.stop(sessionKey);
+  const prefix = groupPrefix(sessionKey);
+  for (const { jobId, state, groupId } of parts.worker.archive.list()) {
+    if (state !== "running" || !groupId.startsWith(prefix)) continue;
+    stopped = (await parts.worker.stop(jobId)).status === "stopped" || stopped;
+  }
+  return { ...plain(stopped ? parts.chat.stopped : parts.chat.nothingRuns), ok: true };
+}
+
+function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
+  const usage = turn.models.used();
+  const notices = turn.models.notices().map((notice) => chat.budget(notice));
+  return {
+    text: [answer.text, ...notices].join("\n\n"),
+    ok: answer.ok,
+    sessionId: turn.session.id,
+    groupId: turn.groupId,
+    ...(decision !== undefined && { decision }),
+    jobs: answer.jobs,
+    ...(usage.inputTokens + usage.outputTokens > 0 && { usage }),
+    ...(answer.model !== undefined && { model: answer.model }),
+    actions: answer.actions ?? [],
+  };
+}
+
+function plain(text: string): Reply {
+  return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+}
+
+/** Sorts by time, and is found by its chat. */
+function newGroupId({ now, random }: ChatParts, sessionKey: string): string {
+  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
+}
+
+/** A listener that fails is the listener's trouble. */
+function quiet(listener: HandleOptions["onEvent"]): (event: ChatEvent) => void {
+  return (event) => {
+    try {
+      listener?.(event);
+    } catch {
+      // The message goes on.
+    }
+  };
+}

@@ -1,0 +1,28 @@
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import type { Answer, Asked } from "./turn.ts";
+
+/** Answers of several routes become one reply (DECISIONS 20): each under its agent's name, in the order they came. */
+export function mergeAnswers(
+  chat: ChatMessages,
+  asked: readonly Asked[],
+  answers: readonly Answer[],
+): Answer {
+  const [only] = answers;
+  if (only === undefined) return { text: chat.aborted, ok: false, agent: "", jobs: [] };
+  if (answers.length === 1) return only;
+  const last = answers.findLast(({ model }) => model !== undefined)?.model;
+  const text = answers
+    .map(({ agent, text: said }, at) => {
+      const route = asked.length === answers.length ? ` · ${asked[at]?.decision.route}` : "";
+      return `【${agent}${route}】\n${said}`;
+    })
+    .join("\n\n");
+  return {
+    text,
+    ok: answers.every(({ ok }) => ok),
+    agent: answers.at(-1)?.agent ?? "",
+    jobs: answers.flatMap(({ jobs }) => jobs),
+    ...(last !== undefined && { model: last }),
+    actions: answers.findLast(({ actions }) => actions !== undefined && actions.length > 0)?.actions ?? [],
+  };
+}

@@ -1,0 +1,111 @@
+import type { CoderRole } from "../../domain/agents/roster.ts";
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import type { Messages } from "../../domain/messages/messages.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { CheckedFiles } from "../../domain/proposal/check-edits.ts";
+import type { JobArchive } from "../ports/jobs.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { ModelTool } from "../ports/model.ts";
+import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { ExecuteRequest, Execution } from "../work/execution.ts";
+import type { StopJob } from "../work/stop-job.ts";
+import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
+import type { ChatQueue } from "./chat-queue.ts";
+import type { Meter } from "./meter.ts";
+import type { Router } from "./route-message.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+/** Everything a conversation needs, wired by hand. */
+export interface ChatParts {
+  readonly worker: ChatWorker;
+  readonly project: ProjectFiles;
+  readonly sessions: Sessions;
+  readonly router: Router;
+  readonly queue: ChatQueue;
+  readonly meter: Meter;
+  /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
+  readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
+  /** Runs what nobody waits for; the program ends after it. */
+  readonly afterReply: (work: () => Promise<void>) => void;
+  readonly settings: ConversationSettings;
+  readonly messages: Messages;
+  readonly chat: ChatMessages;
+  /** Commands of other parts of the house: `/why`, `/usage`, … */
+  readonly commands: Readonly<Record<string, ChatCommand>>;
+  readonly logger: Logger;
+  readonly now: () => Date;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+export type ChatCommand = (parts: ChatParts, turn: ChatTurn, rest: string) => Promise<Answer>;
+
+export interface ConversationSettings {
+  readonly maxLoops: number;
+  readonly maxMillis: number;
+  readonly defaultCoder: CoderRole;
+  readonly autoCommit: boolean;
+  readonly stopOnError: boolean;
+  readonly dryRun: boolean;
+  readonly protectedPatterns: readonly string[];
+  /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
+  readonly mcpServers: readonly string[];
+  /** The executor's fragment of the system prompt, when environments are enabled. */
+  readonly executorFragment?: string;
+}
+
+/** The Worker on the chat's workspace: everything that changes it is a job. */
+export interface ChatWorker {
+  readonly workspace: string;
+  readonly archive: JobArchive;
+  execute(request: ExecuteRequest): Promise<Execution>;
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  commitPreview(jobId: string): Promise<PreviewCommit>;
+  stop(jobId: string): Promise<StopJob>;
+  mask(text: string): string;
+  isAlive(pid: number): boolean;
+}
+
+/** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */
+export interface ProjectFiles {
+  /** Paths nearest the root first, at most `limit`. */
+  list(limit: number): readonly string[];
+  /** Null for what is not there, not text, or not to be shown. Cut at the limit. */
+  read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
+  /** For trying edits before they run. */
+  readonly source: CheckedFiles;
+  readonly planOptions: PlanOptions;
+}
+
+export interface ToolboxRequest {
+  readonly groupId: string;
+  readonly sessionKey: string;
+  /** MCP servers to start; all that are configured when absent. */
+  readonly servers?: readonly string[];
+  /** Whether PicoClaw's own tools are among them. Default: yes. */
+  readonly toolkit?: boolean;
+}
+
+/** Tools for one message. A call never rejects. */
+export interface Toolbox {
+  readonly tools: readonly ModelTool[];
+  /** Servers that could not be started, and why (003 §9.4: the rest goes on). */
+  readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
+  call(
+    name: string,
+    args: unknown,
+    options: { readonly signal: AbortSignal; readonly onOutput: (text: string) => void },
+  ): Promise<ToolOutcome>;
+  close(): Promise<void>;
+}
+
+export interface ToolOutcome {
+  readonly ok: boolean;
+  /** For the model; masked and capped. */
+  readonly text: string;
+  readonly jobId?: string;
+  /** Set for a tool of an MCP server: what it did cannot be taken back. */
+  readonly server?: string;
+}

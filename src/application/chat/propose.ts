@@ -1,0 +1,125 @@
+import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
+import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { parsePatch } from "../../domain/patch/parse-patch.ts";
+import { checkEdits } from "../../domain/proposal/check-edits.ts";
+import type { Proposal } from "../../domain/proposal/proposal.ts";
+import { readProposal } from "../../domain/proposal/read-proposal.ts";
+import type { Model, ModelMessage } from "../ports/model.ts";
+import { ask, type Request } from "./ask.ts";
+import { CONTEXT, coderContext } from "./coder-context.ts";
+import { historyFor } from "./history.ts";
+import type { ChatParts } from "./parts.ts";
+import type { ChatTurn } from "./turn.ts";
+
+export type Proposed =
+  | { readonly ok: true; readonly proposal: Proposal; readonly commands: number; readonly model: Model }
+  | { readonly ok: false; readonly text: string; readonly model?: Model };
+
+/**
+ * Asks a coder until it has written a proposal that can run: files it wants to see are shown to it, and a proposal
+ * that does not parse or whose edits do not match goes back once with the report. Nothing is written here.
+ */
+export async function propose(
+  parts: ChatParts,
+  turn: ChatTurn,
+  role: CoderRole,
+  request: string,
+): Promise<Proposed> {
+  const { project, worker, chat, settings } = parts;
+  const wanted: string[] = [];
+  let exchange: readonly ModelMessage[] = [];
+  let sentBack = false;
+  for (;;) {
+    if (turn.rounds.count >= settings.maxLoops)
+      return { ok: false, text: chat.proposalUnusable(chat.loopLimit(settings.maxLoops)) };
+    turn.rounds.count++;
+    const answered = await ask(parts, turn, {
+      role,
+      streams: false,
+      request: (model, size): Request => ({
+        system: coderPrompt({
+          agent: agentOf(role),
+          family: model.family,
+          protectedPatterns: settings.protectedPatterns,
+          browser: settings.mcpServers.includes("browser"),
+        }),
+        messages: [
+          ...historyFor(
+            model,
+            turn.history,
+            size === "full" ? { exchanges: 6, chars: 1_500 } : { exchanges: 1, chars: 500 },
+          ),
+          { role: "user", text: withContext(parts, request, wanted, size) },
+          ...exchange,
+        ],
+      }),
+    });
+    if (!answered.ok) return { ok: false, text: answered.text };
+    const { answer, model } = answered;
+    if (answer.finish === "length") {
+      const text = chat.modelTrouble(
+        "cut-off",
+        { agent: agentOf(role), role, provider: model.provider, model: model.model },
+        "max_tokens",
+      );
+      return { ok: false, text, model };
+    }
+    const read = readProposal(answer.text);
+    if (read.kind === "needs-files") {
+      const fresh = read.paths.filter((path) => !wanted.includes(path));
+      if (fresh.length > 0) {
+        wanted.push(...fresh);
+        turn.emit({ type: "notice", text: chat.needsFiles(fresh.map((path) => worker.mask(path))) });
+        continue;
+      }
+    }
+    const trouble =
+      read.kind === "proposal"
+        ? troubleOf(project, read.proposal)
+        : { report: NO_PROPOSAL, said: chat.noProposal };
+    if (trouble === null && read.kind === "proposal")
+      return { ok: true, proposal: read.proposal, commands: countOf(read.proposal), model };
+    const { report, said } = trouble ?? { report: NO_PROPOSAL, said: chat.noProposal };
+    if (sentBack) return { ok: false, text: chat.proposalUnusable(worker.mask(said)), model };
+    sentBack = true;
+    turn.emit({ type: "notice", text: chat.sentBack });
+    exchange = [
+      { role: "assistant", text: answer.text },
+      { role: "user", text: `${worker.mask(report)}\n\nSend the whole proposal again, corrected.` },
+    ];
+  }
+}
+
+const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section and no patch in it.";
+
+function withContext(
+  { project, worker }: ChatParts,
+  request: string,
+  wanted: readonly string[],
+  size: "full" | "small",
+): string {
+  const context = worker.mask(coderContext(project, request, wanted, CONTEXT[size]));
+  return context === "" ? request : `${context}\n\nRequest:\n${request}`;
+}
+
+function countOf({ patch }: Proposal): number {
+  const parsed = parsePatch(patch);
+  return parsed.ok ? parsed.commands.length : 0;
+}
+
+/** Why a proposal cannot run, told to its model and to the user; null when nothing speaks against it. */
+function troubleOf(
+  project: ChatParts["project"],
+  { patch }: Proposal,
+): { readonly report: string; readonly said: string } | null {
+  const parsed = parsePatch(patch);
+  if (!parsed.ok) {
+    const { message, line } = parsed.failure;
+    const said = line === undefined ? message : `${message} (line ${line} of the patch)`;
+    return { report: `The patch could not be parsed: ${said}`, said };
+  }
+  const checked = checkEdits(parsed.commands, project.source, project.planOptions);
+  return checked.ok
+    ? null
+    : { report: `The patch does not match the files:\n${checked.report}`, said: checked.report };
+}

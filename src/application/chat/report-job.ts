@@ -1,0 +1,150 @@
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import { formatExecutionResults, oneLine } from "../../domain/messages/format-results.ts";
+import type { CommandResult } from "../../domain/patch/result.ts";
+import type { Reply } from "../ports/conversation.ts";
+import { changeLines } from "../report/change-lines.ts";
+import { describeConflicts } from "../report/describe-conflict.ts";
+import { describeRefusal } from "../report/describe-refusal.ts";
+import { explainFailures } from "../report/explain-failures.ts";
+import type { Execution } from "../work/execution.ts";
+import { type ResultJson, toResultJson } from "../work/result-json.ts";
+import type { ChatParts } from "./parts.ts";
+
+type Ran = Extract<Execution, { status: "ran" }>;
+type Parts = Pick<ChatParts, "messages" | "chat" | "worker">;
+
+/** Characters of one command's error or output in a chat; the whole is in the journal. */
+const SHOWN_ERROR = 1_500;
+const SHOWN_OUTPUT = 1_200;
+
+export interface JobReport {
+  readonly text: string;
+  readonly ok: boolean;
+  readonly job?: ResultJson;
+  readonly actions: Reply["actions"];
+}
+
+/** Words a job for the chat (DECISIONS 1), from the executor's facts alone. */
+export function reportJob(parts: Parts, execution: Execution, plan: string): JobReport {
+  const { messages, chat, worker } = parts;
+  switch (execution.status) {
+    case "parse-error": {
+      const { message, line } = execution.failure;
+      const detail = `${messages.parseError}\n${messages.parseErrorDetail(message, line)}`;
+      return { text: chat.proposalUnusable(detail), ok: false, actions: [] };
+    }
+    case "refused": {
+      const detail = describeRefusal(messages, worker.workspace, execution.refusal).join("\n");
+      return { text: messages.workerFailed(detail), ok: false, actions: [] };
+    }
+    case "ran":
+      return {
+        text: describe(parts, execution, plan),
+        ok: execution.result.success,
+        job: toResultJson(execution.result),
+        actions: actionsOf(parts, execution),
+      };
+  }
+}
+
+function describe(parts: Parts, execution: Ran, plan: string): string {
+  const { messages, worker } = parts;
+  const { result, outcome, totalCmds } = execution;
+  if (outcome === "dry-run") return describeDryRun(parts, execution, plan);
+  const shown = result.results.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
+  const summary = [result.summary, failuresOf(parts, execution, shown), outputsOf(parts, shown)];
+  const facts = [
+    changeLines(messages, result.changes),
+    result.gitCommit === undefined ? "" : messages.gitCommit(result.gitCommit),
+    [...result.results.flatMap(({ notes }) => notes), ...result.notes].join("\n"),
+    closing(parts, execution),
+  ];
+  const total = Math.max(totalCmds, result.results.length);
+  const body = messages.chatCompleted({
+    succeeded: result.executedCmds,
+    total,
+    plan: plan.trim() === "" ? "—" : worker.mask(plan.trim()),
+    summary: summary.filter((part) => part !== "").join("\n"),
+  });
+  const troubled = troubleOf(parts, execution);
+  return [troubled, troubled === "" ? body : withoutHeadline(body), ...facts]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** "Done" is not said over a job that was taken back or brought nothing in. */
+function withoutHeadline(body: string): string {
+  return body.slice(body.indexOf("\n\n") + 2);
+}
+
+function troubleOf({ messages }: Parts, { outcome, result, keptAfterFailure, totalCmds }: Ran): string {
+  const error = (result.results.find(({ success }) => !success)?.error ?? "").split("\n")[0] as string;
+  switch (outcome) {
+    case "rolled-back":
+      return messages.rolledBack(error);
+    case "aborted":
+      return messages.rolledBack(messages.aborted);
+    case "conflict":
+      return messages.failed;
+    default:
+      if (keptAfterFailure) return messages.cannotRollBack(error === "" ? messages.aborted : error);
+      return totalCmds > 0 && result.executedCmds === 0 ? messages.workerFailed(error) : "";
+  }
+}
+
+function failuresOf({ messages, worker }: Parts, execution: Ran, results: readonly CommandResult[]): string {
+  const failed = results.map((one, index) => ({ one, index })).filter(({ one }) => !one.success);
+  const lines = failed.map(({ one, index }) =>
+    formatExecutionResults([one], messages).replace("[1]", `[${index + 1}]`),
+  );
+  lines.push(...explainFailures(messages, worker.workspace, results));
+  const missing = execution.totalCmds - results.length;
+  if (missing > 0 && execution.outcome !== "aborted") lines.push(messages.notRun(missing));
+  return lines.join("\n");
+}
+
+/** What programs printed, cut; an edit's own report says nothing to a person. */
+function outputsOf({ chat }: Parts, results: readonly CommandResult[]): string {
+  return results
+    .filter(({ command, output }) => command.type === "shell_command" && output.trim() !== "")
+    .map(({ command, output }) => {
+      const text = cutMiddle(output.trimEnd(), SHOWN_OUTPUT);
+      const fence = /`{3,}/.test(text) ? "~~~~" : "```";
+      return `${chat.outputOf(oneLine(command.target))}\n${fence}\n${text}\n${fence}`;
+    })
+    .join("\n");
+}
+
+function describeDryRun({ messages, worker }: Parts, { result }: Ran, plan: string): string {
+  const lines = result.results.map(({ command: { type, action, target } }, i) =>
+    messages.dryRunLine(i + 1, `${type} ${action} ${oneLine(target)}`),
+  );
+  return [worker.mask(plan.trim()), [messages.dryRunHeader(result.results.length), ...lines].join("\n")]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function closing({ messages, chat }: Parts, execution: Ran): string {
+  const { result, outcome, conflicts } = execution;
+  const { jobId } = result;
+  const lines: string[] = [];
+  if (execution.outside.length > 0) lines.push(messages.changedOutside(execution.outside));
+  if (execution.ended.length > 0) lines.push(messages.endedWithJob(execution.ended));
+  if (outcome === "conflict") lines.push(describeConflicts(messages, jobId, conflicts));
+  if (outcome === "staged") lines.push(chat.previewReady(jobId, result.changes.length));
+  else lines.push(result.undo === "available" ? chat.undoHint(jobId) : messages.jobLine(jobId));
+  return lines.join("\n");
+}
+
+function actionsOf({ chat: { actions } }: Parts, { outcome, result }: Ran): Reply["actions"] {
+  if (outcome === "staged")
+    return [
+      { label: actions.apply, message: `/apply ${result.jobId}` },
+      { label: actions.diff, message: `/diff ${result.jobId}` },
+    ];
+  if (result.undo !== "available") return [];
+  return [
+    { label: actions.undo, message: "/undo" },
+    { label: actions.diff, message: `/diff ${result.jobId}` },
+  ];
+}

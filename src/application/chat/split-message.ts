@@ -1,0 +1,20 @@
+import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+
+const MOST_PARTS = 5;
+
+/**
+ * A message that begins with a route's command may hold more of them, each at the start of a line: `/analyze …` and,
+ * below it, `/code3 …`. Each part is answered by its own route, in order. Any other message is one part.
+ */
+export function splitMessage(message: string): string[] {
+  if (readExplicitRoute(message) === undefined) return [message];
+  const parts: string[][] = [];
+  let fenced = false;
+  for (const line of message.split("\n")) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    const begins = !fenced && /^[/／]/.test(line) && readExplicitRoute(line) !== undefined;
+    if (parts.length === 0 || (begins && parts.length < MOST_PARTS)) parts.push([line]);
+    else parts.at(-1)?.push(line);
+  }
+  return parts.map((lines) => lines.join("\n").trim()).filter((part) => part !== "");
+}

@@ -1,0 +1,46 @@
+import { systemPrompt } from "../../domain/agents/system-prompt.ts";
+import { ask } from "./ask.ts";
+import { historyFor } from "./history.ts";
+import type { ChatParts } from "./parts.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+const DUTIES = {
+  CHAT: "You talk with the user and answer questions. You have no tools here; for work on files the user writes /code, for looking into things /analyze.",
+  PLAN: "You make plans: goal, steps in order, what could go wrong, how to tell that it is done. You have no tools here and change nothing.",
+} as const;
+
+/** Mio's routes: CHAT and PLAN. Words come as they are written. */
+export async function answerByTalking(
+  parts: ChatParts,
+  turn: ChatTurn,
+  route: keyof typeof DUTIES,
+  text: string,
+): Promise<Answer> {
+  const answered = await ask(parts, turn, {
+    role: "chat",
+    streams: true,
+    request: (model, size) => ({
+      system: systemPrompt({
+        agent: "Mio",
+        duty: DUTIES[route],
+        tools: [],
+        memory: size === "full" ? turn.memory : "",
+        today: parts.now().toISOString().slice(0, 10),
+        workspace: parts.worker.workspace,
+      }),
+      messages: [
+        ...historyFor(
+          model,
+          turn.history,
+          size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
+        ),
+        { role: "user", text: size === "full" ? text : text.slice(0, 8_000) },
+      ],
+    }),
+  });
+  if (!answered.ok) return { text: answered.text, ok: false, agent: "Mio", jobs: [] };
+  const { provider, model, local } = answered.model;
+  const said = parts.worker.mask(answered.answer.text.trim());
+  const note = local ? "" : `\n\n${parts.chat.cloudAnswered(`${provider}/${model}`)}`;
+  return { text: `${said}${note}`, ok: true, agent: "Mio", jobs: [], model: { provider, model, local } };
+}

@@ -1,0 +1,70 @@
+import type { Change } from "../../domain/patch/result.ts";
+import type { Reply } from "../ports/conversation.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import { changeLines } from "../report/change-lines.ts";
+import { storedResult } from "../report/stored-result.ts";
+import type { ResultJson } from "../work/result-json.ts";
+import type { ChatParts } from "./parts.ts";
+import type { MadeCall } from "./work.ts";
+
+/** Jobs of one message, oldest first. */
+export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
+  return archive.list().filter((job) => job.groupId === groupId);
+}
+
+export interface ToolFacts {
+  readonly text: string;
+  readonly actions: Reply["actions"];
+  json(job: StoredJob): ResultJson;
+}
+
+/** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
+export function describeToolJobs(
+  { messages, chat, worker }: Pick<ChatParts, "messages" | "chat" | "worker">,
+  jobs: readonly StoredJob[],
+  calls: readonly MadeCall[],
+): ToolFacts {
+  const committed = jobs.filter(({ state, changes }) => state === "committed" && changes.length > 0);
+  const changes = mergeChanges(committed);
+  const outward = calls.filter(({ server }) => server !== undefined);
+  const lines = [changeLines(messages, changes)];
+  if (outward.length > 0) lines.push(describeOutward(chat, outward));
+  const last = committed.at(-1);
+  if (last !== undefined) lines.push(chat.undoHint(last.jobId));
+  return {
+    text: lines.filter((line) => line !== "").join("\n\n"),
+    actions: last === undefined ? [] : [{ label: chat.actions.undo, message: "/undo" }],
+    json: (job) => storedResult(messages, job, worker.archive.events(job.jobId)),
+  };
+}
+
+/** 003 §9.4: how many calls of MCP servers succeeded, and the first that failed. */
+export function describeOutward(chat: ChatParts["chat"], calls: readonly MadeCall[]): string {
+  const failed = calls.filter(({ ok }) => !ok);
+  const total = calls.length;
+  const succeeded = total - failed.length;
+  const [first] = failed;
+  const head =
+    first === undefined
+      ? chat.mcpCompleted({ succeeded, total })
+      : chat.mcpPartly({
+          succeeded,
+          total,
+          error: `${first.name}: ${first.text.split("\n", 1)[0]!.slice(0, 300)}`,
+        });
+  return `${head}\n${chat.browserNotUndoable}`;
+}
+
+/** The net change of several jobs, path by path. */
+function mergeChanges(jobs: readonly StoredJob[]): Change[] {
+  const net = new Map<string, Change["kind"] | null>();
+  for (const { changes } of jobs) {
+    for (const { path, kind } of changes) {
+      const before = net.get(path);
+      if (before === "added") net.set(path, kind === "deleted" ? null : "added");
+      else if (before === "deleted" && kind === "added") net.set(path, "modified");
+      else net.set(path, kind);
+    }
+  }
+  return [...net].flatMap(([path, kind]) => (kind === null ? [] : [{ path, kind }]));
+}

@@ -1,0 +1,60 @@
+import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
+import type { Session } from "../ports/sessions.ts";
+import type { ResultJson } from "../work/result-json.ts";
+import type { MeteredModels } from "./meter.ts";
+
+/** One message on its way through the conversation. */
+export interface ChatTurn {
+  readonly message: IncomingMessage;
+  /** `<channel>:<chatId>`. */
+  readonly sessionKey: string;
+  readonly session: Session;
+  /** What the chat remembers from before the history. */
+  readonly memory: string;
+  /** The last exchanges that fit, oldest first. */
+  readonly history: readonly Exchange[];
+  /** Whether `/dry on` holds in this chat. */
+  readonly dry: boolean;
+  /** The models of this message: metered, and within the budget. */
+  readonly models: MeteredModels;
+  /** All jobs of this message; what `/undo` takes back. */
+  readonly groupId: string;
+  readonly signal: AbortSignal;
+  /** On the monotonic clock: when the models' time is over. */
+  readonly deadline: number;
+  readonly emit: (event: ChatEvent) => void;
+  readonly dryRun: boolean;
+  readonly preview: boolean;
+  /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
+  readonly rounds: { count: number };
+}
+
+export interface Exchange {
+  readonly user: string;
+  readonly assistant: string;
+  /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
+  readonly agent: string;
+}
+
+/** What one agent has to say. */
+export interface Answer {
+  readonly text: string;
+  readonly ok: boolean;
+  readonly agent: string;
+  readonly jobs: readonly ResultJson[];
+  readonly model?: NonNullable<Reply["model"]>;
+  readonly actions?: Reply["actions"];
+  /** Shiro's advice that somebody else should answer (003 §6.2). */
+  readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
+}
+
+/** A part of the message with its decision. */
+export interface Asked {
+  readonly text: string;
+  readonly decision: Decision;
+}
+
+/** The jobs of a chat are found again by their group. */
+export function groupPrefix(sessionKey: string): string {
+  return `${sessionKey}#`;
+}

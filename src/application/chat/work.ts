@@ -1,0 +1,158 @@
+import { systemPrompt } from "../../domain/agents/system-prompt.ts";
+import {
+  readWorkerOutput,
+  readWrittenCall,
+  WORKER_CONTRACT,
+  type WorkerOutput,
+} from "../../domain/agents/worker-output.ts";
+import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
+import { ask } from "./ask.ts";
+import { historyFor } from "./history.ts";
+import { createLineOutput } from "./line-output.ts";
+import type { ChatParts, Toolbox } from "./parts.ts";
+import type { ChatTurn } from "./turn.ts";
+
+/** Model calls in one round of the loop: reading, searching and running all cost one. */
+const CALLS_IN_A_ROUND = 25;
+
+export interface WorkRequest {
+  readonly text: string;
+  readonly duty: string;
+  readonly toolbox: Toolbox;
+  /** Whether earlier exchanges belong to it. */
+  readonly withHistory: boolean;
+}
+
+export interface Worked {
+  /** Null where no model answered; `text` says why. */
+  readonly output: WorkerOutput | null;
+  readonly text: string;
+  readonly calls: readonly MadeCall[];
+  readonly model?: Model;
+}
+
+export interface MadeCall {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly text: string;
+  readonly jobId?: string;
+  readonly server?: string;
+}
+
+/**
+ * Shiro at work (003 §6, §8): rounds of tool calls, each ending in the JSON of 003 §7.3, until it says that no next
+ * loop is needed or a limit is reached.
+ */
+export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
+  const { toolbox, duty, text, withHistory } = request;
+  const { settings, chat, worker, clock } = parts;
+  const known = new Set(toolbox.tools.map(({ name }) => name));
+  const calls: MadeCall[] = [];
+  const exchange: ModelMessage[] = [];
+  let output: WorkerOutput | null = null;
+  let model: Model | undefined;
+  const ended = (note: string): Worked => ({
+    output,
+    text: [output?.result ?? "", note].filter((part) => part !== "").join("\n\n"),
+    calls,
+    ...(model !== undefined && { model }),
+  });
+  while (turn.rounds.count < settings.maxLoops) {
+    turn.rounds.count++;
+    for (let call = 1; ; call++) {
+      const last = call === CALLS_IN_A_ROUND;
+      const answered = await ask(parts, turn, {
+        role: "worker",
+        streams: false,
+        request: (chosen, size) => ({
+          system: systemPrompt({
+            agent: "Shiro",
+            duty: `${duty}\n${WORKER_CONTRACT}`,
+            tools: last ? [] : toolbox.tools,
+            ...(settings.executorFragment !== undefined && { executorFragment: settings.executorFragment }),
+            memory: withHistory && size === "full" ? turn.memory : "",
+            today: parts.now().toISOString().slice(0, 10),
+            workspace: worker.workspace,
+          }),
+          messages: [
+            ...(withHistory && size === "full"
+              ? historyFor(chosen, turn.history, { exchanges: 8, chars: 2_000 })
+              : []),
+            { role: "user", text },
+            ...(size === "full" ? exchange : shortened(exchange)),
+          ],
+          ...(!last && toolbox.tools.length > 0 && { tools: toolbox.tools }),
+        }),
+      });
+      if (!answered.ok) {
+        if (answered.code === "deadline" && (output !== null || calls.length > 0))
+          return ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
+        return { output: null, text: answered.text, calls, ...(model !== undefined && { model }) };
+      }
+      const { answer } = answered;
+      model = answered.model;
+      const wanted = last ? [] : callsOf(answer.toolCalls, answer.text, known, exchange.length);
+      if (wanted.length === 0) {
+        output = readWorkerOutput(answer.text);
+        exchange.push({ role: "assistant", text: answer.text });
+        break;
+      }
+      exchange.push({
+        role: "assistant",
+        text: answer.toolCalls.length > 0 ? answer.text : "",
+        toolCalls: wanted,
+      });
+      for (const one of wanted) {
+        const made = await callTool(parts, turn, toolbox, one);
+        calls.push(made);
+        exchange.push({ role: "tool", callId: one.id, name: one.name, text: made.text });
+        if (turn.signal.aborted) return ended(chat.aborted);
+      }
+    }
+    if (!output.needsNextLoop) return ended("");
+    if (clock() >= turn.deadline) return ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
+    exchange.push({ role: "user", text: "Go on with the next loop." });
+  }
+  return ended(chat.loopLimit(settings.maxLoops));
+}
+
+function callsOf(
+  made: readonly ToolCall[],
+  text: string,
+  known: ReadonlySet<string>,
+  at: number,
+): readonly ToolCall[] {
+  if (made.length > 0) return made;
+  const written = readWrittenCall(text, known);
+  return written === undefined ? [] : [{ id: `written_${at}`, ...written }];
+}
+
+async function callTool(
+  { worker }: ChatParts,
+  turn: ChatTurn,
+  toolbox: Toolbox,
+  { name, arguments: args }: ToolCall,
+): Promise<MadeCall> {
+  turn.emit({ type: "tool", name, state: "started" });
+  const output = createLineOutput((text) =>
+    turn.emit({ type: "job-output", jobId: "", text: worker.mask(text) }),
+  );
+  const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
+  output.end();
+  const { ok, text, jobId, server } = outcome;
+  turn.emit({
+    type: "tool",
+    name,
+    state: ok ? "succeeded" : "failed",
+    ...(!ok && { note: text.split("\n", 1)[0]!.slice(0, 200) }),
+  });
+  return { name, ok, text, ...(jobId !== undefined && { jobId }), ...(server !== undefined && { server }) };
+}
+
+/** For a model whose window is full: tool results shrink first, the newest least. */
+function shortened(exchange: readonly ModelMessage[]): ModelMessage[] {
+  return exchange.map((message, at) => {
+    const limit = at >= exchange.length - 2 ? 4_000 : 400;
+    return message.text.length <= limit ? message : { ...message, text: `${message.text.slice(0, limit)}…` };
+  });
+}

@@ -1,0 +1,150 @@
+import type { AskedModel, ChatMessages, ModelTrouble } from "./messages.ts";
+
+const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
+
+/** What helps, beside what the model's own message says. */
+function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
+  switch (code) {
+    case "unreachable":
+      return provider === "ollama" ? "Start Ollama: ollama serve" : "";
+    case "unknown-model":
+      return provider === "ollama" ? `Get it with: ollama pull ${model}` : `Check roles.${role}.model.`;
+    case "timeout":
+    case "rate-limited":
+    case "server-error":
+    case "empty":
+      return "Send it again in a while.";
+    case "cut-off":
+      return "Nothing was run. Send it again.";
+    case "unauthorized":
+    case "no-key":
+      return `Put the right key into the variable that providers.${provider}.api_key names.`;
+    case "context-too-long":
+      return "Shorten it, or begin anew with /new.";
+    case "not-configured":
+      return `Configure roles.${role} and providers (see: picoclaw doctor, picoclaw config show).`;
+    case "refused-remote":
+      return "For coding alone, send /code3 and the like.";
+    case "over-budget":
+      return "Raise budget.daily, or send this again tomorrow.";
+    case "deadline":
+      return "loop.max_millis sets it.";
+    default:
+      return "";
+  }
+}
+
+function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
+  if (code === "aborted") return "Stopped.";
+  const why = code === "deadline" ? "the time limit was reached" : detail;
+  const help = hint(code, asked);
+  return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
+}
+
+export const en: ChatMessages = {
+  changedHeader: (count) => `Changes: ${count}`,
+  undoHint: (jobId) => `To take it back: /undo (${jobId})`,
+  outputOf: (command) => `Output (${command}):`,
+  riskNote: (risk) => `Risk: ${risk}`,
+  noProposal: "The proposal holds no patch.",
+  proposalUnusable: (detail) => `The proposal could not be carried out; nothing was changed.\n${detail}`,
+  sentBack: "The proposal did not fit; it goes back once with the reasons.",
+  needsFiles: (paths) => `Reading more files: ${paths.join(", ")}`,
+  nothingToDo: "There was nothing to change.",
+  mcpPartly: ({ succeeded, total, error }) =>
+    `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  mcpCompleted: ({ succeeded, total }) => `Done (${succeeded}/${total} commands succeeded)`,
+  browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
+  browserMissing:
+    "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
+  mcpUnavailable: (server, detail) => `MCP server ${server} cannot be used: ${detail}`,
+  jobsOfTurn: (count) => `Jobs: ${count}`,
+  previewReady: (jobId, changes) =>
+    `Preview: ${changes} changes (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
+  previewApplied: (jobId) => `Preview ${jobId} is applied.`,
+  noPreview: "There is no preview to apply.",
+
+  modelTrouble: trouble,
+  retrying: (attempt, seconds, why) => `Retry ${attempt} in ${seconds} s: ${why}`,
+  compacted: "That was too long; trying once more with less history and fewer files.",
+  budget: ({ kind, spentUsd, dailyUsd, model }) => {
+    const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
+    switch (kind) {
+      case "warn":
+        return `Little is left of today's budget (${facts}).`;
+      case "local":
+        return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
+      case "refused":
+        return `Today's budget is spent (${facts}). Raise budget.daily, or send this again tomorrow.`;
+    }
+  },
+  cutOver: (sessionId) =>
+    `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
+  cloudAnswered: (model) => `Note: this answer came from a cloud model (${model}).`,
+  rerouted: (from, to) => `Handed over from ${from} to ${to}.`,
+  loopLimit: (loops) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
+  timeLimit: (seconds) =>
+    `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
+
+  undone: (count) => `Taken back (${count} files are as they were).`,
+  undoneJob: (jobId) => `Job: ${jobId}`,
+  redone: (count) => `Brought in again (${count} files).`,
+  redoHint: "To bring it in again: /redo",
+  nothingToUndo: "There is nothing to take back.",
+  nothingToRedo: "There is nothing to bring in again.",
+  notYourJob: (jobId) => `This is not a job of this chat: ${jobId}`,
+  undoConflict: (paths) =>
+    `Nothing was taken back, because these changed since:${list(paths)}\nTo overwrite them: /undo --force`,
+  noJobs: "There are no jobs yet.",
+  dryState: (on) =>
+    on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
+  dryUsage: "Usage: /dry on or /dry off",
+  previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
+  stopped: "Stopped what was running.",
+  nothingRuns: "Nothing is running.",
+  noDiff: "There are no differences.",
+  diffCut: (lines) => `… ${lines} more lines`,
+  unknownCommand: (name, nearest) =>
+    `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
+  help: [
+    ["/chat /plan", "talk or plan with Mio"],
+    ["/analyze /ops /research", "Shiro looks into it or operates"],
+    ["/code /code1 /code2 /code3", "a coder writes it and it runs at once (Aka, Ao, Gin)"],
+    ["/preview REQUEST", "show the change first, then /apply"],
+    ["/undo [job]", "take back the last change, or that job"],
+    ["/redo", "bring it in again"],
+    ["/jobs /diff [job]", "the jobs, and what one changed"],
+    ["/dry on|off", "show proposals, run nothing"],
+    ["/why /route X", "why this route; teach the right one"],
+    ["/usage", "tokens and cost"],
+    ["/new /resume", "begin anew, go back to the earlier conversation"],
+    ["/stop", "stop what is running"],
+    ["/help", "this list"],
+  ],
+
+  emptyMessage: "The message is empty.",
+  messageTooLong: (limit) => `The message is too long (limit ${limit}). Save it as a file and name that.`,
+  aborted: "Stopped.",
+  unexpected: (detail) => `An unexpected error occurred: ${detail}`,
+
+  doing: (what, detail) => {
+    switch (what) {
+      case "waiting":
+        return `waiting (${detail} ahead)`;
+      case "deciding":
+        return "choosing who answers";
+      case "thinking":
+        return `${detail} is thinking`;
+      case "running":
+        return `running ${detail}`;
+      case "tool":
+        return `tool ${detail}`;
+    }
+  },
+  welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
+  goodbye: "Bye.",
+  stopHint: "stopping… Ctrl-C again ends the program",
+  footer: ({ model, local, tokens, costUsd }) =>
+    `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+  actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
+};

@@ -1,0 +1,170 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+
+/** One server of `mcp_servers`: a program on stdio, or an address. References are resolved already. */
+export interface McpServerSettings {
+  readonly name: string;
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly url?: string;
+}
+
+export interface McpToolsOptions {
+  readonly servers: readonly McpServerSettings[];
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** Where programs are started. */
+  readonly workspace: string;
+  readonly version: string;
+}
+
+export interface McpTool {
+  /** `<server>_<tool>`, in letters that every model accepts. */
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** The tools of all servers that answered. Neither opening nor calling rejects: what fails is told. */
+export interface McpTools {
+  readonly tools: readonly McpTool[];
+  readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
+  call(
+    name: string,
+    args: unknown,
+    signal: AbortSignal,
+  ): Promise<{ readonly ok: boolean; readonly text: string; readonly server: string }>;
+  close(): Promise<void>;
+}
+
+const START_MS = 30_000;
+const CALL_MS = 120_000;
+/** What a server's program gets of this environment; keys only through its own `env`. */
+const PASSED = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TERM", "DISPLAY", "XDG_RUNTIME_DIR"];
+
+export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
+  const opened = await Promise.all(options.servers.map((server) => openServer(server, options)));
+  const routes = new Map<
+    string,
+    { readonly client: Client; readonly tool: string; readonly server: string }
+  >();
+  const tools: McpTool[] = [];
+  const unavailable: { server: string; detail: string }[] = [];
+  for (const one of opened) {
+    if (!one.ok) {
+      unavailable.push({ server: one.server, detail: one.detail });
+      continue;
+    }
+    for (const { name, description, inputSchema } of one.tools) {
+      const safe = uniqueName(`${one.server}_${name}`, routes);
+      routes.set(safe, { client: one.client, tool: name, server: one.server });
+      tools.push({ name: safe, description: description ?? "", parameters: inputSchema });
+    }
+  }
+  return {
+    tools,
+    unavailable,
+    async call(name, args, signal) {
+      const route = routes.get(name);
+      if (route === undefined) return { ok: false, text: `unknown tool: ${name}`, server: "" };
+      const { client, tool, server } = route;
+      try {
+        const result = await client.callTool(
+          { name: tool, arguments: typeof args === "object" && args !== null ? { ...args } : {} },
+          undefined,
+          { signal, timeout: CALL_MS, resetTimeoutOnProgress: true },
+        );
+        return { ok: result.isError !== true, text: textOf(result), server };
+      } catch (error) {
+        return { ok: false, text: messageOf(error), server };
+      }
+    },
+    async close() {
+      await Promise.allSettled(opened.map(async (one) => (one.ok ? one.client.close() : undefined)));
+    },
+  };
+}
+
+type OpenedServer =
+  | {
+      readonly ok: true;
+      readonly server: string;
+      readonly client: Client;
+      readonly tools: Awaited<ReturnType<Client["listTools"]>>["tools"];
+    }
+  | { readonly ok: false; readonly server: string; readonly detail: string };
+
+async function openServer(settings: McpServerSettings, options: McpToolsOptions): Promise<OpenedServer> {
+  const { name: server } = settings;
+  const client = new Client({ name: "picoclaw", version: options.version });
+  try {
+    const transport = await transportOf(settings, options);
+    await client.connect(transport, { timeout: START_MS });
+    const tools: Extract<OpenedServer, { ok: true }>["tools"] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: START_MS });
+      tools.push(...page.tools);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && tools.length < 1000);
+    return { ok: true, server, client, tools };
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    return { ok: false, server, detail: messageOf(error) };
+  }
+}
+
+async function transportOf(
+  { command, args, env, url }: McpServerSettings,
+  { hostEnv, workspace }: McpToolsOptions,
+): Promise<Transport> {
+  if (url !== undefined) {
+    const { StreamableHTTPClientTransport } = await import(
+      "@modelcontextprotocol/sdk/client/streamableHttp.js"
+    );
+    return new StreamableHTTPClientTransport(new URL(url)) as Transport;
+  }
+  if (command === undefined) throw new Error("neither command nor url is set");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+  const passed = Object.fromEntries(
+    PASSED.flatMap((name) => (hostEnv[name] === undefined ? [] : [[name, hostEnv[name] as string]])),
+  );
+  return new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...passed, ...env },
+    cwd: workspace,
+    stderr: "ignore",
+  });
+}
+
+function uniqueName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
+  const safe = wanted.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 60);
+  let name = safe;
+  for (let again = 2; taken.has(name); again++) name = `${safe}_${again}`;
+  return name;
+}
+
+/** Text as it is; pictures and other things by what they are. */
+function textOf(result: Awaited<ReturnType<Client["callTool"]>>): string {
+  const content = Array.isArray(result.content) ? (result.content as readonly ContentPart[]) : [];
+  const parts = content.map((part) => {
+    if (part.type === "text") return part.text ?? "";
+    if (part.type === "resource") return part.resource?.text ?? `(resource ${part.resource?.uri ?? ""})`;
+    return `(${part.type}${part.mimeType === undefined ? "" : `, ${part.mimeType}`})`;
+  });
+  if (parts.length === 0 && result.structuredContent !== undefined)
+    parts.push(JSON.stringify(result.structuredContent));
+  return parts.join("\n");
+}
+
+interface ContentPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly mimeType?: string;
+  readonly resource?: { readonly text?: string; readonly uri?: string };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,86 @@
+import type { OpenedChat, OpenOptions } from "../adapters/cli/program.ts";
+import { commandNames } from "../application/chat/commands/registry.ts";
+import { createConversation } from "../application/chat/conversation.ts";
+import type { ChatParts } from "../application/chat/parts.ts";
+import { chatMessagesFor } from "../domain/messages/chat/catalogue.ts";
+import { costOf, priceOf } from "../domain/models/cost.ts";
+import { ROUTES } from "../domain/routing/route.ts";
+import { VERSION } from "../version.ts";
+import { openChatMemory } from "./chat-memory.ts";
+import { openModels } from "./models.ts";
+import { createProjectFiles } from "./project-files.ts";
+import { openWorkspace } from "./worker.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens the conversation on a workspace: the Worker, the models and the memory, wired by hand. */
+export async function openChat(env: Environment, options: OpenOptions): Promise<OpenedChat> {
+  const opened = await openWorkspace(env, options);
+  if (!opened.ok) return opened;
+  const { worker, loaded, parts: workerParts } = opened;
+  const { config, home } = loaded;
+  const { locale } = worker.messages;
+  const chat = chatMessagesFor(locale);
+  const { now, clock, random, logger } = workerParts;
+  const models = openModels(config, loaded.secrets, { locale, home, env, mask: worker.mask });
+  const memory = await openChatMemory({
+    home,
+    config,
+    databaseUrl: loaded.secrets.resolve(config.database_url),
+    models,
+    costOf(model, usage) {
+      const price = priceOf(model, config.budget.prices);
+      return price === null ? 0 : costOf(usage, price);
+    },
+    log: logger,
+    mask: worker.mask,
+    now,
+    pid: process.pid,
+  });
+  const background = new Set<Promise<void>>();
+  const parts: ChatParts = {
+    worker,
+    project: createProjectFiles(workerParts),
+    sessions: memory.sessions,
+    router: memory.router,
+    queue: memory.queue,
+    meter: memory.meter,
+    openToolbox: async (request) =>
+      (await import("./toolbox.ts")).openToolbox({ env, worker, options, loaded, version: VERSION }, request),
+    afterReply(work) {
+      const running = work().catch((cause: unknown) =>
+        logger.warn("chat", "chat.after_reply_failed", "chat.after_reply_failed", { error: String(cause) }),
+      );
+      background.add(running);
+      void running.finally(() => background.delete(running));
+    },
+    commands: {},
+    settings: {
+      maxLoops: config.loop.max_loops,
+      maxMillis: config.loop.max_millis,
+      defaultCoder: config.roles.default_coder,
+      autoCommit: config.worker.auto_commit,
+      stopOnError: config.worker.stop_on_error,
+      dryRun: config.worker.dry_run,
+      protectedPatterns: config.worker.protected_patterns,
+      mcpServers: Object.keys(config.mcp_servers),
+    },
+    messages: worker.messages,
+    chat,
+    logger,
+    now,
+    clock,
+    random,
+  };
+  return {
+    ok: true,
+    worker,
+    chat,
+    conversation: createConversation(parts),
+    commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
+    async close() {
+      await Promise.allSettled([...background]);
+      await memory.close();
+    },
+  };
+}

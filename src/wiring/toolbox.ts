@@ -1,0 +1,82 @@
+import type { OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
+import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
+import type { LoadedConfig } from "../config/loaded.ts";
+import { cutMiddle } from "../domain/messages/cut-middle.ts";
+import type { McpTools } from "../infrastructure/mcp/mcp-tools.ts";
+import type { ToolResult } from "../tools/envelope.ts";
+import { definitionOf } from "../tools/registry/definitions.ts";
+import { createAgentToolkit } from "../tools/toolkit.ts";
+import { contextOf } from "./toolkit.ts";
+
+/** Characters of a tool's result that a model is given; local windows are small. */
+const RESULT_CHARS = 12_000;
+
+interface ToolboxParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly worker: OpenWorker;
+  readonly options: OpenOptions;
+  readonly loaded: LoadedConfig;
+  readonly version: string;
+}
+
+/** PicoClaw's own tools and those of the configured MCP servers, for one message. */
+export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest): Promise<Toolbox> {
+  const { worker, env, options, loaded } = parts;
+  const { groupId, sessionKey } = request;
+  const own =
+    request.toolkit === false
+      ? null
+      : createAgentToolkit(contextOf(env, worker, options, { groupId, sessionKey }));
+  const servers = Object.entries(loaded.config.mcp_servers).filter(
+    ([name]) => request.servers === undefined || request.servers.includes(name),
+  );
+  let mcp: McpTools | null = null;
+  if (servers.length > 0) {
+    const { openMcpTools } = await import("../infrastructure/mcp/mcp-tools.ts");
+    mcp = await openMcpTools({
+      servers: servers.map(([name, { command, args, env: variables, url }]) => ({
+        name,
+        args,
+        env: Object.fromEntries(
+          Object.entries(variables).flatMap(([key, value]) => {
+            const resolved = loaded.secrets.resolve(value);
+            return resolved === undefined ? [] : [[key, resolved]];
+          }),
+        ),
+        ...(command !== undefined && { command }),
+        ...(url !== undefined && { url }),
+      })),
+      hostEnv: env,
+      workspace: worker.workspace,
+      version: parts.version,
+    });
+  }
+  const ownTools = own === null ? [] : own.available().map((tool) => definitionOf(tool));
+  const shorten = (text: string) => cutMiddle(worker.mask(text), RESULT_CHARS);
+  return {
+    tools: [...ownTools, ...(mcp?.tools ?? [])] as unknown as Toolbox["tools"],
+    unavailable: mcp?.unavailable ?? [],
+    async call(name, args, { signal, onOutput }): Promise<ToolOutcome> {
+      if (mcp?.tools.some((tool) => tool.name === name)) {
+        const called = await mcp.call(name, args, signal);
+        return { ok: called.ok, text: shorten(called.text), server: called.server };
+      }
+      if (own === null) return { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
+      return outcomeOf(await own.invoke(name, args, { signal, onOutput }), shorten);
+    },
+    close: async () => mcp?.close(),
+  };
+}
+
+function outcomeOf(result: ToolResult, shorten: (text: string) => string): ToolOutcome {
+  if (result.status !== "success")
+    return { ok: false, text: shorten(`${result.error.code}: ${result.message}`) };
+  const { status: _, job_id: jobId, ...rest } = result;
+  const { data, notes, changes } = rest;
+  const said = [
+    typeof data === "string" ? data : data === undefined ? "done" : JSON.stringify(data),
+    ...(changes === undefined ? [] : [`changed: ${changes.map(({ path }) => path).join(", ")}`]),
+    ...(notes ?? []),
+  ].join("\n");
+  return { ok: true, text: shorten(said), ...(jobId !== undefined && { jobId }) };
+}
