@@ -76,6 +76,7 @@ export const DEFAULTS: Config = {
     run_hooks: false,
     allow_ssh_agent: false,
     output_limit: MIB,
+    network: { mode: "on", allowed_domains: [], denied_domains: [] },
   },
   security: { local_only: true },
   command_executor: {

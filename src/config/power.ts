@@ -64,6 +64,8 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "worker.confine": only("on"),
   "worker.run_hooks": only(false),
   "worker.allow_ssh_agent": only(false),
+  "worker.network.mode": only("off"),
+  "worker.network.denied_domains": add,
 };
 
 export interface PowerSplit {

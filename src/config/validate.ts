@@ -1,4 +1,5 @@
 import type { ConfigProblem } from "../domain/messages/config-problem.ts";
+import { isNetworkEntry } from "../domain/policy/network.ts";
 import { accept } from "./accept.ts";
 import type { Config } from "./config.ts";
 import type { SchemaNode } from "./keys.ts";
@@ -18,8 +19,29 @@ export async function validate(tree: Tree, root: SchemaNode, origin: Origin): Pr
   return explained.ok ? { ok: true, config: explained.value as Config } : explained;
 }
 
-/** What no single key shows: every role must name a provider that exists. */
+/** What the schema does not show: every role must name a provider that exists, every host must be one. */
 export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
+  return [...roleProblems(config, origin), ...hostProblems(config, origin)];
+}
+
+function hostProblems({ worker: { network } }: Config, origin: Origin): ConfigProblem[] {
+  return (["allowed_domains", "denied_domains"] as const).flatMap((list) =>
+    network[list].flatMap((entry, i) =>
+      isNetworkEntry(entry)
+        ? []
+        : [
+            invalidValue(
+              `worker.network.${list}[${i}]`,
+              entry,
+              "example.org, *.example.org, host:port",
+              origin,
+            ),
+          ],
+    ),
+  );
+}
+
+function roleProblems(config: Config, origin: Origin): ConfigProblem[] {
   const names = ["ollama", ...Object.keys(config.providers)];
   const { default_coder: _, ...roles } = config.roles;
   return Object.entries(roles).flatMap(([role, { provider }]): ConfigProblem[] =>

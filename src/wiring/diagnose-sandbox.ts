@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import { confinementMessages } from "../domain/messages/confinement/messages.ts";
 import { findProgram } from "../infrastructure/overlay/staging.ts";
 import { trySandbox } from "../infrastructure/overlay/try-sandbox.ts";
 import { rootsFor } from "../infrastructure/transaction/git-roots.ts";
@@ -16,7 +17,16 @@ export function diagnoseSandbox(
     ok: true,
     text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
   };
-  if (process.platform !== "linux") return [places, ...promises(messages, "copy", false, false)];
+  const { network } = config.worker;
+  const said = confinementMessages(messages.locale);
+  const networkCheck = (holds: boolean): Check => ({
+    name: "promise-network",
+    ok: holds || network.mode === "on",
+    text: said.networkPromise(network.mode, holds, network.allowed_domains),
+    remedy: messages.remedy("install-bubblewrap"),
+  });
+  if (process.platform !== "linux")
+    return [places, ...promises(messages, "copy", false, false, true), networkCheck(false)];
   const bubblewrap = findProgram("bwrap", env.PATH ?? "");
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
@@ -57,10 +67,18 @@ export function diagnoseSandbox(
   const works = trial.setpriv && trial.namespaces.ok;
   const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
   const confined = works && config.worker.confine !== "off" && kind !== "none";
+  const holds = works && kind !== "none";
   return [
     ...checks,
     places,
-    ...promises(messages, kind, confined, confined || (works && kind === "overlay")),
+    ...promises(
+      messages,
+      kind,
+      confined,
+      confined || (works && kind === "overlay"),
+      !holds || network.mode === "on",
+    ),
+    networkCheck(holds),
   ];
 }
 
@@ -69,16 +87,17 @@ function promises(
   kind: string,
   confined: boolean,
   previewOffline: boolean,
+  reachesLoopback: boolean,
 ): Check[] {
   const kept = {
     undo: kind !== "none",
     confined,
     "preview-offline": previewOffline,
-    "loopback-reachable": true,
-  } as const;
+    "loopback-reachable": reachesLoopback,
+  };
   return (Object.keys(kept) as (keyof typeof kept)[]).map((promise) => ({
     name: `promise-${promise}`,
-    ok: kept[promise],
+    ok: kept[promise] || promise === "loopback-reachable",
     text: messages.promise(promise, kept[promise]),
   }));
 }

@@ -8,6 +8,7 @@ import { rememberFailure, type Staging } from "../infrastructure/overlay/staging
 import { mountPoints, type Storage } from "../infrastructure/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/transaction/transactions.ts";
 import { findInstallation } from "./installation.ts";
+import { type NetworkSettings, openNetwork } from "./sandbox-network.ts";
 import { surroundingsOf } from "./sandbox-surroundings.ts";
 
 export interface SandboxWiring {
@@ -19,6 +20,7 @@ export interface SandboxWiring {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
   readonly allowSshAgent: boolean;
+  readonly network: NetworkSettings;
   readonly staging: Staging;
 }
 
@@ -30,12 +32,13 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
   const bubblewrap = staging.bubblewrap ?? "bwrap";
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
-  function openSandbox(job: string, network: boolean) {
+  async function openSandbox(job: string, wanted: boolean) {
     const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
     const uid = process.getuid?.() ?? 0;
     const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
     const own = { shared: join(storage.folder, "home"), own: join(job, "home") };
     const opened = shape === null ? null : openPrivateHome({ ...own, folders: shape.folders, secrets });
+    const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
       ...around,
       bubblewrap,
@@ -43,18 +46,22 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
         userHome === null || shape === null || opened === null
           ? null
           : { path: userHome, layers: opened.layers, pieces: shape.pieces },
-      network,
+      network: network.plan,
       confined: wiring.confined,
       uid,
       gid: process.getgid?.() ?? 0,
     };
-    return { sandbox, release: () => opened?.release() };
+    const release = () => {
+      opened?.release();
+      void network.release();
+    };
+    return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
   }
 
   return {
     async overlay(folder, { network }) {
-      const { sandbox, release } = openSandbox(folder.path, network);
-      const parts = { workspace, folder, installation, env, sandbox, onEnd: release };
+      const { release, ...opened } = await openSandbox(folder.path, network);
+      const parts = { workspace, folder, installation, env, ...opened, onEnd: release };
       const begun = await beginOverlayTransaction(parts);
       if (!begun.ok) release();
       return begun;
@@ -64,10 +71,10 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
       return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
     confine: () =>
-      wiring.confined && staging.bubblewrap !== null
+      (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network }) => {
-            const { sandbox, release } = openSandbox(job, network);
-            const copy = await confineCopy({ workspace, job, copies, installation, env, sandbox });
+            const { release, ...opened } = await openSandbox(job, network);
+            const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
             if ("complaint" in copy) {
               release();
               return wiring.mustConfine ? copy : null;

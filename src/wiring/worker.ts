@@ -75,7 +75,7 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
-  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent } = config.worker;
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network } = config.worker;
   const staging = chooseStaging({ setting, workspace, memory: storage.folder, path: env.PATH ?? "" });
   const sandbox = async () => {
     const { createSandbox } = await import("./sandbox.ts");
@@ -84,7 +84,8 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
       storage,
       home,
       confined: confine !== "off",
-      mustConfine: confine === "on",
+      mustConfine: confine === "on" || network.mode !== "on",
+      network,
       allowSshAgent,
       staging,
     });

@@ -133,6 +133,7 @@ function testSandbox(storage: Storage, home: string): Sandbox {
     confined: true,
     mustConfine: true,
     allowSshAgent: false,
+    network: { mode: "on", allowed_domains: [], denied_domains: [] },
     staging,
   });
   return { ...wired, confine: () => null };

@@ -145,7 +145,7 @@ describe("the import check", () => {
       "the environment",
       "adapters/c.ts",
       `export const key = process.env["KEY"];`,
-      "reads the environment; only config/load.ts and main.ts and lib.ts and wiring/executor.ts may",
+      "reads the environment; only config/load.ts and main.ts and lib.ts and wiring/executor.ts and wiring/proxy.ts may",
     ],
     [
       "out of src",

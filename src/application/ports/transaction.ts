@@ -1,5 +1,6 @@
 import type { TransactionReason } from "../../domain/messages/messages.ts";
 import type { Change } from "../../domain/patch/result.ts";
+import type { Refused } from "../../domain/policy/network.ts";
 import type { ProcessRunner } from "./process.ts";
 import type { View } from "./view.ts";
 
@@ -85,10 +86,20 @@ export interface Transaction {
   current(path: string): Uint8Array | null;
   /** The workspace's repository, in such paths; null when it has none or no process can run. */
   readonly repository: Repository | null;
+  /** What the network of processes is limited to; absent where it is not. */
+  readonly network?: "off" | "allow-list";
+  /** Requests of processes that an allow-list refused since the last call. */
+  readonly takeRefused?: () => readonly RefusedHost[];
   /** Ends the view; the change set stays staged under the job's id. */
   seal(): Promise<Sealed>;
   /** Ends the view and forgets everything it held. */
   discard(): Promise<void>;
+}
+
+export interface RefusedHost {
+  readonly host: string;
+  readonly reason: Refused;
+  readonly count: number;
 }
 
 export interface Repository {

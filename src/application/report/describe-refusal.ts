@@ -1,3 +1,4 @@
+import { confinementMessages } from "../../domain/messages/confinement/messages.ts";
 import type { Messages } from "../../domain/messages/messages.ts";
 import type { Execution } from "../work/execution.ts";
 
@@ -39,6 +40,8 @@ export function describeRefusal(messages: Messages, workspace: string, refusal: 
       return [messages.workspaceNotADirectory(workspace), messages.remedy("create-workspace")];
     case "confinement":
       return [messages.confinementUnavailable];
+    case "network":
+      return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
     case "preview":
       return [messages.previewUnavailable];
     case "failed":

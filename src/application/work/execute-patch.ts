@@ -80,6 +80,8 @@ function stagedAs(parts: WorkerParts, { transaction, insteadOf }: Extract<Begun,
 function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRefusal | null {
   if (parts.config.confine === "on" && !parts.staging.confinable)
     return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
+  const { mode } = parts.config.network;
+  if (mode !== "on" && !parts.staging.confinable) return { code: "network", message: mode };
   if (request.preview && parts.staging.kind === "none")
     return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
   return null;

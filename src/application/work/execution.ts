@@ -61,6 +61,6 @@ export interface AutoCommitRefusal {
 
 /** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
 export interface SettingRefusal {
-  readonly code: "confinement" | "preview";
+  readonly code: "confinement" | "network" | "preview";
   readonly message: string;
 }

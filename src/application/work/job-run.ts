@@ -139,6 +139,13 @@ export class JobRun {
       swapped: null,
       keptAfterFailure: wantsRollback && !rollsBack,
     };
+    if (transaction.takeRefused !== undefined) {
+      const { networkNotes } = await import("./network-notes.ts");
+      for (const text of networkNotes(transaction, this.#parts.messages.locale)) {
+        this.#notes.push(text);
+        this.emit({ type: "note", text });
+      }
+    }
     if (rollsBack) {
       await transaction.discard();
       await this.#parts.transactions.discard(jobId);

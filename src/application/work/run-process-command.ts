@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import { guardChanges } from "./guard-changes.ts";
+import { networkNotes } from "./network-notes.ts";
 import type { Outcome } from "./outcome.ts";
 import { runGit } from "./run-git.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -34,6 +35,7 @@ function guard(
     if (HARD_LINKED.test(ran.output)) warnings.push(messages.linkAcrossLayers);
     if (FOREIGN_OWNER.test(ran.output)) warnings.push(messages.foreignOwner);
   }
+  warnings.push(...networkNotes(transaction, messages.locale, ran));
   if (created.length > 0) warnings.push(messages.protectedCreated(created));
   if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");

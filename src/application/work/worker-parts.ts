@@ -17,6 +17,7 @@ export interface WorkerConfig {
   readonly env_pass: readonly string[];
   readonly run_hooks: boolean;
   readonly confine: "auto" | "on" | "off";
+  readonly network: { readonly mode: "on" | "off" | "allow_list" };
 }
 
 /** Everything the Worker needs, wired by hand. */

@@ -47,6 +47,13 @@ export function texts(values: readonly string[], description: string) {
     .meta({ description });
 }
 
+/** Entries of `domain/policy/network.ts`; the finer points are checked when the file is loaded. */
+const HOST_ENTRY = /^(?:\*|(?:\*\.)?[^\s:*/\\@?#%[\]]+|\[[0-9A-Fa-f:.]+\])(?::(?:\*|\d{1,5}))?$/;
+
+export function hosts(description: string) {
+  return z.array(z.string().regex(HOST_ENTRY)).default([]).meta({ description, shown: "list of hosts" });
+}
+
 export function httpUrl() {
   return z.string().regex(/^https?:\/\/[^\s@]+$/);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, flag, optionalText, size, text, texts } from "./primitives.ts";
+import { count, flag, hosts, optionalText, size, text, texts } from "./primitives.ts";
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -40,6 +40,18 @@ export const worker = z
     run_hooks: flag(false, "Run the repository's git hooks on auto-commits."),
     allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
     output_limit: size(MIB, "Output kept of one command; head and tail stay."),
+    network: z
+      .strictObject({
+        mode: z
+          .enum(["on", "off", "allow_list"])
+          .default("on")
+          .meta({ description: "The network of commands: as the user's, none, or `allowed_domains` only." }),
+        allowed_domains: hosts(
+          "Hosts reachable with allow_list: `example.org`, `*.example.org`, `host:8443`; an exact `host:port` may be private.",
+        ),
+        denied_domains: hosts("Hosts that stay unreachable although an entry allows them."),
+      })
+      .prefault({}),
   })
   .prefault({});
 

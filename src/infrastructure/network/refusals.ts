@@ -1,14 +1,9 @@
+import type { RefusedHost } from "../../application/ports/transaction.ts";
 import type { Destination, Refused } from "../../domain/policy/network.ts";
 
 /** A request that the proxy did not carry out. */
 export interface Refusal extends Destination {
   readonly reason: Refused;
-}
-
-/** What was refused at one host since the last look. */
-export interface RefusedHost {
-  readonly host: string;
-  readonly count: number;
 }
 
 /** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */
@@ -17,15 +12,16 @@ export function createRefusalCount(): {
   /** Most frequent first; forgets what it returns. */
   readonly take: () => readonly RefusedHost[];
 } {
-  const counts = new Map<string, number>();
+  const counts = new Map<string, RefusedHost>();
   return {
-    add({ host }) {
+    add({ host, reason }) {
       const name = printable(host);
-      const key = counts.has(name) || counts.size < MOST_HOSTS ? name : OTHERS;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      const known = counts.has(`${reason} ${name}`) || counts.size < MOST_HOSTS ? name : OTHERS;
+      const key = `${reason} ${known}`;
+      counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1 });
     },
     take() {
-      const taken = [...counts].map(([host, count]) => ({ host, count }));
+      const taken = [...counts.values()];
       counts.clear();
       return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));
     },

@@ -1,5 +1,7 @@
 import type { ProcessRunner } from "../../application/ports/process.ts";
+import type { RefusedHost } from "../../application/ports/transaction.ts";
 import type { View } from "../../application/ports/view.ts";
+import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { type Installation, startExecutor } from "./start-executor.ts";
@@ -10,6 +12,7 @@ export interface ConfinedCopyParts {
   readonly copies: readonly { readonly original: string; readonly copy: string }[];
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
+  readonly takeRefused?: () => readonly RefusedHost[];
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
 }
 
@@ -18,6 +21,7 @@ export interface ConfinedCopy {
   readonly view: View;
   readonly processes: ProcessRunner;
   readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork;
   /** Whether its executor ended before it was told to. */
   readonly diedEarly: () => boolean;
   readonly stop: () => Promise<void>;
@@ -31,6 +35,7 @@ export async function confineCopy({
   installation,
   env,
   sandbox,
+  takeRefused,
 }: ConfinedCopyParts): Promise<ConfinedCopy | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy }) => ({
     path: original,
@@ -39,5 +44,10 @@ export async function confineCopy({
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };
   const { call, ...rest } = started.executor;
-  return { ...rest, view: createRemoteView(call), environment: sandboxEnvironment(sandbox) };
+  return {
+    ...rest,
+    view: createRemoteView(call),
+    environment: sandboxEnvironment(sandbox),
+    limited: limitedNetwork(sandbox.network, takeRefused),
+  };
 }

@@ -4,6 +4,7 @@ import { closeOnExec, hideFromPeers, limitProcesses } from "../runtime/confined-
 import { readDescriptor } from "../runtime/read-descriptor.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
+import { PROXY_PORT } from "./proxy-port.ts";
 import { createProcessServer } from "./remote-processes.ts";
 import { answerViewCall } from "./remote-view.ts";
 
@@ -16,9 +17,10 @@ const MOST_PROCESSES = 8192;
 
 /**
  * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,
- * journal and commit stay outside, where nothing that runs in the view can reach them.
+ * journal and commit stay outside, where nothing that runs in the view can reach them. `proxy` is the socket of the
+ * network's only way out.
  */
-export function serveView(root: string): void {
+export async function serveView(root: string, proxy?: string): Promise<void> {
   hideFromPeers();
   limitProcesses(MOST_PROCESSES);
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
@@ -27,6 +29,7 @@ export function serveView(root: string): void {
   void readDescriptor(CALLS, answer).finally(leave);
   const serve = createProcessServer(createProcessRunner(), (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leave);
+  if (proxy !== undefined) await (await import("../network/forward-port.ts")).forwardPort(PROXY_PORT, proxy);
   writeAllBlocking(1, encodeFrame({ ready: true }));
 }
 

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
+import type { Begun, RefusedHost, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import { readNoFollow } from "../transaction/content.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
 import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
@@ -12,6 +12,7 @@ import { removeTree } from "../workspace/remove-tree.ts";
 import { watchView } from "../workspace/watch-view.ts";
 import { createFirstSight } from "./first-sight.ts";
 import { ChannelClosed } from "./frames.ts";
+import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
@@ -28,6 +29,8 @@ export interface OverlayParts {
   readonly env: Readonly<Record<string, string>>;
   /** Called once, when the sandbox is gone. */
   readonly onEnd: () => void;
+  /** What a proxy outside refused; absent where there is none. */
+  readonly takeRefused?: () => readonly RefusedHost[];
   /** Everything of the plan but the roots and the job's folder. */
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
 }
@@ -77,6 +80,7 @@ export async function beginOverlayTransaction(parts: OverlayParts): Promise<Over
       executor: started.executor,
       onEnd: parts.onEnd,
       environment: sandboxEnvironment(parts.sandbox),
+      limited: limitedNetwork(parts.sandbox.network, parts.takeRefused),
     }),
   };
 }
@@ -89,6 +93,7 @@ interface OpenOverlay {
   readonly executor: Executor;
   readonly onEnd: () => void;
   readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork;
 }
 
 function open(state: OpenOverlay): Transaction {
@@ -105,6 +110,7 @@ function open(state: OpenOverlay): Transaction {
     view: watchView(createRemoteView(executor.call), (path) => sight.note(join(workspace, path))),
     directory: workspace,
     environment: state.environment,
+    ...state.limited,
     processes: executor.processes,
     takeChanges,
     revert(paths) {

@@ -1,6 +1,8 @@
+import { proxyEnvironment } from "../network/proxy-environment.ts";
 import { isInside } from "../transaction/git-roots.ts";
 import type { HomeShape } from "./home-pieces.ts";
 import type { HomeLayer } from "./private-home.ts";
+import { PROXY_PORT } from "./proxy-port.ts";
 
 /** What a sandbox shows and where its writes go. All paths are absolute and real. */
 export interface SandboxPlan {
@@ -26,12 +28,15 @@ export interface SandboxPlan {
   readonly sockets: readonly string[];
   /** The program that makes the sandbox. */
   readonly bubblewrap: string;
-  readonly network: boolean;
+  readonly network: SandboxNetwork;
   readonly confined: boolean;
   readonly uid: number;
   readonly gid: number;
   readonly directory: string;
 }
+
+/** `proxy`: no network but the socket of a proxy outside, which the executor stands before. */
+export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 
 export type OverlaySource = { readonly kind: "overlay" } | { readonly kind: "bind"; readonly folder: string };
 
@@ -107,12 +112,22 @@ function escapeField(text: string): string {
   );
 }
 
+const PROXY_SOCKET = "/run/picoclaw-proxy";
+
+/** The proxy's socket as the executor sees it. */
+export function proxySocket({ network, confined }: SandboxPlan): string | null {
+  if (typeof network === "string") return null;
+  return confined ? PROXY_SOCKET : network.proxy;
+}
+
 /** What processes in a sandbox must be told. */
 export function sandboxEnvironment({
   confined,
   sockets,
-}: Pick<SandboxPlan, "confined" | "sockets">): Record<string, string> {
+  network,
+}: Pick<SandboxPlan, "confined" | "sockets" | "network">): Record<string, string> {
   return {
+    ...(typeof network === "object" && proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`)),
     ...(confined && { TMPDIR: "/tmp" }),
     ...(sockets[0] !== undefined && { SSH_AUTH_SOCK: sockets[0] }),
   };
@@ -135,7 +150,9 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[]):
   for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
   args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
   if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
-  if (!plan.network) args.push("--unshare-net");
+  if (plan.network !== "host") args.push("--unshare-net");
+  if (typeof plan.network === "object" && plan.confined)
+    args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", mountTable(plan));
   args.push(...plan.hidden, "--", plan.directory, ...command);
   return args;

@@ -8,7 +8,7 @@ import { createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
-import { type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
+import { proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
 import { SILENT } from "./staging.ts";
 
 export interface Executor {
@@ -41,7 +41,7 @@ export async function startExecutor(
   const pipes = openChannels();
   if (pipes === null) return { ok: false, complaint: "no pipes" };
   const { calls, answers, requests, replies, complaints } = pipes;
-  const command = executorCommand(installation, plan.directory, env.PATH ?? SYSTEM_PATH);
+  const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
   const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
   const started = attempt(() =>
     spawnChild({
@@ -102,7 +102,7 @@ const COMPLAINT_CHARACTERS = 4000;
 
 function executorCommand(
   { folder, runtime, executor }: Installation,
-  directory: string,
+  plan: SandboxPlan,
   path: string,
 ): string[] {
   const flags = [
@@ -111,7 +111,9 @@ function executorCommand(
     `--tsconfig-override=${join(folder, "tsconfig.json")}`,
     "--no-install",
   ];
-  return [runtime, ...flags, join(folder, executor), directory, path];
+  const proxy = proxySocket(plan);
+  const told = [plan.directory, path, ...(proxy === null ? [] : [proxy])];
+  return [runtime, ...flags, join(folder, executor), ...told];
 }
 
 function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {

@@ -192,6 +192,7 @@ function open(state: OpenCopy): Transaction {
         : watchView(confined.view, (path) => touched.add(path)),
     directory: confined === null ? directory : workspace,
     environment: confined?.environment ?? {},
+    ...confined?.limited,
     ...(confined !== null && { processes: confined.processes }),
     takeChanges({ processRan }) {
       const before = last ?? initial();

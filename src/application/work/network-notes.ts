@@ -1,0 +1,20 @@
+import { confinementMessages } from "../../domain/messages/confinement/messages.ts";
+import type { Locale } from "../../domain/messages/messages.ts";
+import type { Transaction } from "../ports/transaction.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** What a job is told of a network that was not there for it. `ran`: the command, where one has just ended. */
+export function networkNotes(transaction: Transaction, locale: Locale, ran?: Outcome): string[] {
+  const { network, takeRefused } = transaction;
+  if (network === undefined) return [];
+  const messages = confinementMessages(locale);
+  const refused = takeRefused?.() ?? [];
+  if (refused.length > 0) return refused.map((one) => messages.refusedHost(one));
+  return ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output)
+    ? [messages.networkLimited(network)]
+    : [];
+}
+
+/** How programs say that they reach nobody. */
+const NO_NETWORK =
+  /Could ?n[o']t resolve|name resolution|Name or service not known|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Network is unreachable|No address associated/i;

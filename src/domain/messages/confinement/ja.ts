@@ -1,0 +1,30 @@
+import type { Refused } from "../../policy/network.ts";
+import type { ConfinementMessages } from "./messages.ts";
+
+const REASONS: Readonly<Record<Refused, string>> = {
+  "bad-host": "ホスト名ではありません",
+  "not-allowed": "worker.network.allowed_domains にありません",
+  port: "許可されていますが、このポートは対象外です。worker.network.allowed_domains に host:port を追加してください",
+  denied: "worker.network.denied_domains にあります",
+  address: "プライベートアドレスです。worker.network.allowed_domains の正確な host:port だけが許可します",
+};
+
+export const ja: ConfinementMessages = {
+  refusedHost: ({ host, reason, count }) =>
+    `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
+  networkLimited: (network) =>
+    network === "off"
+      ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
+      : "ネットワーク: worker.network.allowed_domains のホストにだけ、HTTP_PROXY のプロキシ経由でのみ到達できます。プロキシを使わないプログラムはどこにも到達できません",
+  networkUnavailable: (mode) =>
+    `worker.network.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。worker.network.mode: on なら制限なしで実行します。`,
+  networkPromise: (mode, holds, domains) => {
+    if (mode === "on")
+      return "コマンドはあなたと同じようにネットワークを使えます（worker.network.mode: on）。";
+    if (!holds)
+      return `worker.network.mode は ${mode} ですが、ここでは強制できません。コマンドを含むジョブは拒否されます。`;
+    return mode === "off"
+      ? "コマンドはネットワークを使えません（worker.network.mode: off）。"
+      : `コマンドはプロキシ経由でのみ、次のホストにだけ到達できます: ${domains.length === 0 ? "なし" : domains.join("、")}`;
+  },
+};
