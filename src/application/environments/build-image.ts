@@ -1,0 +1,135 @@
+import {
+  derivedName,
+  type ImageRecipe,
+  RECIPE_LABEL,
+  recipeFor,
+  withBases,
+  withTag,
+} from "../../domain/environment/image-recipes.ts";
+import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/images.ts";
+
+export interface BuildParts {
+  readonly images: Images;
+  readonly recipes: Recipes;
+  readonly sha256: (bytes: Uint8Array) => string;
+}
+
+export interface BuildRequest extends ImageProgress {
+  readonly recipe: ImageRecipe;
+  /** The Debian root below our base image. Absent: what its Dockerfile says. */
+  readonly root?: string;
+  /** Builds even what is there unchanged. */
+  readonly again?: boolean;
+  /** Told of each image before it is looked at. */
+  readonly onImage?: (name: string, what: "unchanged" | "building") => void;
+}
+
+export type Built =
+  | { readonly ok: true; readonly name: string; readonly built: readonly string[] }
+  | {
+      readonly ok: false;
+      readonly name: string;
+      readonly code: "recipe-missing" | "root-missing" | "build-failed" | "aborted";
+      readonly message: string;
+    };
+
+/** Builds an image of ours and those it stands on, each only where what goes into it has changed. */
+export async function buildImage(parts: BuildParts, request: BuildRequest): Promise<Built> {
+  const built: string[] = [];
+  const name = withTag(request.recipe.name);
+  for (const recipe of withBases(request.recipe)) {
+    const one = await buildOne(parts, request, recipe);
+    if (!one.ok) return one;
+    if (one.built) built.push(withTag(recipe.name));
+  }
+  return { ok: true, name, built };
+}
+
+async function buildOne(
+  { images, recipes, sha256 }: BuildParts,
+  { root, again, onImage, onLine, signal }: BuildRequest,
+  recipe: ImageRecipe,
+): Promise<Extract<Built, { ok: false }> | { readonly ok: true; readonly built: boolean }> {
+  const name = withTag(recipe.name);
+  const folder = recipes.filesOf(recipe.folder);
+  if (folder === null)
+    return { ok: false, name, code: "recipe-missing", message: `images/${recipe.folder} is missing` };
+  const files = recipe.on === null ? [...folder, ...certificatesIn(recipes)] : folder;
+  const base = recipe.on === null ? root : withTag(recipe.on);
+  const baseFacts = base === undefined ? null : await images.inspect(base, signal);
+  const args = base === undefined ? {} : { BASE: base };
+  const hash = recipeHash(sha256, files, args, baseFacts?.id ?? "");
+  if (again !== true && (await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) {
+    onImage?.(name, "unchanged");
+    return { ok: true, built: false };
+  }
+  onImage?.(name, "building");
+  const outcome = await images.build({
+    name,
+    files,
+    args,
+    labels: { [RECIPE_LABEL]: hash },
+    ...(onLine !== undefined && { onLine }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (outcome.ok) return { ok: true, built: true };
+  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
+  return { ok: false, name, code, message: outcome.message };
+}
+
+/** A folder must be in the context even when it is empty. */
+function certificatesIn(recipes: Recipes): readonly ContextFile[] {
+  const keep: ContextFile = { path: "certificates/.keep", bytes: new Uint8Array(), executable: false };
+  return [keep, ...recipes.certificates().map((file) => ({ ...file, path: `certificates/${file.path}` }))];
+}
+
+/** A hash over everything that decides what an image becomes, as far as it can be known. */
+export function recipeHash(
+  sha256: BuildParts["sha256"],
+  files: readonly ContextFile[],
+  args: Readonly<Record<string, string>>,
+  baseId: string,
+): string {
+  const listed = [...files]
+    .sort((x, y) => (x.path < y.path ? -1 : 1))
+    .map(({ path, bytes, executable }) => [path, executable, sha256(bytes)]);
+  return sha256(Buffer.from(JSON.stringify([listed, Object.entries(args).sort(), baseId]))).slice(0, 32);
+}
+
+/**
+ * Any image made fit for an environment: with git, the user and the folders. One of ours is that already. The result is
+ * kept under the image's id, so it is made once.
+ */
+export async function deriveImage(
+  { images, recipes, sha256 }: BuildParts,
+  image: string,
+  { onLine, signal }: ImageProgress,
+): Promise<{ readonly ok: true; readonly name: string } | Extract<Built, { ok: false }>> {
+  const facts = await images.inspect(image, signal);
+  if (facts === null)
+    return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
+  if (facts.labels[RECIPE_LABEL] !== undefined || recipeFor(image) !== undefined)
+    return { ok: true, name: image };
+  const name = derivedName(facts.id);
+  const files = recipes.filesOf("derived");
+  if (files === null)
+    return { ok: false, name, code: "recipe-missing", message: "images/derived is missing" };
+  const hash = recipeHash(sha256, files, {}, facts.id);
+  if ((await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) return { ok: true, name };
+  const outcome = await images.build({
+    name,
+    files,
+    args: { BASE: image },
+    labels: { [RECIPE_LABEL]: hash, "picoclaw.derived-from": image },
+    ...(onLine !== undefined && { onLine }),
+    ...(signal !== undefined && { signal }),
+  });
+  return outcome.ok
+    ? { ok: true, name }
+    : {
+        ok: false,
+        name,
+        code: outcome.reason === "aborted" ? "aborted" : "build-failed",
+        message: outcome.message,
+      };
+}

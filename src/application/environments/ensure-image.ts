@@ -1,0 +1,105 @@
+import { pullNames, recipeFor, withTag } from "../../domain/environment/image-recipes.ts";
+import type { ImageProgress } from "../ports/images.ts";
+import { type BuildParts, buildImage, deriveImage, recipeHash } from "./build-image.ts";
+
+/** What an environment's name stands for in the configuration. */
+export type ImageChoice = string | { readonly dockerfile: string };
+
+export interface EnsureRequest extends ImageProgress {
+  readonly image: ImageChoice;
+  /** The Debian root for building; absent: what the Dockerfile says. */
+  readonly root?: string;
+  readonly onStep?: (step: "pulling" | "building" | "deriving", name: string) => void;
+}
+
+export type EnsuredImage =
+  | { readonly ok: true; readonly name: string }
+  | {
+      readonly ok: false;
+      readonly code: "image-missing" | "build-failed" | "dockerfile" | "aborted";
+      readonly image: string;
+      /** What each attempt said, for the person who mends it. */
+      readonly attempts: readonly string[];
+      /** Whether `images build` can make it. */
+      readonly buildable: boolean;
+    };
+
+/** The image for an environment, by whatever way there is: as it is, pulled, built; then made fit where it is not. */
+export async function ensureImage(parts: BuildParts, request: EnsureRequest): Promise<EnsuredImage> {
+  const { image, onStep } = request;
+  const found =
+    typeof image === "string"
+      ? await obtain(parts, request, image)
+      : await ofProject(parts, request, image.dockerfile);
+  if (!found.ok) return found;
+  const derived = await deriveImage(parts, found.name, {
+    ...progressOf(request),
+    onLine: (line) => {
+      onStep?.("deriving", found.name);
+      request.onLine?.(line);
+    },
+  });
+  if (derived.ok) return derived;
+  const code = derived.code === "aborted" ? "aborted" : "build-failed";
+  return { ok: false, code, image: found.name, attempts: [derived.message], buildable: false };
+}
+
+async function obtain(parts: BuildParts, request: EnsureRequest, image: string): Promise<EnsuredImage> {
+  const { images } = parts;
+  const { signal, onStep, root } = request;
+  const name = withTag(image);
+  if ((await images.inspect(name, signal)) !== null) return { ok: true, name };
+  const attempts: string[] = [];
+  for (const from of pullNames(name)) {
+    onStep?.("pulling", from);
+    const pulled = await images.pull(from, progressOf(request));
+    if (pulled.ok) {
+      if (from !== name) await images.tag(from, name);
+      return { ok: true, name };
+    }
+    if (pulled.reason === "aborted")
+      return { ok: false, code: "aborted", image: name, attempts, buildable: false };
+    attempts.push(`${from}: ${pulled.message}`);
+  }
+  const recipe = recipeFor(name);
+  if (recipe === undefined)
+    return { ok: false, code: "image-missing", image: name, attempts, buildable: false };
+  onStep?.("building", name);
+  const built = await buildImage(parts, {
+    recipe,
+    ...(root !== undefined && { root }),
+    ...progressOf(request),
+  });
+  if (built.ok) return { ok: true, name };
+  const code = built.code === "aborted" ? "aborted" : "image-missing";
+  return {
+    ok: false,
+    code,
+    image: name,
+    attempts: [...attempts, `${built.name}: ${built.message}`],
+    buildable: true,
+  };
+}
+
+/** A project's own Dockerfile, kept by its content. */
+async function ofProject(
+  parts: BuildParts,
+  request: EnsureRequest,
+  dockerfile: string,
+): Promise<EnsuredImage> {
+  const { images, recipes, sha256 } = parts;
+  const files = recipes.project(dockerfile);
+  if (typeof files === "string")
+    return { ok: false, code: "dockerfile", image: dockerfile, attempts: [files], buildable: false };
+  const name = `picoclaw-project:${recipeHash(sha256, files, {}, "")}`;
+  if ((await images.inspect(name, request.signal)) !== null) return { ok: true, name };
+  request.onStep?.("building", dockerfile);
+  const outcome = await images.build({ name, files, args: {}, labels: {}, ...progressOf(request) });
+  if (outcome.ok) return { ok: true, name };
+  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
+  return { ok: false, code, image: dockerfile, attempts: [outcome.message], buildable: false };
+}
+
+function progressOf({ signal, onLine }: ImageProgress): ImageProgress {
+  return { ...(signal !== undefined && { signal }), ...(onLine !== undefined && { onLine }) };
+}

@@ -1,0 +1,311 @@
+import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import { parseRepository } from "../../domain/environment/repository-source.ts";
+import type { EnvironmentRecords } from "../ports/environment-records.ts";
+import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
+import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
+import { EnvironmentError } from "./environment-error.ts";
+import { type ExecutionResult, executionResult } from "./execution-result.ts";
+import { type Prepared, type PrepareParts, prepareEnvironment } from "./prepare-environment.ts";
+import type { PrepareEvent, PrepareFailure } from "./progress.ts";
+
+/** A task as environments know it. */
+export interface EnvironmentTask {
+  readonly uuid: string;
+  /** An address or a folder. */
+  readonly repository: string;
+  /** A branch, a tag, or a full name (`refs/pull/5/head`); absent: the default branch. */
+  readonly branch?: string;
+  /** For a pull or merge request: where it goes. */
+  readonly targetBranch?: string;
+}
+
+export interface PrepareOptions {
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: PrepareEvent) => void;
+  /** Whether the environment outlives this process. Default: it does not. */
+  readonly lease?: "process" | "detached";
+}
+
+export interface CommandOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutSeconds?: number;
+  readonly onOutput?: ExecRequest["onOutput"];
+  /** Commands of one session share working directory and exported variables. */
+  readonly session?: string;
+  /** A person's own command: the lists are for what a model proposes (DECISIONS 28). */
+  readonly byHand?: boolean;
+}
+
+/** 001 §2.2 */
+export interface TextEditorResult {
+  readonly success: boolean;
+  readonly content: string;
+  readonly error: string;
+}
+
+/** What a model is told of a tool. */
+export interface FunctionDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: object;
+}
+
+export interface ManagerConfig {
+  readonly enabled: boolean;
+  readonly textEditorEnabled: boolean;
+  readonly shallow: boolean;
+  readonly depth: number;
+  readonly timeoutSeconds: number;
+  readonly maxOutputBytes: number;
+  readonly staleThresholdHours: number;
+}
+
+export interface ManagerParts {
+  readonly config: ManagerConfig;
+  readonly prepare: PrepareParts;
+  readonly sandboxes: SandboxManager;
+  readonly records: EnvironmentRecords;
+  readonly credentialFor: (source: RepositorySource) => Credential | null;
+  /** Null where the command may run, else why it may not (001 §6.3). Loaded when first asked. */
+  readonly refuse: (command: string) => Promise<string | null>;
+  readonly allowedCommands: () => Readonly<Record<string, readonly string[]>>;
+  readonly allowedCommandsText: () => string;
+  readonly definitions: () => Promise<{
+    readonly execute: FunctionDefinition;
+    readonly editor: FunctionDefinition;
+  }>;
+  /** Calls a tool of the toolkit on a container's files. */
+  readonly callTool: (
+    info: ContainerInfo,
+    tool: string,
+    args: unknown,
+    options: { readonly signal?: AbortSignal },
+  ) => Promise<TextEditorResult>;
+  readonly explain: (failure: PrepareFailure) => string;
+  readonly pid: number;
+  readonly isAlive: (pid: number) => boolean;
+}
+
+const NEVER = new AbortController().signal;
+
+/** 001 §2.2, §11: one container a task. */
+export class ExecutionEnvironmentManager {
+  readonly #parts: ManagerParts;
+  readonly #active = new Map<string, ContainerInfo>();
+  #currentTask: Pick<EnvironmentTask, "uuid"> | null = null;
+
+  constructor(parts: ManagerParts) {
+    this.#parts = parts;
+  }
+
+  isEnabled(): boolean {
+    return this.#parts.config.enabled;
+  }
+
+  /** Environment names and their images. */
+  getAvailableEnvironments(): Record<string, string> {
+    const { environments } = this.#parts.prepare.config;
+    return Object.fromEntries(
+      Object.entries(environments).map(([name, image]) => [
+        name,
+        typeof image === "string" ? image : image.dockerfile,
+      ]),
+    );
+  }
+
+  getDefaultEnvironment(): string {
+    return this.#parts.prepare.config.defaultEnvironment;
+  }
+
+  setCurrentTask(task: Pick<EnvironmentTask, "uuid"> | null): void {
+    this.#currentTask = task;
+  }
+
+  /** Rejects with an `EnvironmentError` when there is no environment in the end; nothing of it is left then. */
+  async prepare(
+    task: EnvironmentTask,
+    environmentName?: string | null,
+    options: PrepareOptions = {},
+  ): Promise<ContainerInfo> {
+    const prepared = await this.tryPrepare(task, environmentName, options);
+    if (!prepared.ok) throw new EnvironmentError(this.#parts.explain(prepared), prepared);
+    return prepared.container;
+  }
+
+  /** The same, with failures as values and everything that is worth telling. */
+  async tryPrepare(
+    task: EnvironmentTask,
+    environmentName?: string | null,
+    options: PrepareOptions = {},
+  ): Promise<Prepared | PrepareFailure> {
+    const { records, config, credentialFor } = this.#parts;
+    const { uuid, repository } = task;
+    if (!isTaskUuid(uuid)) return badInput(uuid, "not a task's id: letters, digits, '.', '_' and '-'");
+    const parsed = parseRepository(repository);
+    if (!parsed.ok) return badInput(repository, `not a repository: ${parsed.reason}`);
+    const { source } = parsed;
+    this.#active.delete(uuid);
+    const origin = source.kind === "remote" ? source.url : source.path;
+    records.save({
+      info: {
+        container_id: "",
+        task_uuid: uuid,
+        environment_name: environmentName ?? this.getDefaultEnvironment(),
+        workspace_path: "/workspace/project",
+        created_at: new Date().toISOString(),
+        status: "created",
+      },
+      image: "",
+      repository: origin,
+      preparing: { pid: this.#parts.pid },
+    });
+    let prepared: Prepared | PrepareFailure | null = null;
+    try {
+      prepared = await prepareEnvironment(this.#parts.prepare, {
+        taskUuid: uuid,
+        source,
+        credential: credentialFor(source),
+        range: {
+          depth: config.shallow ? config.depth : null,
+          ...(task.branch !== undefined && { ref: task.branch }),
+          ...(task.targetBranch !== undefined && { target: task.targetBranch }),
+        },
+        ...(environmentName != null && { environmentName }),
+        lease: options.lease ?? "process",
+        signal: options.signal ?? NEVER,
+        ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
+      });
+      return prepared;
+    } finally {
+      if (prepared?.ok) {
+        records.save({ info: prepared.container, image: prepared.image, repository: origin });
+        this.#active.set(uuid, prepared.container);
+      } else records.remove(uuid);
+    }
+  }
+
+  /** Rejects with an `EnvironmentError` when no task is set or its environment is not ready. */
+  async executeCommand(
+    command: string,
+    workingDirectory?: string | null,
+    options: CommandOptions = {},
+  ): Promise<ExecutionResult> {
+    return this.executeIn(this.currentContainer(), command, workingDirectory, options);
+  }
+
+  /** The same for a task that is not the current one. */
+  async executeIn(
+    info: ContainerInfo,
+    command: string,
+    workingDirectory?: string | null,
+    options: CommandOptions = {},
+  ): Promise<ExecutionResult> {
+    const { config, sandboxes, refuse } = this.#parts;
+    const refusal = options.byHand === true ? null : await refuse(command);
+    if (refusal !== null)
+      return { exit_code: -1, stdout: "", stderr: `Command execution error: ${refusal}`, duration_ms: 0 };
+    const timeoutSeconds = options.timeoutSeconds ?? config.timeoutSeconds;
+    const result = await sandboxes.exec(info.container_id, {
+      command,
+      cwd: workingDirectory ?? info.workspace_path,
+      timeoutMs: timeoutSeconds * 1000,
+      outputLimitBytes: config.maxOutputBytes,
+      ...(options.signal !== undefined && { signal: options.signal }),
+      ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
+      ...(options.session !== undefined && { session: options.session }),
+    });
+    return executionResult(result, timeoutSeconds);
+  }
+
+  /** Removes a task's container with its volumes and network. What is gone already is fine. */
+  async cleanup(taskUuid: string, options: { readonly signal?: AbortSignal } = {}) {
+    const { sandboxes, records } = this.#parts;
+    const removal = await sandboxes.stopContainer(containerName(taskUuid), options);
+    this.#active.delete(taskUuid);
+    if (removal.leftovers.length === 0) records.remove(taskUuid);
+    return removal;
+  }
+
+  /** Removes what dead processes and old tasks left, and says how many containers that were. */
+  async cleanupStaleContainers(options: { readonly signal?: AbortSignal } = {}): Promise<number> {
+    const { sandboxes, records, config, isAlive } = this.#parts;
+    let removed = 0;
+    for (const { info, preparing } of records.list()) {
+      if (preparing === undefined || isAlive(preparing.pid)) continue;
+      const removal = await this.cleanup(info.task_uuid, options);
+      if (removal.removed) removed += 1;
+    }
+    const cleaned = await sandboxes.cleanupStaleContainers({
+      thresholdMs: config.staleThresholdHours * 3_600_000,
+      liveTasks: new Set(this.#active.keys()),
+      ...options,
+    });
+    if (!cleaned.ok) throw new EnvironmentError(cleaned.detail);
+    for (const name of cleaned.containers) records.remove(name.replace(containerName(""), ""));
+    return removed + cleaned.containers.length;
+  }
+
+  getContainerInfo(taskUuid: string): ContainerInfo | null {
+    return this.#active.get(taskUuid) ?? this.#parts.records.read(taskUuid)?.info ?? null;
+  }
+
+  /** By category: build_package, test, … under the headings of 001 §6.5.2. */
+  getAllowedCommands(): Readonly<Record<string, readonly string[]>> {
+    return this.#parts.allowedCommands();
+  }
+
+  getAllowedCommandsText(): string {
+    return this.#parts.allowedCommandsText();
+  }
+
+  /** Empty while the feature is off. */
+  async getFunctionCallingFunctions(): Promise<readonly FunctionDefinition[]> {
+    return this.isEnabled() ? [(await this.#parts.definitions()).execute] : [];
+  }
+
+  async getFunctionCallingTools() {
+    return (await this.getFunctionCallingFunctions()).map(asTool);
+  }
+
+  isTextEditorEnabled(): boolean {
+    return this.isEnabled() && this.#parts.config.textEditorEnabled;
+  }
+
+  /** Rejects with an `EnvironmentError` when no task is set or its environment is not ready. */
+  async callTextEditorTool(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<TextEditorResult> {
+    const info = this.currentContainer();
+    const given = Object.fromEntries(
+      Object.entries(args).filter(([, value]) => value !== null && value !== undefined),
+    );
+    return this.#parts.callTool(info, tool, given, options);
+  }
+
+  async getTextEditorFunctions(): Promise<readonly FunctionDefinition[]> {
+    return this.isTextEditorEnabled() ? [(await this.#parts.definitions()).editor] : [];
+  }
+
+  async getTextEditorTools() {
+    return (await this.getTextEditorFunctions()).map(asTool);
+  }
+
+  private currentContainer(): ContainerInfo {
+    const task = this.#currentTask;
+    if (task === null) throw new EnvironmentError("No current task set");
+    const info = this.getContainerInfo(task.uuid);
+    if (info === null || info.status !== "ready")
+      throw new EnvironmentError(`Execution environment is not ready for task: ${task.uuid}`);
+    return info;
+  }
+}
+
+function asTool(definition: FunctionDefinition) {
+  return { type: "function" as const, function: definition };
+}
+
+function badInput(subject: string, detail: string): PrepareFailure {
+  return { ok: false, code: "bad-input", subject, detail, remedy: "check-name" };
+}

@@ -1,0 +1,55 @@
+import type { ExceededLimit, ExecResult } from "../ports/sandbox.ts";
+
+/** 001 §2.2, §6.4. */
+export interface ExecutionResult {
+  /** -1 when the command did not end by itself. */
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly duration_ms: number;
+}
+
+/** An engine's result in the seed's words (001 §6.1). What the command printed so far stays; the reason comes last. */
+export function executionResult(result: ExecResult, timeoutSeconds: number): ExecutionResult {
+  const { stdout, stderr } = result;
+  const base = { stdout, duration_ms: Math.round(result.durationMs) };
+  const said = (why: string) => (stderr === "" ? why : `${stderr.replace(/\n?$/, "\n")}${why}`);
+  switch (result.outcome) {
+    case "exited":
+    case "signaled": {
+      const exitCode = result.exitCode ?? -1;
+      const why = result.limit === undefined ? null : limitText(result.limit);
+      return { ...base, exit_code: exitCode, stderr: why === null ? stderr : said(why) };
+    }
+    case "timed-out":
+      return { ...base, exit_code: -1, stderr: said(`Command timeout after ${timeoutSeconds} seconds`) };
+    case "aborted":
+    case "disconnected":
+    case "not-started": {
+      const why = result.failure?.detail ?? result.outcome;
+      return { ...base, exit_code: -1, stderr: said(`Command execution error: ${why}`) };
+    }
+  }
+}
+
+function limitText(limit: ExceededLimit): string {
+  switch (limit.kind) {
+    case "memory":
+      return `out of memory (limit ${shortSize(limit.limitBytes)})`;
+    case "disk":
+      return `out of disk space (limit ${shortSize(limit.limitBytes)})`;
+    case "processes":
+      return `too many processes (limit ${limit.limit})`;
+  }
+}
+
+/** As Docker writes sizes: 4g, 512m. */
+function shortSize(bytes: number): string {
+  for (const [unit, size] of [
+    ["g", 1024 ** 3],
+    ["m", 1024 ** 2],
+    ["k", 1024],
+  ] as const)
+    if (bytes >= size) return `${Number((bytes / size).toFixed(1))}${unit}`;
+  return String(bytes);
+}

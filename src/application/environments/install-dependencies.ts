@@ -1,0 +1,96 @@
+import { type InstallStep, planDependencies } from "../../domain/environment/dependency-plan.ts";
+import type { ExecResult } from "../ports/sandbox.ts";
+import { PROJECT } from "./clone-plan.ts";
+import type { InstallTrouble, PrepareEvent } from "./progress.ts";
+import { type RunIn, saidBy } from "./run-in.ts";
+
+export interface InstallParts {
+  readonly run: RunIn;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly emit: (event: PrepareEvent) => void;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+  /** Variables for installations only: where downloads are cached. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Installed {
+  readonly file: string;
+  readonly command: string;
+  readonly success: boolean;
+}
+
+/** Installs what the project's files call for, all within one time limit. What fails is told, and the rest goes on. */
+export async function installDependencies(
+  parts: InstallParts,
+  files: readonly string[],
+): Promise<readonly Installed[]> {
+  const deadline = parts.clock() + parts.timeoutMs;
+  const done: Installed[] = [];
+  for (const step of planDependencies(files)) {
+    if (parts.signal.aborted) break;
+    const command = await commandFor(parts, step);
+    if (command === null) {
+      const { program, file } = step;
+      parts.emit({ type: "notice", notice: { code: "program-missing", program, file } });
+      done.push({ file, command: step.command, success: false });
+      continue;
+    }
+    done.push(await install(parts, step, command, deadline));
+  }
+  return done;
+}
+
+/** Which of a step's ways the image can go. */
+async function commandFor({ run, signal }: InstallParts, step: InstallStep): Promise<string | null> {
+  const has = async (program: string) =>
+    (await run(`command -v ${program}`, { signal, timeoutMs: 30_000 })).exitCode === 0;
+  if (await has(step.program)) return step.command;
+  if (step.instead !== undefined && (await has(step.instead.program))) return step.instead.command;
+  return null;
+}
+
+async function install(
+  parts: InstallParts,
+  step: InstallStep,
+  command: string,
+  deadline: number,
+): Promise<Installed> {
+  const { run, signal, emit, mask, clock, env } = parts;
+  const { file } = step;
+  const ways =
+    command === step.command && step.otherwise !== undefined ? [command, step.otherwise] : [command];
+  let last = { command, result: null as ExecResult | null };
+  for (const way of ways) {
+    emit({ type: "step", step: "installing", subject: way });
+    const left = Math.max(deadline - clock(), 1);
+    const result = await run(way, {
+      signal,
+      timeoutMs: left,
+      cwd: PROJECT,
+      env,
+      onLine: (line) => emit({ type: "output", text: mask(line) }),
+    });
+    if (result.exitCode === 0) return { file, command: way, success: true };
+    last = { command: way, result };
+    if (result.outcome !== "exited") break;
+  }
+  if (last.result !== null && !signal.aborted) {
+    const notice = {
+      code: "install-failed",
+      command: last.command,
+      why: troubleOf(last.result, parts.timeoutMs),
+      output: mask(saidBy(last.result)),
+    } as const;
+    emit({ type: "notice", notice });
+  }
+  return { file, command: last.command, success: false };
+}
+
+function troubleOf({ outcome, exitCode, failure, limit }: ExecResult, timeoutMs: number): InstallTrouble {
+  if (outcome === "timed-out") return { kind: "timeout", seconds: Math.round(timeoutMs / 1000) };
+  if (limit !== undefined) return { kind: "other", detail: `${limit.kind} limit` };
+  if (exitCode !== null) return { kind: "exit", exitCode };
+  return { kind: "other", detail: failure?.detail ?? outcome };
+}

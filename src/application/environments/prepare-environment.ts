@@ -1,0 +1,325 @@
+import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
+import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import type { LocalRepositories } from "../ports/local-repositories.ts";
+import type { ContainerLimits, ContainerNetwork, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
+import type { BuildParts } from "./build-image.ts";
+import { cloneLocal, cloneRemote } from "./clone.ts";
+import { type CloneRange, isRefName, PROJECT, words } from "./clone-plan.ts";
+import { type ContainerInfo, containerName, LABELS } from "./container-info.ts";
+import { ensureImage, type ImageChoice } from "./ensure-image.ts";
+import { type Installed, installDependencies } from "./install-dependencies.ts";
+import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from "./progress.ts";
+import { createRunIn, type RunIn } from "./run-in.ts";
+
+/** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
+export interface PrepareConfig {
+  readonly environments: Readonly<Record<string, ImageChoice>>;
+  readonly defaultEnvironment: string;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  readonly mountDockerSocket: boolean;
+  readonly cloneTimeoutMs: number;
+  readonly installTimeoutMs: number;
+  readonly autoInstall: boolean;
+  readonly insecureHosts: readonly string[];
+  /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
+  readonly buildRoot?: string;
+}
+
+export interface PrepareParts {
+  readonly sandboxes: SandboxManager;
+  readonly images: BuildParts;
+  readonly local: LocalRepositories;
+  readonly config: PrepareConfig;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+}
+
+export interface PrepareRequest {
+  readonly taskUuid: string;
+  readonly source: RepositorySource;
+  readonly credential: Credential | null;
+  readonly range: CloneRange;
+  /** What the plan or a person asked for. */
+  readonly environmentName?: string;
+  readonly lease: "process" | "detached";
+  readonly signal: AbortSignal;
+  readonly onEvent?: (event: PrepareEvent) => void;
+}
+
+export interface Prepared {
+  readonly ok: true;
+  readonly container: ContainerInfo;
+  readonly chosen: ChosenEnvironment;
+  readonly image: string;
+  readonly from: "cold" | "warm";
+  readonly notices: readonly PrepareNotice[];
+  readonly installed: readonly Installed[];
+}
+
+/**
+ * 001 §5.1: choose the environment → its image → a container, in place of one with the same name → clone → install.
+ * Where nobody named an environment and the project's files are known only after the clone, a container of another
+ * image may take the first one's place. Whatever goes wrong, and an abort at any moment, leaves nothing behind.
+ */
+export async function prepareEnvironment(
+  parts: PrepareParts,
+  request: PrepareRequest,
+): Promise<Prepared | PrepareFailure> {
+  const bad = badInput(request);
+  if (bad !== null) return bad;
+  const preparation = new Preparation(parts, request);
+  try {
+    const outcome = await preparation.run();
+    if (!outcome.ok) await preparation.leaveNothing();
+    return outcome;
+  } catch (error) {
+    await preparation.leaveNothing();
+    if (request.signal.aborted) return aborted(request);
+    throw error;
+  }
+}
+
+class Preparation {
+  readonly #notices: PrepareNotice[] = [];
+  #started = false;
+
+  constructor(
+    readonly parts: PrepareParts,
+    readonly request: PrepareRequest,
+  ) {}
+
+  async run(): Promise<Prepared | PrepareFailure> {
+    const { request, parts } = this;
+    this.step("choosing", request.environmentName ?? "");
+    const files = await this.knownFiles();
+    if (!(files === undefined || Array.isArray(files))) return files as PrepareFailure;
+    let chosen = this.choose(files as readonly string[] | undefined);
+    let started = await this.start(chosen.name);
+    if (!started.ok) return started;
+    let run = createRunIn(parts.sandboxes, started.id);
+    let cloned = await this.clone(run);
+    if (!cloned.ok) return cloned;
+    const tracked = await this.trackedFiles(run);
+    if (files === undefined && (request.environmentName ?? "") === "") {
+      const found = this.choose(tracked);
+      if (found.name !== chosen.name) {
+        started = await this.start(found.name);
+        if (!started.ok) return started;
+        run = createRunIn(parts.sandboxes, started.id);
+        cloned = await this.clone(run);
+        if (!cloned.ok) return cloned;
+      }
+      chosen = found;
+    }
+    this.tellChoice(chosen);
+    const installed = await this.install(run, tracked);
+    if (request.signal.aborted) return aborted(request);
+    this.step("ready", started.name);
+    return {
+      ok: true,
+      container: {
+        container_id: started.id,
+        task_uuid: request.taskUuid,
+        environment_name: chosen.name,
+        workspace_path: PROJECT,
+        created_at: started.createdAt,
+        status: "ready",
+      },
+      chosen,
+      image: started.image,
+      from: started.from,
+      notices: this.#notices,
+      installed,
+    };
+  }
+
+  /** Idempotent; not stopped by the signal that ended the rest. */
+  async leaveNothing(): Promise<void> {
+    if (!this.#started) return;
+    await this.parts.sandboxes.stopContainer(containerName(this.request.taskUuid), { force: true });
+  }
+
+  /** A repository of this machine can be looked at before there is a container. */
+  private async knownFiles(): Promise<readonly string[] | undefined | PrepareFailure> {
+    const { source, range, signal } = this.request;
+    if (source.kind === "remote") return undefined;
+    const found = await this.parts.local.look(source.path, range.ref, signal);
+    if (found.ok) {
+      if (found.uncommitted > 0) this.notice({ code: "uncommitted", count: found.uncommitted });
+      return found.files;
+    }
+    const codes = {
+      missing: "repository-missing",
+      empty: "repository-missing",
+      "not-a-repository": "not-a-repository",
+      "ref-missing": "ref-missing",
+      "no-git": "clone-failed",
+      failed: "clone-failed",
+      aborted: "aborted",
+    } as const;
+    return {
+      ok: false,
+      code: codes[found.code],
+      subject: source.path,
+      detail: this.parts.mask(found.message),
+    };
+  }
+
+  private choose(files: readonly string[] | undefined): ChosenEnvironment {
+    const { environments, defaultEnvironment } = this.parts.config;
+    return chooseEnvironment({
+      available: Object.keys(environments),
+      fallback: defaultEnvironment,
+      ...(this.request.environmentName !== undefined && { asked: this.request.environmentName }),
+      ...(files !== undefined && { files }),
+    });
+  }
+
+  private tellChoice({ notice, source, name, because }: ChosenEnvironment): void {
+    if (notice !== undefined) this.notice(notice);
+    else if (source === "detected" && because !== undefined)
+      this.notice({ code: "detected", environment: name, because });
+  }
+
+  private async start(environment: string) {
+    const { parts, request } = this;
+    const { config, sandboxes } = parts;
+    const { signal, taskUuid } = request;
+    const image = await this.ensure(environment);
+    if (!image.ok) return image;
+    this.#started = true;
+    const started = await sandboxes.startContainer(
+      {
+        name: containerName(taskUuid),
+        taskId: taskUuid,
+        image: image.name,
+        labels: { [LABELS.environment]: environment },
+        limits: config.limits,
+        network: config.network,
+        mountDockerSocket: config.mountDockerSocket,
+        lease: request.lease,
+      },
+      {
+        signal,
+        onProgress: ({ step }) => {
+          if (step === "removing-existing") this.step("removing-existing", containerName(taskUuid));
+          if (step === "creating") this.step("creating", image.name);
+        },
+      },
+    );
+    return started.ok ? { ...started, image: image.name } : engineFailure(started, parts.mask);
+  }
+
+  private async ensure(environment: string) {
+    const { config, images, mask } = this.parts;
+    const { signal } = this.request;
+    const choice = config.environments[environment];
+    if (choice === undefined)
+      return { ok: false, code: "bad-input", subject: environment, detail: "no such environment" } as const;
+    const steps = {
+      pulling: "pulling-image",
+      building: "building-image",
+      deriving: "deriving-image",
+    } as const;
+    const ensured = await ensureImage(images, {
+      image: choice,
+      signal,
+      onLine: (line) => this.emit({ type: "output", text: mask(line) }),
+      onStep: (step, name) => this.step(steps[step], name),
+      ...(config.buildRoot !== undefined && { root: config.buildRoot }),
+    });
+    if (ensured.ok) return ensured;
+    const { code, image, attempts, buildable } = ensured;
+    if (code === "aborted") return aborted(this.request);
+    return {
+      ok: false,
+      code: code === "image-missing" ? "image-missing" : "image-failed",
+      subject: image,
+      detail: mask(attempts.join("\n")),
+      ...(buildable && { remedy: "images-build" as const }),
+    } as const;
+  }
+
+  private clone(run: RunIn) {
+    const { parts, request } = this;
+    const { signal, source, range, credential } = request;
+    const { cloneTimeoutMs: timeoutMs, insecureHosts } = parts.config;
+    const emit = (event: PrepareEvent) => this.emit(event);
+    const cloneParts = { run, timeoutMs, signal, emit, mask: parts.mask };
+    if (source.kind === "local") return cloneLocal(cloneParts, parts.local, source.path, range);
+    const insecure = insecureHosts.includes(source.host);
+    if (insecure) this.notice({ code: "insecure-host", host: source.host });
+    return cloneRemote(cloneParts, source, range, { credential, insecure });
+  }
+
+  private async trackedFiles(run: RunIn): Promise<readonly string[]> {
+    const { signal } = this.request;
+    const listed = await run(words(["git", "-C", PROJECT, "ls-files", "-z"]), { signal, timeoutMs: 60_000 });
+    return listed.stdout.split("\0").filter((path) => path !== "");
+  }
+
+  private async install(run: RunIn, files: readonly string[]): Promise<readonly Installed[]> {
+    const { config, mask, clock } = this.parts;
+    if (!config.autoInstall) return [];
+    return installDependencies(
+      {
+        run,
+        timeoutMs: config.installTimeoutMs,
+        signal: this.request.signal,
+        emit: (event) => this.emit(event),
+        mask,
+        clock,
+        env: {},
+      },
+      files,
+    );
+  }
+
+  private step(step: PrepareStep, subject: string): void {
+    this.emit({ type: "step", step, subject });
+  }
+
+  private notice(notice: PrepareNotice): void {
+    const known = JSON.stringify(notice);
+    if (this.#notices.some((other) => JSON.stringify(other) === known)) return;
+    this.emit({ type: "notice", notice });
+  }
+
+  private emit(event: PrepareEvent): void {
+    if (event.type === "notice") this.#notices.push(event.notice);
+    this.request.onEvent?.(event);
+  }
+}
+
+function badInput({ range, source }: PrepareRequest): PrepareFailure | null {
+  for (const name of [range.ref, range.target])
+    if (name !== undefined && !isRefName(name))
+      return {
+        ok: false,
+        code: "bad-input",
+        subject: name,
+        detail: "not a branch name",
+        remedy: "check-name",
+      };
+  if (source.kind === "remote" && (source.protocol === "ssh" || source.protocol === "git"))
+    return {
+      ok: false,
+      code: "bad-input",
+      subject: source.url,
+      detail: `${source.protocol} cannot leave an environment`,
+      remedy: "use-https",
+    };
+  return null;
+}
+
+function aborted({ taskUuid }: PrepareRequest): PrepareFailure {
+  return { ok: false, code: "aborted", subject: taskUuid, detail: "" };
+}
+
+export function engineFailure(failure: SandboxFailure, mask: (text: string) => string): PrepareFailure {
+  const { code, detail } = failure;
+  if (code === "aborted") return { ok: false, code: "aborted", subject: "", detail: "" };
+  const remedy = code === "engine-unreachable" ? ({ remedy: "start-docker" } as const) : {};
+  return { ok: false, code: "engine", subject: code, detail: mask(detail), ...remedy };
+}

@@ -1,0 +1,73 @@
+import type { EnvironmentNotice } from "../../domain/environment/choose-environment.ts";
+
+/** What happens while an environment is prepared, as it happens. */
+export type PrepareEvent =
+  | { readonly type: "step"; readonly step: PrepareStep; readonly subject: string }
+  /** What a running step prints; masked, whole lines. */
+  | { readonly type: "output"; readonly text: string }
+  | { readonly type: "notice"; readonly notice: PrepareNotice };
+
+export type PrepareStep =
+  | "choosing"
+  | "pulling-image"
+  | "building-image"
+  | "deriving-image"
+  | "removing-existing"
+  | "creating"
+  | "cloning"
+  | "checking-out"
+  | "installing"
+  | "ready";
+
+/** What went otherwise than hoped, though the environment is there. */
+export type PrepareNotice =
+  | EnvironmentNotice
+  | { readonly code: "detected"; readonly environment: string; readonly because: string }
+  | { readonly code: "uncommitted"; readonly count: number }
+  | { readonly code: "no-common-commit"; readonly target: string }
+  | { readonly code: "insecure-host"; readonly host: string }
+  | {
+      readonly code: "install-failed";
+      readonly command: string;
+      readonly why: InstallTrouble;
+      readonly output: string;
+    }
+  | { readonly code: "program-missing"; readonly program: string; readonly file: string }
+  | { readonly code: "install-offline"; readonly file: string };
+
+export type InstallTrouble =
+  | { readonly kind: "exit"; readonly exitCode: number }
+  | { readonly kind: "timeout"; readonly seconds: number }
+  | { readonly kind: "other"; readonly detail: string };
+
+/** Why there is no environment. Nothing of it is left. */
+export interface PrepareFailure {
+  readonly ok: false;
+  readonly code:
+    | "aborted"
+    | "engine"
+    | "image-missing"
+    | "image-failed"
+    | "repository-missing"
+    | "repository-denied"
+    | "ref-missing"
+    | "not-a-repository"
+    | "host-unreachable"
+    | "clone-timeout"
+    | "clone-failed"
+    | "disk-full"
+    | "credential-kept"
+    | "bad-input";
+  /** What failed, for the sentence. */
+  readonly subject: string;
+  /** The tool's own words, without secrets. */
+  readonly detail: string;
+  readonly remedy?:
+    | "images-build"
+    | "start-docker"
+    | "check-token"
+    | "allow-host"
+    | "check-name"
+    | "use-https"
+    | "raise-limit";
+}

@@ -1,0 +1,62 @@
+/** An image that we know how to build. */
+export interface ImageRecipe {
+  readonly name: string;
+  /** Its folder under `images/`. */
+  readonly folder: string;
+  /** The recipe it stands on; null for the one that stands on a Debian root. */
+  readonly on: string | null;
+}
+
+export const BASE_IMAGE = "coding-agent-executor";
+
+/** 001 §3.3, bases first. */
+export const IMAGE_RECIPES: readonly ImageRecipe[] = [
+  { name: BASE_IMAGE, folder: "base", on: null },
+  { name: `${BASE_IMAGE}-python`, folder: "python", on: BASE_IMAGE },
+  { name: `${BASE_IMAGE}-miniforge`, folder: "miniforge", on: BASE_IMAGE },
+  { name: `${BASE_IMAGE}-node`, folder: "node", on: BASE_IMAGE },
+];
+
+/** What a built image carries: the hash of everything that went into it, so that the same is not built twice. */
+export const RECIPE_LABEL = "picoclaw.image-recipe";
+
+/** The recipe for an image name with or without its tag; ours have the tag `latest` only. */
+export function recipeFor(image: string): ImageRecipe | undefined {
+  const name = image.replace(/:latest$/, "");
+  return IMAGE_RECIPES.find((recipe) => recipe.name === name);
+}
+
+/** For `images build`: also by the last word of the name, `python`. */
+export function recipeNamed(name: string): ImageRecipe | undefined {
+  return recipeFor(name) ?? IMAGE_RECIPES.find(({ folder }) => folder === name);
+}
+
+/** A recipe and those below it, in the order in which they are built. */
+export function withBases(recipe: ImageRecipe): readonly ImageRecipe[] {
+  const below = recipe.on === null ? undefined : recipeFor(recipe.on);
+  return below === undefined ? [recipe] : [...withBases(below), recipe];
+}
+
+/** 004 §2.1: where an image can be pulled under another name. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "agent-runner-codex": "ghcr.io/biwakonbu/agent-runner-codex:latest",
+  "agent-runner-claude": "ghcr.io/biwakonbu/agent-runner-claude:latest",
+  "agent-runner-gemini": "ghcr.io/biwakonbu/agent-runner-gemini:latest",
+};
+
+/** Names to pull an image by, the bare one first (DECISIONS 32). */
+export function pullNames(image: string): readonly string[] {
+  const elsewhere = ELSEWHERE[image.replace(/:latest$/, "")];
+  return elsewhere === undefined ? [image] : [image, elsewhere];
+}
+
+/** A name with its tag; a digest or a tag that is there stays. */
+export function withTag(image: string): string {
+  const last = image.slice(image.lastIndexOf("/") + 1);
+  return last.includes(":") || last.includes("@") ? image : `${image}:latest`;
+}
+
+/** Under which name the image is kept that makes another one fit for an environment. */
+export function derivedName(imageId: string): string {
+  return `picoclaw-derived:${imageId.replace(/^sha256:/, "").slice(0, 16)}`;
+}

@@ -1,0 +1,41 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/environment-records.ts";
+
+/** One folder a task under `environments/` of PicoClaw's home. */
+export function createEnvironmentRecords(home: string): EnvironmentRecords {
+  const root = join(home, "environments");
+  const folder = (taskUuid: string) => join(root, taskUuid);
+  const file = (taskUuid: string) => join(folder(taskUuid), "environment.json");
+  const read = (taskUuid: string): EnvironmentRecord | null => {
+    try {
+      return JSON.parse(readFileSync(file(taskUuid), "utf8")) as EnvironmentRecord;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    read,
+    save(record) {
+      const { task_uuid: taskUuid } = record.info;
+      mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });
+      const fresh = `${file(taskUuid)}.${process.pid}`;
+      writeFileSync(fresh, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+      renameSync(fresh, file(taskUuid));
+    },
+    remove: (taskUuid) => rmSync(folder(taskUuid), { recursive: true, force: true }),
+    list: () => names(root).flatMap((name) => read(name) ?? []),
+    folder(taskUuid) {
+      mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });
+      return folder(taskUuid);
+    },
+  };
+}
+
+function names(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
