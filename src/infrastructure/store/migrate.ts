@@ -2,6 +2,7 @@ import { type Kysely, PostgresAdapter, sql } from "kysely";
 import * as jobs from "./migrations/001-jobs.ts";
 import * as chats from "./migrations/002-chats.ts";
 import * as serve from "./migrations/004-serve.ts";
+import * as solve from "./migrations/005-solve.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -9,6 +10,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "001-jobs", up: jobs.up },
     { name: "002-chats", up: chats.up },
     { name: "004-serve", up: serve.up },
+    { name: "005-solve", up: solve.up },
   ];
 
 /** Any number: whoever migrates a Postgres holds this lock. */

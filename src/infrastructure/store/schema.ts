@@ -1,8 +1,9 @@
 import type { ChatTables } from "./chat-tables.ts";
 import type { ServeTables } from "./serve-tables.ts";
+import type { SolveTables } from "./solve-tables.ts";
 
 /** The tables of the store, as Kysely sees them. Times are ISO 8601 texts, flags 0 or 1. */
-export interface Database extends ChatTables, ServeTables {
+export interface Database extends ChatTables, ServeTables, SolveTables {
   jobs: JobRow;
   events: EventRow;
   migrations: { name: string; applied_at: string };

@@ -1,0 +1,86 @@
+import type { ItemRef } from "../../domain/forge/item-url.ts";
+import type { Phase, SolveState } from "../../domain/task/solve/phase.ts";
+import type { SolvePlan } from "../../domain/task/solve/plan.ts";
+import type { ModelMessage } from "./model.ts";
+
+/**
+ * Tasks from forges: one live task per issue, PR or MR. Whoever works on one holds its lease; a lease that ran out is
+ * anybody's, so a task goes on after its process died. Several processes may use this at once.
+ */
+export interface SolveStore {
+  /** Takes in a task, unless a live one of the same item is there, which is then given back. */
+  open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
+  find(id: string): Promise<SolveTask | null>;
+  /** The task of an item that is waiting, running or paused. */
+  findLive(item: ItemRef): Promise<SolveTask | null>;
+  /** Newest first. */
+  list(limit: number): Promise<SolveTask[]>;
+  /** Waiting tasks, and running ones whose owner is gone, oldest first. */
+  due(now: Date): Promise<SolveTask[]>;
+  /** False when somebody else holds it. */
+  lease(id: string, owner: string, now: Date, until: Date): Promise<boolean>;
+  /** Prolongs; tells what was asked of the task meanwhile. `held` is false when the lease was lost. */
+  renew(
+    id: string,
+    owner: string,
+    until: Date,
+  ): Promise<{ readonly held: boolean; readonly order: Order | null }>;
+  release(id: string, owner: string): Promise<void>;
+  save(task: SolveTask): Promise<void>;
+  /** Asks whoever works on it to stop or to pause; done at the next step. */
+  order(id: string, order: Order | null): Promise<void>;
+  /** True the first time this delivery is seen. */
+  firstSight(deliveryId: string, at: Date): Promise<boolean>;
+}
+
+export type Order = "stop" | "pause";
+
+export interface SolveTask {
+  /** A UUID: the environment is named by it. */
+  readonly id: string;
+  readonly item: ItemRef;
+  readonly state: SolveState;
+  readonly phase: Phase;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Who asked for it, by the forge's word. */
+  readonly askedBy: string;
+  /** A worker CLI instead of our own loop. */
+  readonly worker: string | null;
+  readonly title: string;
+  /** What is pushed to, once known; `attempt` counts names that were taken. */
+  readonly branch: string | null;
+  readonly attempt: number;
+  readonly base: { readonly branch: string; readonly commit: string | null } | null;
+  /** The commit this task pushed last. */
+  readonly pushed: string | null;
+  readonly pull: { readonly ref: ItemRef; readonly url: string } | null;
+  readonly commentId: string | null;
+  readonly plan: SolvePlan | null;
+  readonly environment: string | null;
+  readonly transcript: readonly ModelMessage[];
+  readonly steps: number;
+  readonly commands: readonly CommandFact[];
+  readonly checks: readonly CheckFact[];
+  readonly summary: string;
+  /** The change so far, base64 of `git diff --binary`, for a container that must be made anew. */
+  readonly patch: string;
+  /** Comments that were taken into account. */
+  readonly seen: readonly string[];
+  readonly failure: { readonly kind: string; readonly message: string } | null;
+  readonly notes: readonly string[];
+  /** Milliseconds by phase. */
+  readonly spent: Readonly<Partial<Record<Phase, number>>>;
+}
+
+export interface CommandFact {
+  readonly command: string;
+  readonly exitCode: number;
+  readonly durationMs: number;
+}
+
+export interface CheckFact extends CommandFact {
+  readonly kind: "test" | "lint";
+  /** The end of what it printed. */
+  readonly tail: string;
+}

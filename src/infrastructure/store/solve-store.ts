@@ -1,0 +1,124 @@
+import type { Kysely } from "kysely";
+import type { Order, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
+import { type ItemRef, itemUrl } from "../../domain/forge/item-url.ts";
+import { migrate } from "./migrate.ts";
+import type { Database } from "./schema.ts";
+import type { SolveRow } from "./solve-tables.ts";
+import { storable } from "./storable.ts";
+
+const LIVE = ["waiting", "running", "paused"];
+const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
+
+export async function createSolveStore(db: Kysely<Database>, now: () => Date): Promise<SolveStore> {
+  await migrate(db, now);
+  const live = async (item: ItemRef) => {
+    const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
+    return toTask(await query.where("state", "in", LIVE).executeTakeFirst());
+  };
+  const open: SolveStore["open"] = async (task) => {
+    const values = { ...toRow(task), owner: null, lease_until: null, ordered: null };
+    const made = await db
+      .insertInto("solve_tasks")
+      .values(values)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("id")
+      .execute();
+    if (made.length === 1) return { task, fresh: true };
+    const other = await live(task.item);
+    return other === null ? open(task) : { task: other, fresh: false };
+  };
+  return {
+    open,
+    async find(id) {
+      return toTask(
+        await db.selectFrom("solve_tasks").select("body").where("id", "=", id).executeTakeFirst(),
+      );
+    },
+    findLive: live,
+    async list(limit) {
+      const rows = await db
+        .selectFrom("solve_tasks")
+        .select("body")
+        .orderBy("created_at", "desc")
+        .limit(limit)
+        .execute();
+      return rows.flatMap((row) => toTask(row) ?? []);
+    },
+    async due(at) {
+      const rows = await db
+        .selectFrom("solve_tasks")
+        .select("body")
+        .where("state", "in", ["waiting", "running"])
+        .where(({ eb, or }) => or([eb("lease_until", "is", null), eb("lease_until", "<=", at.toISOString())]))
+        .orderBy("created_at")
+        .execute();
+      return rows.flatMap((row) => toTask(row) ?? []);
+    },
+    async lease(id, owner, at, until) {
+      const rows = await db
+        .updateTable("solve_tasks")
+        .set({ owner, lease_until: until.toISOString() })
+        .where("id", "=", id)
+        .where(({ eb, or }) =>
+          or([
+            eb("lease_until", "is", null),
+            eb("lease_until", "<=", at.toISOString()),
+            eb("owner", "=", owner),
+          ]),
+        )
+        .returning("id")
+        .execute();
+      return rows.length === 1;
+    },
+    async renew(id, owner, until) {
+      const [row] = await db
+        .updateTable("solve_tasks")
+        .set({ lease_until: until.toISOString() })
+        .where("id", "=", id)
+        .where("owner", "=", owner)
+        .returning("ordered")
+        .execute();
+      return { held: row !== undefined, order: (row?.ordered ?? null) as Order | null };
+    },
+    async release(id, owner) {
+      await db
+        .updateTable("solve_tasks")
+        .set({ owner: null, lease_until: null })
+        .where("id", "=", id)
+        .where("owner", "=", owner)
+        .execute();
+    },
+    async save(task) {
+      const { item: _, id, ...values } = toRow(task);
+      await db.updateTable("solve_tasks").set(values).where("id", "=", id).execute();
+    },
+    async order(id, order) {
+      await db.updateTable("solve_tasks").set({ ordered: order }).where("id", "=", id).execute();
+    },
+    async firstSight(deliveryId, at) {
+      const old = new Date(at.getTime() - DELIVERIES_KEPT_MS).toISOString();
+      await db.deleteFrom("forge_deliveries").where("seen_at", "<", old).execute();
+      const made = await db
+        .insertInto("forge_deliveries")
+        .values({ id: deliveryId, seen_at: at.toISOString() })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning("id")
+        .execute();
+      return made.length === 1;
+    },
+  };
+}
+
+function toRow(task: SolveTask): Pick<SolveRow, "id" | "item" | "state" | "created_at" | "body"> {
+  return {
+    id: task.id,
+    item: itemUrl(task.item),
+    state: task.state,
+    created_at: task.createdAt,
+    body: storable(JSON.stringify(task)),
+  };
+}
+
+function toTask(row: { readonly body: string } | undefined): SolveTask | null {
+  return row === undefined ? null : (JSON.parse(row.body) as SolveTask);
+}
