@@ -45,6 +45,8 @@ export interface SolveTask {
   readonly updatedAt: string;
   /** Who asked for it, by the forge's word. */
   readonly askedBy: string;
+  /** How it began; a task that began by a label ends when the label goes. */
+  readonly trigger: "hand" | "label" | "assignment" | "mention" | "review";
   /** A worker CLI instead of our own loop. */
   readonly worker: string | null;
   readonly title: string;

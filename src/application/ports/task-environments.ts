@@ -1,0 +1,66 @@
+import type { ModelTool } from "./model.ts";
+
+/** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
+export interface TaskEnvironments {
+  /** Name → image. */
+  available(): Readonly<Record<string, string>>;
+  /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
+  readonly tools: readonly ModelTool[];
+  /** What the system prompt says about them (001 §6.5). */
+  readonly promptFragment: string;
+  /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
+  prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
+  /** Removes the task's container and what belongs to it; fine when there is none. */
+  remove(taskId: string): Promise<void>;
+}
+
+export interface PrepareTask {
+  readonly taskId: string;
+  /** Null: by the project's files, else the default. */
+  readonly environment: string | null;
+  readonly cloneUrl: string;
+  readonly credentials: { readonly username: string; readonly token: string };
+  readonly branch: string;
+  /** Fetched as well, for comparing. */
+  readonly targetBranch: string | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+export interface TaskEnvironment {
+  readonly ok: true;
+  readonly name: string;
+  /** The commit that was cloned. */
+  readonly baseCommit: string;
+  /** What did not go well, in plain words: a failed install. */
+  readonly warnings: readonly string[];
+  /** Calls one of `TaskEnvironments.tools` as the model asks; what is refused or fails is told in the text. */
+  call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
+  /** Runs a command of ours, not of the model's: no policy. */
+  run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
+  /** `git diff --binary` between `baseCommit` and what lies there now; a text says why there is none. */
+  difference(signal: AbortSignal): Promise<Uint8Array | string>;
+  /** Brings such a difference in; a text says why it could not. */
+  bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface EnvironmentCall {
+  readonly text: string;
+  readonly ok: boolean;
+  /** Of a command that ran. */
+  readonly command?: RunInEnvironment & { readonly command: string };
+}
+
+export interface RunInEnvironment {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+}
+
+/** `message` is for a person, in their language, without secrets. */
+export interface EnvironmentTrouble {
+  readonly ok: false;
+  readonly kind: "container" | "clone" | "aborted";
+  readonly message: string;
+}

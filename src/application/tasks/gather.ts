@@ -1,0 +1,54 @@
+import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
+import { must } from "./must.ts";
+import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+
+const BODY_CHARS = 20_000;
+const COMMENTS_CHARS = 20_000;
+
+/** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
+export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: Work): Promise<void> {
+  const { forge } = parts;
+  const { task, signal, bot } = work;
+  work.item = await must(forge.readItem(task.item, signal));
+  const { item, repository } = work;
+  if (repository.archived) throw new SolveStop("archived");
+  if (!item.open) throw new SolveStop("closed");
+  const comments = await must(forge.listComments(task.item, signal));
+  const reviews = item.pull === undefined ? [] : await must(forge.listReviewComments(task.item, signal));
+  const others = [...comments, ...reviews].filter(({ author }) => author !== bot.login);
+  const text = [
+    `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
+    quoted(item.body.slice(0, BODY_CHARS)),
+    ...(others.length > 0 ? ["## Comments", ...said(others)] : []),
+    ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
+  ].join("\n\n");
+  await work.update({
+    title: item.title,
+    transcript: [{ role: "user", text }],
+    seen: others.map(({ id }) => id),
+    base: { branch: item.pull?.sourceBranch ?? repository.defaultBranch, commit: null },
+  });
+}
+
+/** Newest last, the oldest left out where there are too many. */
+export function said(comments: readonly (ForgeComment | ForgeReviewComment)[]): string[] {
+  const texts: string[] = [];
+  let left = COMMENTS_CHARS;
+  for (const comment of [...comments].reverse()) {
+    const where =
+      "path" in comment ? ` on ${comment.path}${comment.line === null ? "" : `:${comment.line}`}` : "";
+    const text = `${comment.author}${where}:\n${quoted(comment.body)}`;
+    left -= text.length;
+    if (left < 0) break;
+    texts.unshift(text);
+  }
+  return texts;
+}
+
+/** What people wrote is data: marked as theirs, line by line. */
+function quoted(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n");
+}

@@ -1,0 +1,107 @@
+import { branchName } from "../../domain/forge/branch-name.ts";
+import { isWorkflowPath } from "../../domain/forge/protected-paths.ts";
+import type { Published } from "../ports/publisher.ts";
+import type { TaskEnvironment } from "../ports/task-environments.ts";
+import { must } from "./must.ts";
+import { commitMessage, pullText } from "./pull-text.ts";
+import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+
+const NAMES_TRIED = 5;
+const COMMENT_CHARS = 60_000;
+
+/** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
+export async function publishChange(parts: SolveParts, work: Work): Promise<void> {
+  const environment = work.environment as TaskEnvironment;
+  const patch = await environment.difference(work.signal);
+  if (typeof patch === "string") throw new SolveStop("push-failed", parts.mask(patch));
+  if (patch.length === 0) throw new SolveStop("nothing-changed");
+  const { pull, ref } = work.item;
+  if (pull !== undefined && pull.sourceRepository !== ref.repository) return offerPatch(parts, work, patch);
+  const published = await push(parts, work, patch);
+  await work.update({ pushed: published.commit, ...noteOf(parts, work, published.base) });
+  if (pull === undefined) await openOrUpdate(parts, work);
+}
+
+type Pushed = Extract<Published, { status: "pushed" }>;
+
+async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<Pushed> {
+  const { forge, publisher, config, messages } = parts;
+  const { task, item, repository, bot } = work;
+  const host = new URL(repository.cloneUrl).host;
+  for (let attempt = task.attempt; attempt < task.attempt + NAMES_TRIED; attempt++) {
+    const branch = item.pull?.sourceBranch ?? branchName(task.item.number, task.title, attempt);
+    await work.update({ branch, attempt });
+    const published = await publisher.publish({
+      cloneUrl: repository.cloneUrl,
+      credentials: forge.credentials,
+      baseCommit: task.base?.commit ?? "",
+      baseBranch: task.base?.branch ?? repository.defaultBranch,
+      branch,
+      previous: task.pushed,
+      patch,
+      message: parts.mask(commitMessage(task, messages)),
+      author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
+      at: new Date(task.createdAt),
+      isProtected: isWorkflowPath,
+      insecureTls: config.insecureHosts.includes(host),
+      signal: work.signal,
+    });
+    if (published.status === "pushed") return published;
+    if (published.status !== "branch-taken" || item.pull !== undefined) throw stopOf(parts, published);
+  }
+  throw new SolveStop("push-failed", `${task.branch}`);
+}
+
+function stopOf({ mask }: SolveParts, published: Exclude<Published, Pushed>): SolveStop {
+  switch (published.status) {
+    case "nothing":
+      return new SolveStop("nothing-changed");
+    case "protected":
+      return new SolveStop("protected-paths", published.paths.join(", "));
+    case "branch-taken":
+      return new SolveStop("push-failed", "the branch moved meanwhile, and the change does not fit onto it");
+    case "rejected":
+      return new SolveStop(published.reason, mask(published.message));
+    case "failed":
+      if (published.reason === "aborted") return new SolveStop("stopped");
+      return new SolveStop("push-failed", mask(published.message));
+  }
+}
+
+function noteOf(
+  { messages }: SolveParts,
+  { task }: Work,
+  base: Pushed["base"],
+): { notes?: readonly string[] } {
+  if (base === "same") return {};
+  return { notes: [...task.notes, base === "moved" ? messages.baseMoved : messages.baseConflicts] };
+}
+
+async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): Promise<void> {
+  const { task, repository, signal } = work;
+  const { title, body } = pullText(task, messages);
+  const text = { title: mask(title), body: mask(body) };
+  const head = task.branch ?? "";
+  const found = await must(forge.findPull(repository.name, head, signal));
+  const pull =
+    found === null
+      ? await must(
+          forge.openPull(
+            { repository: repository.name, head, base: task.base?.branch ?? "", ...text },
+            signal,
+          ),
+        )
+      : await must(forge.updatePull(found.ref, text, signal));
+  await work.update({ pull });
+}
+
+/** A fork's branch is not ours to push to. */
+async function offerPatch(
+  { forge, messages, mask }: SolveParts,
+  work: Work,
+  patch: Uint8Array,
+): Promise<void> {
+  const text = mask(Buffer.from(patch).toString("utf8"));
+  const body = text.length > COMMENT_CHARS ? messages.patchTooLarge : messages.patchInstead(text);
+  await must(forge.postComment(work.task.item, body, work.signal));
+}

@@ -1,0 +1,162 @@
+import { type Phase, phaseAfter, phaseToResume } from "../../domain/task/solve/phase.ts";
+import type { Order, SolveTask } from "../ports/solve-store.ts";
+import { gather } from "./gather.ts";
+import { makePlan } from "./make-plan.ts";
+import { must } from "./must.ts";
+import { createNews, type News } from "./news.ts";
+import { prepareTask } from "./prepare-task.ts";
+import { createProgressReport } from "./progress-report.ts";
+import { publishChange } from "./publish-change.ts";
+import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import { verify } from "./verify.ts";
+import { workLoop } from "./work-loop.ts";
+
+export interface SolveOptions {
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+const LEASE_MS = 60_000;
+const RENEW_MS = 15_000;
+/** Ends that are no failures. */
+const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
+
+/**
+ * Carries a task through its phases from where it stands: gather → plan → prepare → work → verify → publish. Whatever
+ * happens, the container is removed at the end and the item's comment says how it ended. Null when another process
+ * works on it.
+ */
+export async function solveTask(
+  parts: SolveParts,
+  taskId: string,
+  { signal, say }: SolveOptions,
+): Promise<SolveTask | null> {
+  const { store, owner, now, clock } = parts;
+  const until = () => new Date(now().getTime() + LEASE_MS);
+  if (!(await store.lease(taskId, owner, now(), until()))) return null;
+  const found = await store.find(taskId);
+  if (found === null) return null;
+  const stopping = new AbortController();
+  const orders: { given: Order | "lost-lease" | null } = { given: null };
+  const renewing = setInterval(async () => {
+    const { held, order } = await store.renew(taskId, owner, until());
+    orders.given = held ? order : "lost-lease";
+    if (orders.given !== null) stopping.abort();
+  }, RENEW_MS);
+  const work = await begin(parts, found, AbortSignal.any([signal, stopping.signal]), say).catch(
+    (error: unknown) => error,
+  );
+  try {
+    if (work instanceof Error) return await cannotBegin(parts, found, work);
+    const open = work as Work;
+    const report = createProgressReport(parts, open);
+    const news = createNews(parts, open);
+    try {
+      for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase)) {
+        await open.update({ phase });
+        await report.update("now");
+        say(parts.messages.phases[phase]);
+        const since = clock();
+        await runPhase(parts, open, phase, {
+          look: async () => {
+            await news.look();
+            await report.update("soon");
+          },
+        });
+        const spent = (open.task.spent[phase] ?? 0) + clock() - since;
+        await open.update({ spent: { ...open.task.spent, [phase]: spent } });
+      }
+      await open.update({ state: "done" });
+    } catch (error) {
+      await end(parts, open, error, orders.given);
+    } finally {
+      await parts.environments.remove(taskId);
+    }
+    if (orders.given !== "lost-lease") await report.update("now");
+    return open.task;
+  } finally {
+    clearInterval(renewing);
+    await store.release(taskId, owner);
+  }
+}
+
+async function begin(
+  parts: SolveParts,
+  found: SolveTask,
+  signal: AbortSignal,
+  say: Work["say"],
+): Promise<Work> {
+  const { store, forge, now } = parts;
+  const bot = await must(forge.whoAmI(signal));
+  const item = await must(forge.readItem(found.item, signal));
+  const repository = await must(forge.readRepository(found.item.repository, signal));
+  const work: Work = {
+    task: found,
+    signal,
+    say,
+    bot,
+    item,
+    repository,
+    environment: null,
+    async update(change) {
+      work.task = { ...work.task, ...change, updatedAt: now().toISOString() };
+      await store.save(work.task);
+    },
+  };
+  await store.order(found.id, null);
+  await work.update({ state: "running", failure: null, phase: phaseToResume(found.phase) });
+  return work;
+}
+
+function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Promise<void> {
+  switch (phase) {
+    case "gather":
+      return gather(parts, work);
+    case "plan":
+      return makePlan(parts, work);
+    case "prepare":
+      return prepareTask(parts, work);
+    case "work":
+      return workLoop(parts, work, news);
+    case "verify":
+      return verify(parts, work, news);
+    case "publish":
+      return publishChange(parts, work);
+  }
+}
+
+async function end(
+  parts: SolveParts,
+  work: Work,
+  error: unknown,
+  order: Order | "lost-lease" | null,
+): Promise<void> {
+  const { messages, log, mask } = parts;
+  const stop =
+    order === null
+      ? error
+      : new SolveStop(order === "stop" ? "stopped" : order === "pause" ? "paused" : order);
+  if (!(stop instanceof SolveStop)) {
+    await work.update({ state: "failed", failure: { kind: "bug", message: messages.failure("bug", "") } });
+    throw stop;
+  }
+  const { kind, detail } = stop;
+  log.info("solve", "solve.ended", "solve.ended", { task_id: work.task.id, kind, detail: mask(detail) });
+  const message = mask(messages.failure(kind, detail));
+  // Whoever took it over writes its state from now on.
+  if (kind === "lost-lease") return;
+  if (kind === "paused") return work.update({ state: "paused", failure: null });
+  if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
+  const state = QUIET_ENDS.has(kind) ? "done" : "failed";
+  await work.update({ state, failure: { kind, message } });
+}
+
+/** The forge itself is what fails: nothing can be told there. */
+async function cannotBegin(parts: SolveParts, found: SolveTask, error: Error): Promise<SolveTask> {
+  if (!(error instanceof SolveStop)) throw error;
+  const message = parts.mask(parts.messages.failure(error.kind, error.detail));
+  const state = error.kind === "stopped" ? "stopped" : "failed";
+  const task = { ...found, state, failure: { kind: error.kind, message } } as const;
+  await parts.store.save(task);
+  return task;
+}

@@ -1,0 +1,49 @@
+import { projectChecks, READ_FOR_CHECKS } from "../../domain/task/solve/checks.ts";
+import type { CheckFact } from "../ports/solve-store.ts";
+import type { TaskEnvironment } from "../ports/task-environments.ts";
+import type { News } from "./news.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { workLoop } from "./work-loop.ts";
+
+const ROUNDS = 2;
+const TAIL_CHARS = 4000;
+
+/** Runs the project's tests and linters; what fails goes back to the coder, twice at most, and is told otherwise. */
+export async function verify(parts: SolveParts, work: Work, news: News): Promise<void> {
+  for (let round = 0; ; round++) {
+    const checks = await runChecks(parts, work);
+    await work.update({ checks });
+    const failed = checks.filter(({ exitCode }) => exitCode !== 0);
+    if (failed.length === 0) return;
+    if (round === ROUNDS || work.task.steps >= parts.config.maxSteps) {
+      const note = parts.messages.checksFailed(failed.map(({ command }) => `\`${command}\``));
+      return work.update({ notes: [...work.task.notes, note] });
+    }
+    const text = [
+      "The checks of the project do not pass yet:",
+      ...failed.map(({ command, exitCode, tail }) => `$ ${command}\n${tail}\nexit code ${exitCode}`),
+      "Mend what your change broke. If they failed before your change as well, say so and finish again with done.",
+    ].join("\n\n");
+    await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
+    await workLoop(parts, work, news);
+  }
+}
+
+async function runChecks({ config, mask }: SolveParts, work: Work): Promise<CheckFact[]> {
+  const environment = work.environment as TaskEnvironment;
+  const { signal } = work;
+  const names = (await environment.run("ls -1A", signal)).stdout.split("\n").filter((name) => name !== "");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS)
+    if (names.includes(name)) texts[name] = (await environment.run(`cat ./${name}`, signal)).stdout;
+  const facts: CheckFact[] = [];
+  for (const { kind, command } of projectChecks({ names, texts }, config.testCommand)) {
+    const { exitCode, stdout, stderr, durationMs } = await environment.run(command, signal);
+    const tail = mask(`${stdout}${stderr}`.slice(-TAIL_CHARS));
+    work.say(`$ ${command} → ${exitCode}`);
+    // A linter that is not installed says nothing about the change.
+    if (kind === "lint" && (exitCode === 127 || exitCode === 126)) continue;
+    facts.push({ kind, command, exitCode, durationMs, tail });
+  }
+  return facts;
+}
