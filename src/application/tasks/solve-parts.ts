@@ -32,6 +32,8 @@ export interface SolveConfig {
   readonly insecureHosts: readonly string[];
   /** How often the forge is asked for news while a task runs. */
   readonly newsEveryMs: number;
+  /** How often the lease is renewed, and orders are looked for. */
+  readonly renewEveryMs: number;
   /** How often the progress comment is edited at most. */
   readonly progressEveryMs: number;
 }

@@ -17,7 +17,6 @@ export interface SolveOptions {
 }
 
 const LEASE_MS = 60_000;
-const RENEW_MS = 15_000;
 /** Ends that are no failures. */
 const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
 
@@ -38,11 +37,13 @@ export async function solveTask(
   if (found === null) return null;
   const stopping = new AbortController();
   const orders: { given: Order | "lost-lease" | null } = { given: null };
-  const renewing = setInterval(async () => {
+  const renew = async () => {
     const { held, order } = await store.renew(taskId, owner, until());
     orders.given = held ? order : "lost-lease";
     if (orders.given !== null) stopping.abort();
-  }, RENEW_MS);
+  };
+  // A store that does not answer for a moment is asked again; one that stays away ends the lease by itself.
+  const renewing = setInterval(() => void renew().catch(() => {}), parts.config.renewEveryMs);
   const work = await begin(parts, found, AbortSignal.any([signal, stopping.signal]), say).catch(
     (error: unknown) => error,
   );

@@ -1,0 +1,98 @@
+import type { ItemRef } from "../../domain/forge/item-url.ts";
+import { type ForgeEvent, type Wanted, wantedBy } from "../../domain/forge/trigger.ts";
+import type { Forge } from "../ports/forge.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
+import { takeIn } from "./take-in.ts";
+
+export interface IntakeParts {
+  readonly forge: Forge;
+  readonly store: SolveStore;
+  readonly label: string;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly uuid: () => string;
+  /** Told when a task is due. */
+  readonly onDue: (taskId: string) => void;
+}
+
+export interface IntakeEvent {
+  /** Unique at the forge; an event that was delivered twice is one event. */
+  readonly deliveryId: string;
+  readonly item: ItemRef;
+  readonly event: ForgeEvent;
+}
+
+export type Taken =
+  | { readonly did: "nothing"; readonly why: string }
+  | { readonly did: Exclude<Wanted["do"], "nothing">; readonly taskId: string };
+
+/**
+ * What came from a forge, by webhook or by polling. Who may ask is the forge's to say: whatever the text claims, an
+ * actor without write access gets nothing done.
+ */
+export async function intake(parts: IntakeParts, { deliveryId, item, event }: IntakeEvent): Promise<Taken> {
+  const { forge, store, label, log, now } = parts;
+  const signal = AbortSignal.timeout(60_000);
+  const nothing = (why: string): Taken => {
+    log.info("solve", "solve.event_ignored", "solve.event_ignored", {
+      item: item.number,
+      kind: event.kind,
+      why,
+    });
+    return { did: "nothing", why };
+  };
+  if (!(await store.firstSight(deliveryId, now()))) return nothing("seen already");
+  const bot = await forge.whoAmI(signal);
+  if (!bot.ok) return nothing(bot.failure.message);
+  const wanted = wantedBy(event, { bot: bot.value.login, label });
+  if (wanted.do === "nothing") return nothing(wanted.why);
+  const allowed = await forge.permissionOf(item.repository, event.actor, signal);
+  if (!allowed.ok) return nothing(allowed.failure.message);
+  if (allowed.value !== "write" && allowed.value !== "admin")
+    return nothing(`${event.actor} may not ask: ${allowed.value}`);
+  const live = await store.findLive(item);
+  switch (wanted.do) {
+    case "start":
+    case "follow-up":
+      return begin(parts, item, event, wanted.do);
+    case "tell":
+      return live === null ? nothing("nobody works on it") : { did: "tell", taskId: live.id };
+    case "stop":
+    case "pause":
+      return live === null ? nothing("nobody works on it") : halt(parts, live, wanted.do);
+    case "resume":
+      if (live?.state !== "paused") return nothing("not paused");
+      await store.save({ ...live, state: "waiting" });
+      parts.onDue(live.id);
+      return { did: "resume", taskId: live.id };
+  }
+}
+
+async function begin(
+  parts: IntakeParts,
+  item: ItemRef,
+  event: ForgeEvent,
+  what: "start" | "follow-up",
+): Promise<Taken> {
+  const trigger =
+    event.kind === "labeled"
+      ? "label"
+      : event.kind === "assigned"
+        ? "assignment"
+        : event.kind === "reviewed"
+          ? "review"
+          : "mention";
+  const { task, fresh } = await takeIn(parts, { item, askedBy: event.actor, trigger, worker: null });
+  if (!fresh) return { did: "tell", taskId: task.id };
+  parts.onDue(task.id);
+  return { did: what, taskId: task.id };
+}
+
+/** Whoever works on it is asked; what nobody works on is ended here. */
+async function halt({ store }: IntakeParts, live: SolveTask, what: "stop" | "pause"): Promise<Taken> {
+  if (live.state === "running") await store.order(live.id, what);
+  else if (what === "stop") await store.save({ ...live, state: "stopped" });
+  else await store.save({ ...live, state: "paused" });
+  return { did: what, taskId: live.id };
+}

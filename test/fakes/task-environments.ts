@@ -1,0 +1,92 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/task-environments.ts";
+import { git } from "./forges/seed-repository.ts";
+
+/** Environments that are folders of this machine: real git and a real shell, no container. */
+export function createFolderEnvironments(
+  below: string,
+): TaskEnvironments & { readonly live: Map<string, string>; onPrepare: () => void } {
+  const live = new Map<string, string>();
+  const environments = {
+    live,
+    onPrepare: () => {},
+    available: () => ({ python: "image-python", node: "image-node" }),
+    promptFragment: "## Command Execution Feature",
+    tools: [
+      { name: "command-executor_execute_command", description: "runs", parameters: { type: "object" } },
+      { name: "text_editor", description: "edits", parameters: { type: "object" } },
+    ],
+    async prepare({ taskId, cloneUrl, credentials, branch, environment, signal }) {
+      environments.onPrepare();
+      if (signal.aborted) return { ok: false, kind: "aborted", message: "" } as const;
+      const folder = mkdtempSync(join(below, "environment-"));
+      const url = new URL(cloneUrl);
+      url.username = credentials.username;
+      url.password = credentials.token;
+      const cloned = await run(["git", "clone", "--quiet", "--branch", branch, url.href, "."], folder);
+      if (cloned.exitCode !== 0) {
+        rmSync(folder, { recursive: true });
+        return { ok: false, kind: "clone", message: cloned.stderr } as const;
+      }
+      live.set(taskId, folder);
+      return folderEnvironment(folder, environment ?? "python");
+    },
+    async remove(taskId) {
+      const folder = live.get(taskId);
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      live.delete(taskId);
+    },
+  } satisfies TaskEnvironments & { live: Map<string, string>; onPrepare: () => void };
+  return environments;
+}
+
+function folderEnvironment(folder: string, name: string): TaskEnvironment {
+  const base = git(folder, "rev-parse", "HEAD");
+  const environment: TaskEnvironment = {
+    ok: true,
+    name,
+    baseCommit: base,
+    warnings: [],
+    async call(tool, args) {
+      const { command, path, text } = args as { command: string; path?: string; text?: string };
+      if (tool === "text_editor") {
+        writeFileSync(join(folder, path ?? ""), text ?? "");
+        return { ok: true, text: "ok" };
+      }
+      const result = await run(["sh", "-c", command], folder);
+      return {
+        ok: result.exitCode === 0,
+        text: `exit code ${result.exitCode}\n${result.stdout}${result.stderr}`,
+        command: { command, ...result },
+      };
+    },
+    run: (command) => run(["sh", "-c", command], folder),
+    async difference() {
+      git(folder, "add", "--all");
+      return spawnSync("git", ["diff", "--cached", "--binary", "--full-index", base], { cwd: folder }).stdout;
+    },
+    async bringIn(patch) {
+      const { status, stderr } = spawnSync("git", ["apply", "--index", "-"], { cwd: folder, input: patch });
+      return status === 0 ? null : stderr.toString();
+    },
+  };
+  return environment;
+}
+
+async function run(argv: string[], cwd: string) {
+  const child = Bun.spawn(argv, {
+    cwd,
+    stdout: "pipe",
+    stderr: "pipe",
+    stdin: "ignore",
+    env: { PATH: process.env.PATH ?? "", HOME: cwd, GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exitCode, stdout, stderr, durationMs: 1 };
+}
