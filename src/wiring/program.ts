@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
+import { resolveHome } from "../config/home.ts";
 import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
 
 /** The command line's ports: this process, its streams, and a Worker wired on demand. */
@@ -21,6 +23,18 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
     openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
+    openTerminal: async (onBytes, onEnd) =>
+      (await import("../infrastructure/runtime/terminal.ts")).openTerminal(onBytes, onEnd),
+    chatHistory: {
+      file: join(resolveHome(env), "chat-history.ndjson"),
+      save(text) {
+        try {
+          writeFileSync(join(resolveHome(env), "chat-history.ndjson"), text, { mode: 0o600 });
+        } catch {
+          // A home that cannot be written keeps no history.
+        }
+      },
+    },
     openChat: async (options) => (await import("./chat.ts")).openChat(env, options),
     openMcp: async (options) =>
       (await import("./mcp.ts")).openMcp(env, options, (text) => writeAll(2, `${text}\n`)),

@@ -1,12 +1,194 @@
-import type { Route } from "../../application/ports/conversation.ts";
+import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import { readChatHistory, saveChatHistory } from "./chat-history.ts";
+import { printable } from "./chat-progress.ts";
+import { describeEvent } from "./describe-event.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { colourDiffs } from "./terminal/colour-diffs.ts";
+import { createKeyReader, type Key } from "./terminal/keys.ts";
+import { type EditorState, EMPTY, edit, textOf } from "./terminal/line-editor.ts";
+import { createPromptView } from "./terminal/prompt-view.ts";
+import { createSpinner } from "./terminal/spinner.ts";
 
-/** The conversation at a terminal. */
+const PROMPT = "> ";
+
+/**
+ * The conversation at a terminal. While a message runs, Ctrl-C stops it and nothing else; what is typed meanwhile
+ * waits for the prompt.
+ */
 export async function converse(
   program: CliProgram,
   opened: Extract<OpenedChat, { ok: true }>,
-  _route: Route | undefined,
+  route: Route | undefined,
 ): Promise<number> {
-  program.out(`${opened.chat.welcome}\n`);
-  return EXIT.done;
+  const { chat, conversation, commands } = opened;
+  const history = [...readChatHistory(program)];
+  const keys = createKeyQueue();
+  const reader = createKeyReader(keys.push);
+  const terminal = await program.openTerminal(
+    (bytes) => reader.add(bytes),
+    () => keys.push({ kind: "eof" }),
+  );
+  const prompt = createPromptView(terminal, PROMPT);
+  terminal.write(`${chat.welcome}\r\n`);
+  try {
+    for (;;) {
+      const text = await readMessage();
+      if (text === null) {
+        terminal.write(`${chat.goodbye}\r\n`);
+        return EXIT.done;
+      }
+      if (text.trim() === "") continue;
+      if (history.at(-1) !== text) history.push(text);
+      saveChatHistory(program, history);
+      const ended = await send(text);
+      if (ended === "quit") return 130;
+    }
+  } finally {
+    terminal.close();
+  }
+
+  async function readMessage(): Promise<string | null> {
+    let state: EditorState = EMPTY;
+    prompt.draw(state.before, state.after);
+    for (;;) {
+      const edited = edit(state, await keys.next(), { history, commands });
+      state = edited.state;
+      switch (edited.done) {
+        case "submit":
+          prompt.draw(state.before, state.after);
+          prompt.leave();
+          return textOf(state);
+        case "interrupt":
+          prompt.leave();
+          break;
+        case "eof":
+          prompt.leave();
+          return null;
+        case "clear":
+          terminal.write("\x1b[2J\x1b[H");
+          break;
+        case "choices":
+          prompt.leave();
+          terminal.write(`${edited.choices.join("  ")}\r\n`);
+          break;
+        case "no":
+          break;
+      }
+      prompt.draw(state.before, state.after);
+    }
+  }
+
+  async function send(text: string): Promise<"done" | "quit"> {
+    const abort = new AbortController();
+    const spinner = createSpinner(terminal);
+    const shown = { streamed: "" };
+    const handled = conversation.handle(
+      {
+        channel: "cli",
+        chatId: "default",
+        userId: "cli",
+        text,
+        ...(route !== undefined && { forcedRoute: route }),
+      },
+      {
+        signal: abort.signal,
+        onEvent: (event) => showEvent(event, chat, { spinner, shown, write: terminal.write }),
+      },
+    );
+    const force = Promise.withResolvers<"quit">();
+    const release = keys.intercept((key) => {
+      if (key.kind !== "interrupt") return false;
+      if (abort.signal.aborted) force.resolve("quit");
+      abort.abort();
+      spinner.say(chat.stopHint);
+      return true;
+    });
+    try {
+      const end = await Promise.race([handled, force.promise]);
+      spinner.stop();
+      if (end === "quit") return "quit";
+      showReply(end, chat, shown.streamed, terminal.write);
+      return "done";
+    } finally {
+      spinner.stop();
+      release();
+    }
+  }
+}
+
+interface Shown {
+  readonly spinner: { say(text: string): void; pause(): void };
+  readonly shown: { streamed: string };
+  readonly write: (text: string) => void;
+}
+
+function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write }: Shown): void {
+  switch (event.type) {
+    case "notice":
+      spinner.pause();
+      write(`\x1b[2m${lines(printable(event.text))}\x1b[0m\r\n`);
+      break;
+    case "text":
+      if (shown.streamed === "") spinner.pause();
+      shown.streamed += event.text;
+      write(lines(printable(event.text)));
+      break;
+    default: {
+      const doing = describeEvent(event, chat);
+      if (doing !== "") spinner.say(doing);
+    }
+  }
+}
+
+function showReply(reply: Reply, chat: ChatMessages, streamed: string, write: (text: string) => void): void {
+  const said = printable(streamed).trim();
+  const text = printable(reply.text);
+  const rest = said !== "" && text.startsWith(said) ? text.slice(said.length) : text;
+  if (said !== "" && rest === text) write("\r\n");
+  write(`${lines(colourDiffs(rest))}\r\n`);
+  if (reply.model !== undefined && reply.usage !== undefined) {
+    const { provider, model, local } = reply.model;
+    const { inputTokens, outputTokens, costUsd } = reply.usage;
+    const footer = { model: `${provider}/${model}`, local, tokens: inputTokens + outputTokens, costUsd };
+    write(`\x1b[2m${chat.footer(footer)}\x1b[0m\r\n`);
+  }
+  write("\r\n");
+}
+
+/** Raw mode does not return the carriage. Colours of our own stay; others' were taken out before. */
+function lines(text: string): string {
+  return text.replace(/\r?\n/g, "\r\n");
+}
+
+/** Keys in order; one reader at a time, and somebody who may take a key before it. */
+function createKeyQueue() {
+  const waiting: Key[] = [];
+  let reader: ((key: Key) => void) | null = null;
+  let interceptor: ((key: Key) => boolean) | null = null;
+  return {
+    push(key: Key): void {
+      if (interceptor?.(key) === true) return;
+      if (reader === null) {
+        waiting.push(key);
+        return;
+      }
+      const give = reader;
+      reader = null;
+      give(key);
+    },
+    next(): Promise<Key> {
+      const key = waiting.shift();
+      if (key !== undefined) return Promise.resolve(key);
+      return new Promise((resolve) => {
+        reader = resolve;
+      });
+    },
+    intercept(take: (key: Key) => boolean): () => void {
+      interceptor = take;
+      return () => {
+        interceptor = null;
+      };
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import type { ChatEvent, Reply } from "../../application/ports/conversation.ts";
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import { describeEvent } from "./describe-event.ts";
 import type { CliProgram } from "./program.ts";
 
 const CLEAR = "\r\x1b[K";
@@ -26,28 +27,8 @@ export function createChatProgress(
   return {
     event(event) {
       switch (event.type) {
-        case "queued":
-          status(`… ${chat.doing("waiting", String(event.ahead))}`);
-          return false;
-        case "decided":
-          status(`… ${event.decision.route}`);
-          return false;
-        case "thinking":
-          status(`… ${chat.doing("thinking", `${event.agent} (${event.provider}/${event.model})`)}`);
-          return false;
-        case "tool":
-          if (event.state === "started") status(`… ${chat.doing("tool", event.name)}`);
-          return false;
-        case "job-command":
-          status(`… ${chat.doing("running", `[${event.index}] ${event.command}`)}`);
-          return false;
-        case "job-output": {
-          const last = event.text.trimEnd().split("\n").at(-1) ?? "";
-          if (last !== "") status(`  ${last}`);
-          return false;
-        }
         case "notice":
-          if (streams) program.err(`${watched ? CLEAR : ""}${visible(event.text)}\n`);
+          if (streams) program.err(`${watched ? CLEAR : ""}${printable(event.text)}\n`);
           return false;
         case "text":
           if (!streams || !program.outIsTerminal) return false;
@@ -55,8 +36,11 @@ export function createChatProgress(
           said += event.text;
           program.out(printable(event.text));
           return true;
-        default:
+        default: {
+          const doing = watched ? describeEvent(event, chat) : "";
+          if (doing !== "") status(`… ${doing}`);
           return false;
+        }
       }
     },
     end: () => {

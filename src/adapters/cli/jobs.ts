@@ -3,6 +3,7 @@ import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JobState } from "../../domain/messages/messages.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { textWidth } from "./terminal/text-width.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
@@ -100,26 +101,13 @@ function table(
     ]),
   ];
   const widths =
-    rows[0]?.map((_, column) => Math.max(...rows.map((row) => width(row[column] as string)))) ?? [];
+    rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] as string)))) ?? [];
   return rows
     .map((row) =>
       row
-        .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - width(cell)))
+        .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell)))
         .join("  ")
         .trimEnd(),
     )
     .join("\n");
-}
-
-/** Columns a text takes on a terminal: East Asian wide characters take two. */
-function width(text: string): number {
-  let columns = 0;
-  for (const char of text)
-    columns +=
-      /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]/.test(
-        char,
-      )
-        ? 2
-        : 1;
-  return columns;
 }

@@ -32,10 +32,20 @@ export interface CliProgram {
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
+  /** Key by key, for a conversation. Only where input and output are a terminal. */
+  readonly openTerminal: (onBytes: (bytes: Uint8Array) => void, onEnd: () => void) => Promise<Terminal>;
+  /** What was typed in conversations. */
+  readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
+}
+
+export interface Terminal {
+  write(text: string): void;
+  columns(): number;
+  close(): void;
 }
 
 /** One finding of `doctor`. */

@@ -1,0 +1,24 @@
+import type { ChatEvent } from "../../application/ports/conversation.ts";
+import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+
+/** What happens, in one line; empty for what needs no words. */
+export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
+  switch (event.type) {
+    case "queued":
+      return chat.doing("waiting", String(event.ahead));
+    case "decided":
+      return event.decision.route;
+    case "thinking":
+      return chat.doing("thinking", `${event.agent} (${event.provider}/${event.model})`);
+    case "tool":
+      return event.state === "started" ? chat.doing("tool", event.name) : "";
+    case "proposed":
+      return event.plan.split("\n", 1)[0] ?? "";
+    case "job-command":
+      return chat.doing("running", `[${event.index}] ${event.command}`);
+    case "job-output":
+      return event.text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+    default:
+      return "";
+  }
+}
