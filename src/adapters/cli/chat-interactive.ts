@@ -11,6 +11,8 @@ import { createPromptView } from "./terminal/prompt-view.ts";
 import { createSpinner } from "./terminal/spinner.ts";
 
 const PROMPT = "> ";
+/** From outside: what runs is stopped and taken back, the terminal set back, the program ends. */
+const ENDING = ["SIGTERM", "SIGHUP"] as const;
 
 /**
  * The conversation at a terminal. While a message runs, Ctrl-C stops it and nothing else; what is typed meanwhile
@@ -30,6 +32,13 @@ export async function converse(
     () => keys.push({ kind: "eof" }),
   );
   const prompt = createPromptView(terminal, PROMPT);
+  const outside = new AbortController();
+  const end = () => {
+    outside.abort();
+    keys.push({ kind: "interrupt" });
+    keys.push({ kind: "eof" });
+  };
+  for (const signal of ENDING) process.once(signal, end);
   terminal.write(`${chat.welcome}\r\n`);
   try {
     for (;;) {
@@ -45,6 +54,7 @@ export async function converse(
       if (ended === "quit") return 130;
     }
   } finally {
+    for (const signal of ENDING) process.off(signal, end);
     terminal.close();
   }
 
@@ -92,7 +102,7 @@ export async function converse(
         ...(route !== undefined && { forcedRoute: route }),
       },
       {
-        signal: abort.signal,
+        signal: AbortSignal.any([abort.signal, outside.signal]),
         onEvent: (event) => showEvent(event, chat, { spinner, shown, write: terminal.write }),
       },
     );
