@@ -2,6 +2,7 @@
 import type { CliProgram, Opened, OpenOptions, OpenWorker } from "./adapters/cli/program.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
+import type { Models } from "./application/ports/model.ts";
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
 import { toResultJson } from "./application/work/result-json.ts";
 import type { TakeBack } from "./application/work/take-back.ts";
@@ -12,6 +13,20 @@ import type { ToolContext } from "./tools/context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import { openWorker } from "./wiring/worker.ts";
 
+export type {
+  Model,
+  ModelAnswer,
+  ModelCheck,
+  ModelEvent,
+  ModelFailure,
+  ModelMessage,
+  ModelRequest,
+  ModelRole,
+  Models,
+  ModelTool,
+  ModelUsage,
+  ToolCall,
+} from "./application/ports/model.ts";
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";
@@ -115,6 +130,21 @@ export async function createToolContext(
   const { workspace: _w, home: _h, configFile: _c, env: _e, ...choices } = options;
   const opened = await openToolContext(...place(options), choices);
   return opened.ok ? opened.context : refuse(opened);
+}
+
+/** The configured models: `(await openModels()).forRole("coder3")`. Nothing is contacted until one is asked. */
+export async function openModels(options: WorkspaceOptions = {}): Promise<Models> {
+  const [env, { cwd, workspace, configFile }] = place(options);
+  const { loadConfig } = await import("./config/load.ts");
+  const { resolveLocale } = await import("./config/locale.ts");
+  const loaded = await loadConfig({ env, cwd, workspace, configFile });
+  if (!loaded.ok) {
+    const messages = messagesFor(resolveLocale({ env }));
+    return refuse({ ok: false, exitCode: 2, messages, problems: loaded.errors });
+  }
+  const { config, secrets, home } = loaded;
+  const wiring = await import("./wiring/models.ts");
+  return wiring.openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
 }
 
 /** Takes back the named job or group, or the last job. */

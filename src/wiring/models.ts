@@ -1,11 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Models } from "../application/ports/model.ts";
+import type { Model, ModelCheck, ModelRole, Models, ModelUsage } from "../application/ports/model.ts";
 import type { Config } from "../config/config.ts";
+import { DEFAULTS } from "../config/defaults.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { Locale } from "../domain/messages/messages.ts";
 import { modelMessagesFor } from "../domain/messages/models/messages.ts";
+import { costOf, priceOf } from "../domain/models/cost.ts";
 import { createMasker } from "../domain/policy/mask.ts";
+import { watchHealth } from "../infrastructure/models/health.ts";
 import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
 import { connects } from "../infrastructure/runtime/connects.ts";
@@ -31,7 +34,13 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
   return createModels(
     {
       providers: Object.fromEntries(providers),
-      roles: config.roles,
+      roles: {
+        chat: roleOf(config, "chat"),
+        worker: roleOf(config, "worker"),
+        coder1: config.roles.coder1,
+        coder2: config.roles.coder2,
+        coder3: config.roles.coder3,
+      },
       ollama: {
         baseUrl: config.ollama.base_url,
         keepAlive: config.ollama.keep_alive,
@@ -56,6 +65,42 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
       loadScript,
     },
   );
+}
+
+/** In US dollars; undefined where nobody knows the price, which is then not counted. */
+export function createCosts(config: Config) {
+  return (model: Pick<Model, "model" | "local">, usage: ModelUsage): number | undefined => {
+    const price = priceOf(model, config.budget.prices);
+    return price === null ? undefined : costOf(usage, price);
+  };
+}
+
+/** For processes that stay: looks after the models of the chat and the worker. */
+export function watchModels(
+  models: Models,
+  config: Config,
+  onChange: (role: ModelRole, check: ModelCheck) => void,
+): { stop(): void } {
+  const intervalMs = config.ollama.health_check_interval * 1000;
+  const watches = (["chat", "worker"] as const).flatMap((role) => {
+    const model = models.forRole(role);
+    if ("code" in model) {
+      onChange(role, { ok: false, failure: model });
+      return [];
+    }
+    return watchHealth({
+      model,
+      intervalMs,
+      timeoutMs: config.models.connect_timeout * 1000,
+      onChange: (check) => onChange(role, check),
+      after: (ms, call) => {
+        const timer = setTimeout(call, ms);
+        timer.unref();
+        return () => clearTimeout(timer);
+      },
+    });
+  });
+  return { stop: () => watches.forEach((watch) => void watch.stop()) };
 }
 
 function settingsOf(provider: Config["providers"][string], secrets: Secrets, home: string): ProviderSettings {

@@ -8,7 +8,9 @@ export async function doctor(program: CliProgram, args: readonly string[]): Prom
   const checks = await program.diagnose(worker, { repair: flags.values.repair === true });
   if (flags.values.json === true) program.out(`${JSON.stringify({ checks })}\n`);
   else
-    for (const { ok, text, remedy } of checks)
-      program.out(`${ok ? "✓" : "✗"} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}\n`);
-  return checks.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
+    for (const { ok, optional, text, remedy } of checks) {
+      const mark = ok ? "✓" : optional === true ? "!" : "✗";
+      program.out(`${mark} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}\n`);
+    }
+  return checks.every(({ ok, optional }) => ok || optional === true) ? EXIT.done : EXIT.failed;
 }

@@ -54,6 +54,8 @@ export interface Check {
   readonly ok: boolean;
   readonly text: string;
   readonly remedy?: string;
+  /** Something works without it: told, but no failure of `doctor`. */
+  readonly optional?: boolean;
 }
 
 export interface OpenOptions {

@@ -51,5 +51,7 @@ export const en: ModelMessages = {
     pulled: "pulled",
     scripted: (file) => `answers from ${file}`,
     checkTimeout: "no answer in time",
+    priceUnknown: (model) => `nobody knows what ${model} costs: it does not count against budget.daily`,
+    setPrice: (model) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
   },
 };

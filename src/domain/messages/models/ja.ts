@@ -53,5 +53,8 @@ export const ja: ModelMessages = {
     pulled: "取得済み",
     scripted: (file) => `${file} から回答`,
     checkTimeout: "時間内に応答なし",
+    priceUnknown: (model) => `${model} の料金が不明なため、budget.daily に算入されません`,
+    setPrice: (model) =>
+      `budget.prices: { "${model}": { input: …, output: …, cached: … } } を設定してください`,
   },
 };

@@ -57,6 +57,9 @@ export interface ModelMessages {
     pulled: string;
     scripted(file: string): string;
     checkTimeout: string;
+    /** A budget is set, and nobody knows what this model costs. */
+    priceUnknown(model: string): string;
+    setPrice(model: string): string;
   };
 }
 

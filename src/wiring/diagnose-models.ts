@@ -1,0 +1,67 @@
+import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { ModelCheck, ModelRole } from "../application/ports/model.ts";
+import { resolveHome } from "../config/home.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { createSecrets } from "../config/secrets.ts";
+import { modelMessagesFor } from "../domain/messages/models/messages.ts";
+import { priceOf } from "../domain/models/cost.ts";
+import { openModels } from "./models.ts";
+
+const PATIENCE_MS = 3000;
+const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
+  ["chat", "Mio"],
+  ["worker", "Shiro"],
+  ["coder1", "Aka"],
+  ["coder2", "Ao"],
+  ["coder3", "Gin"],
+];
+
+/** Who would answer, and what keeps the others from it. All are asked at once; none is waited for long. */
+export async function diagnoseModels(
+  env: Readonly<Record<string, string | undefined>>,
+  { config, mask }: Pick<OpenWorker, "config" | "mask">,
+): Promise<Check[]> {
+  const locale = resolveLocale({ env, config });
+  const { doctor } = modelMessagesFor(locale);
+  const secrets = createSecrets(env, config);
+  const models = openModels(config, secrets, { locale, env, home: resolveHome(env), mask });
+  const checks = AGENTS.map(async ([role, agent]): Promise<Check[]> => {
+    const model = models.forRole(role);
+    const { provider, model: chosen } = config.roles[role];
+    const name = "code" in model ? (chosen ?? config.providers[provider]?.model ?? "?") : model.model;
+    const title = doctor.role(role, agent, `${provider} ${name}`);
+    if ("code" in model) return [told(role, title, { ok: false, failure: model })];
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const check = await model.check(signal);
+    const late = !check.ok && check.failure.code === "aborted";
+    const first = told(
+      role,
+      title,
+      late ? { ...check, failure: { ...check.failure, message: doctor.checkTimeout } } : check,
+    );
+    if (config.budget.daily === null || priceOf(model, config.budget.prices) !== null) return [first];
+    const price = {
+      name: `price:${role}`,
+      ok: false,
+      optional: true,
+      text: doctor.priceUnknown(model.model),
+      remedy: doctor.setPrice(model.model),
+    };
+    return [first, price];
+  });
+  return (await Promise.all(checks)).flat();
+}
+
+function told(role: ModelRole, title: string, check: ModelCheck): Check {
+  const name = `model:${role}`;
+  if (check.ok) return { name, ok: true, text: `${title}: ${check.detail}` };
+  const [what = "", ...help] = check.failure.message.split("\n→ ");
+  const remedy = check.remedy ?? help[0];
+  return {
+    name,
+    ok: false,
+    optional: true,
+    text: `${title}: ${what}`,
+    ...(remedy !== undefined && { remedy }),
+  };
+}
