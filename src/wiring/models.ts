@@ -103,6 +103,16 @@ export function watchModels(
   return { stop: () => watches.forEach((watch) => void watch.stop()) };
 }
 
+/** The default's model is Ollama's: who only names another provider means that provider's model. */
+function roleOf({ roles, providers }: Config, role: "chat" | "worker"): Config["roles"]["chat"] {
+  const { provider, model } = roles[role];
+  const untouched = provider !== DEFAULTS.roles[role].provider && model === DEFAULTS.roles[role].model;
+  const own = providers[provider];
+  return untouched && (own?.model || own?.type === "scripted")
+    ? { provider, model: null }
+    : { provider, model };
+}
+
 function settingsOf(provider: Config["providers"][string], secrets: Secrets, home: string): ProviderSettings {
   const { type, model, base_url: baseUrl, api_key, max_tokens, temperature, local, script } = provider;
   return {
