@@ -54,7 +54,7 @@ export async function openChatMemory(options: ChatMemoryOptions): Promise<ChatMe
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
-  const configured = compileRules(config.routing.rules, "config");
+  const configured = compileRules(config.routing.rules, "config", () => performance.now());
   return {
     sessions: createSessions({
       store: createSessionStore(db, now),

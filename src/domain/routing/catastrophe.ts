@@ -1,11 +1,198 @@
-/** Placeholder until analysed below. */
-export function catastropheIn(
-  pattern: string,
-): { kind: "not-a-pattern" | "catastrophic"; detail: string } | null {
+import { type PatternNode, readPattern, UnsupportedPattern } from "./pattern-tree.ts";
+
+export interface PatternTrouble {
+  readonly kind: "not-a-pattern" | "catastrophic";
+  readonly detail: string;
+}
+
+const LONGEST_PATTERN = 500;
+/** A clause is no longer than this. */
+const CLAUSE = 300;
+/** Steps of a search that a message may cost: some ten milliseconds. */
+const MOST_STEPS = 30_000_000;
+/** Repeated more often than this is as good as without end. */
+const MANY = 20;
+
+/**
+ * Whether a pattern can take for ever on some clause. Repetitions within repetitions, and what can be repeated in two
+ * ways, are refused (the cost doubles with every character); repetitions side by side are multiplied. It refuses some
+ * harmless patterns, and says what to change. With a clock, a trial on hostile texts stands behind it.
+ */
+export function catastropheIn(pattern: string, clockMs?: () => number): PatternTrouble | null {
+  if (pattern.length > LONGEST_PATTERN)
+    return { kind: "catastrophic", detail: `it is longer than ${LONGEST_PATTERN} characters` };
+  const found = compile(pattern);
+  if ("kind" in found) return found;
   try {
-    new RegExp(pattern, "iu");
+    const tree = readPattern(pattern.normalize("NFKC"));
+    const overlap = overlapOf(tree);
+    const detail = doubled(tree, overlap);
+    if (detail !== null) return { kind: "catastrophic", detail };
+    if (CLAUSE * stepsOf(tree, overlap) > MOST_STEPS)
+      return { kind: "catastrophic", detail: "too many open repetitions; bound them, as in .{0,20}" };
+    if (clockMs !== undefined && isSlow(found, tree, clockMs))
+      return { kind: "catastrophic", detail: "it is slow on some texts" };
     return null;
+  } catch (cause) {
+    if (cause instanceof UnsupportedPattern) return { kind: "catastrophic", detail: cause.message };
+    throw cause;
+  }
+}
+
+function compile(pattern: string): RegExp | PatternTrouble {
+  try {
+    return new RegExp(pattern.normalize("NFKC"), "iu");
   } catch (cause) {
     return { kind: "not-a-pattern", detail: (cause as Error).message };
   }
+}
+
+type Overlap = (one: PatternNode, other: PatternNode) => boolean;
+
+/** What is wrong inside a repetition without end, for all of them. */
+function doubled(node: PatternNode, overlap: Overlap): string | null {
+  if (node.type === "repeat" && node.max > MANY) {
+    if (isNullable(node.item)) return "a repetition of what can be nothing";
+    const inner = ambiguity(node.item, overlap);
+    if (inner !== null) return inner;
+  }
+  for (const child of childrenOf(node)) {
+    const inner = doubled(child, overlap);
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+function ambiguity(node: PatternNode, overlap: Overlap): string | null {
+  if (node.type === "repeat" && node.min !== node.max) return "a repetition within a repetition";
+  if (node.type === "choice")
+    for (const [index, option] of node.options.entries())
+      if (node.options.slice(index + 1).some((other) => overlap(option, other)))
+        return "a repetition of alternatives that begin alike";
+  for (const child of childrenOf(node)) {
+    const inner = ambiguity(child, overlap);
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+/** In how many ways a place of the text can be tried. */
+function stepsOf(node: PatternNode, overlap: Overlap): number {
+  switch (node.type) {
+    case "set":
+    case "place":
+      return 1;
+    case "look":
+      return stepsOf(node.item, overlap);
+    case "choice":
+      return node.options.reduce((sum, option) => sum + stepsOf(option, overlap), 0);
+    case "sequence":
+      return node.items.reduce((product, item, index) => {
+        const next = node.items[index + 1];
+        // A single "maybe" costs only where what follows could be it as well.
+        if (item.type === "repeat" && item.max === 1 && (next === undefined || !overlap(item, next)))
+          return product * stepsOf(item.item, overlap);
+        return product * stepsOf(item, overlap);
+      }, 1);
+    case "repeat": {
+      const ways = Math.min(node.max, CLAUSE) - node.min + 1;
+      return ways * stepsOf(node.item, overlap);
+    }
+  }
+}
+
+function childrenOf(node: PatternNode): readonly PatternNode[] {
+  switch (node.type) {
+    case "sequence":
+      return node.items;
+    case "choice":
+      return node.options;
+    case "repeat":
+    case "look":
+      return [node.item];
+    case "set":
+    case "place":
+      return [];
+  }
+}
+
+function isNullable(node: PatternNode): boolean {
+  switch (node.type) {
+    case "set":
+      return false;
+    case "place":
+    case "look":
+      return true;
+    case "sequence":
+      return node.items.every(isNullable);
+    case "choice":
+      return node.options.some(isNullable);
+    case "repeat":
+      return node.min === 0 || isNullable(node.item);
+  }
+}
+
+/** The sets that a match of the node can begin with. */
+function firstSets(node: PatternNode): string[] {
+  switch (node.type) {
+    case "set":
+      return [node.source];
+    case "place":
+    case "look":
+      return [];
+    case "choice":
+      return node.options.flatMap(firstSets);
+    case "repeat":
+      return firstSets(node.item);
+    case "sequence": {
+      const end = node.items.findIndex((item) => !isNullable(item));
+      return node.items.slice(0, end === -1 ? node.items.length : end + 1).flatMap(firstSets);
+    }
+  }
+}
+
+const COMMON = [..."aZ0 _-./あア漢ーn"];
+
+/** Characters that stand for all: common ones, and those the pattern names. */
+function probesOf(tree: PatternNode): string[] {
+  return [...new Set([...COMMON, ...setsIn(tree).flatMap((source) => [...source])])];
+}
+
+function setsIn(node: PatternNode): string[] {
+  return node.type === "set" ? [node.source] : childrenOf(node).flatMap(setsIn);
+}
+
+function overlapOf(tree: PatternNode): Overlap {
+  const known: { probes?: string[] } = {};
+  const taken = new Map<string, ReadonlySet<string>>();
+  const charsOf = (source: string) => {
+    known.probes ??= probesOf(tree);
+    const regex = new RegExp(`^(?:${source})$`, "iu");
+    const chars = taken.get(source) ?? new Set(known.probes.filter((probe) => regex.test(probe)));
+    taken.set(source, chars);
+    return chars;
+  };
+  return (one, other) =>
+    firstSets(one).some((left) =>
+      firstSets(other).some((right) => !charsOf(left).isDisjointFrom(charsOf(right))),
+    );
+}
+
+const LENGTHS = [8, 12, 16, 20, 24, 28, 32, 64, CLAUSE];
+const SLOW_MS = 50;
+
+/** Tries texts of growing length, so that even what the analysis missed ends in time. */
+function isSlow(regex: RegExp, tree: PatternNode, clockMs: () => number): boolean {
+  if (!setsIn(tree).length || !hasRepeat(tree)) return false;
+  for (const probe of probesOf(tree).slice(0, 40))
+    for (const length of LENGTHS) {
+      const began = clockMs();
+      regex.test(`${probe.repeat(length)}\u0001`);
+      if (clockMs() - began > SLOW_MS) return true;
+    }
+  return false;
+}
+
+function hasRepeat(node: PatternNode): boolean {
+  return (node.type === "repeat" && node.max > 1) || childrenOf(node).some(hasRepeat);
 }

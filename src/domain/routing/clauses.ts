@@ -1,8 +1,10 @@
 /** A message as rules see it. */
 export interface Clause {
   readonly text: string;
-  /** It says what is not to be done, so it asks for no action. */
+  /** It says what is not to be done. */
   readonly negated: boolean;
+  /** It asks how or whether something is done, and not for it to be done. */
+  readonly asks: boolean;
 }
 
 /** Rules look at the beginning of a message; a log pasted below it says nothing about the request. */
@@ -24,9 +26,20 @@ const NEGATED_JA =
 const NEGATED_EN =
   /(?:^|[\s(])(?:do not|don't|dont|never|avoid|without|instead of|rather than|no need to|not going to|shouldn't|should not|must not|mustn't|won't|refrain from)\s/iu;
 
+const ASKS_JA =
+  /(?:方法|やり方|仕方|書き方|使い方|作り方|直し方|コツ|利点|欠点|意味|理由|違い)(?:を|は|が|って|とか)?(?:.{0,12}(?:教えて|知りたい|説明して|聞きたい|分から|わから)|何|なに|[??]|$)|どうやって|どうすれば|どうやれば|どう思|どういう|とは[??]?$|って(?:何|なに|どう)|べき(?:か|です|かな|だろう|[??])|[たる](?:方が|ほうが)(?:いい|良い|よい)|[たる]の(?:は|って)(?:誰|だれ|いつ|なぜ|どうして|どこ|何|なに)/u;
+const ASKS_EN =
+  /^(?:(?:so|and|ok|hey|hi|also|well|but|please|can you|could you|tell me|explain|i wonder|do you know)[\s,]+)*(?:how (?:do|does|did|to|can|could|should|would|is|are)|what (?:is|are|does|do|would|should)|what's|should (?:i|we)|is it|do you|did you|have you|are you|would it|why is)\b/iu;
+
+/** Words of courtesy before what is asked for; one of them at a time. */
+const COURTESY =
+  /^(?:please|pls|plz|kindly|can you|could you|can we|could we|would you|will you|(?:i want|i need|i'd like) you to|(?:i|we) (?:want|need|have) to|you (?:should|must|need to)|let's|lets|let us|now|then|also|and|ok|okay|so|hey|hi|next|first|just|go ahead and|(?:mio|shiro|aka|ao|gin)[ ,:]|@[\w.-]+)[ ,:]+/iu;
+const MOST_COURTESY = 6;
+
 /**
  * The clauses of a message: normalised (NFKC, so full-width letters are letters), without code, quotations and
- * addresses, cut where a thought ends, each with whether it is negated ("ファイルは作成しないで、説明だけして").
+ * addresses, cut where a thought ends, without words of courtesy, each with whether it is negated
+ * ("ファイルは作成しないで、説明だけして").
  */
 export function clausesOf(message: string): Clause[] {
   const plain = message
@@ -44,5 +57,19 @@ export function clausesOf(message: string): Clause[] {
     .split(BOUNDARY)
     .map((text) => text.replace(/\s+/gu, " ").trim().slice(0, LONGEST_CLAUSE))
     .filter((text) => text !== "")
-    .map((text) => ({ text, negated: NEGATED_JA.test(text) || NEGATED_EN.test(text) }));
+    .map((text) => ({
+      text: withoutCourtesy(text),
+      negated: NEGATED_JA.test(text) || NEGATED_EN.test(text),
+      asks: ASKS_JA.test(text) || ASKS_EN.test(text),
+    }));
+}
+
+function withoutCourtesy(text: string): string {
+  let rest = text;
+  for (let i = 0; i < MOST_COURTESY; i++) {
+    const shorter = rest.replace(COURTESY, "");
+    if (shorter === rest || shorter === "") break;
+    rest = shorter;
+  }
+  return rest;
 }

@@ -1,5 +1,6 @@
 import { catastropheIn } from "./catastrophe.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
+import { isCoder, type Route } from "./route.ts";
 import type { CompiledRule, Rule, RuleOrigin, RuleProblem } from "./rule.ts";
 
 export interface RuleMatch {
@@ -12,20 +13,25 @@ export interface RuleMatch {
 export function compileRules(
   rules: readonly Rule[],
   origin: RuleOrigin,
+  clockMs?: () => number,
 ): { readonly rules: CompiledRule[]; readonly problems: RuleProblem[] } {
   const compiled: CompiledRule[] = [];
   const problems: RuleProblem[] = [];
   for (const rule of rules) {
-    const result = compileRule(rule, origin);
+    const result = compileRule(rule, origin, clockMs);
     if ("regex" in result) compiled.push(result);
     else problems.push(result);
   }
   return { rules: compiled, problems };
 }
 
-function compileRule(rule: Rule, origin: RuleOrigin): CompiledRule | RuleProblem {
+function compileRule(
+  rule: Rule,
+  origin: RuleOrigin,
+  clockMs: (() => number) | undefined,
+): CompiledRule | RuleProblem {
   const { pattern, route, confidence } = rule;
-  const trouble = catastropheIn(pattern);
+  const trouble = catastropheIn(pattern, clockMs);
   if (trouble !== null) return { kind: trouble.kind, pattern, detail: trouble.detail };
   const compiled = trusted(rule, origin);
   for (const [examples, expected] of [
@@ -43,18 +49,22 @@ export function trusted({ pattern, route, confidence }: Rule, origin: RuleOrigin
   return { pattern, route, confidence, origin, regex: new RegExp(pattern.normalize("NFKC"), "iu") };
 }
 
-/** The first rule that matches a clause which is not negated. Answers that do nothing may be asked for by a "don't". */
+/** The first rule that matches a clause. What is negated matches none; what only asks how matches none that acts. */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
   return matchClauses(rules, clausesOf(message));
 }
 
 function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {
   for (const rule of rules) {
-    for (const { text, negated } of clauses) {
-      if (negated) continue;
+    for (const { text, negated, asks } of clauses) {
+      if (negated || (asks && acts(rule.route))) continue;
       const found = rule.regex.exec(text);
       if (found !== null && found[0] !== "") return { rule, words: found[0] };
     }
   }
   return null;
+}
+
+function acts(route: Route): boolean {
+  return route === "OPS" || isCoder(route);
 }
