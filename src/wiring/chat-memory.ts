@@ -1,5 +1,8 @@
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
+import { memoryCommands } from "../application/chat/memory/commands.ts";
+import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
 import { createMeter, type Meter } from "../application/chat/meter.ts";
+import type { ChatParts } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
 import { createSessions, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
@@ -7,7 +10,8 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";
 import type { Config } from "../config/config.ts";
-import type { RuleProblem } from "../domain/routing/rule.ts";
+import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
+import type { Locale } from "../domain/messages/messages.ts";
 import { compileRules, trusted } from "../domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../domain/routing/shipped-rules.ts";
 import { createDayClock } from "../domain/session/day-clock.ts";
@@ -25,8 +29,8 @@ export interface ChatMemory {
   readonly queue: ChatQueue;
   readonly meter: Meter;
   readonly usage: UsageStore;
-  /** Rules of the configuration that are not used, and why. */
-  readonly ruleProblems: readonly RuleProblem[];
+  /** `/why`, `/route`, `/new`, `/usage`, … */
+  readonly commands: ChatParts["commands"];
   close(): Promise<void>;
 }
 
@@ -38,6 +42,7 @@ export interface ChatMemoryOptions {
   readonly models: Models;
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number;
   readonly log: Logger;
+  readonly locale: Locale;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly pid: number;
@@ -55,6 +60,10 @@ export async function openChatMemory(options: ChatMemoryOptions): Promise<ChatMe
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
   const configured = compileRules(config.routing.rules, "config", () => performance.now());
+  const words = memoryMessagesFor(options.locale);
+  for (const problem of configured.problems)
+    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+  const routing = createRoutingStore(db);
   return {
     sessions: createSessions({
       store: createSessionStore(db, now),
@@ -67,7 +76,7 @@ export async function openChatMemory(options: ChatMemoryOptions): Promise<ChatMe
       summaryTokens: config.session.summary_tokens,
     }),
     router: createRouter({
-      store: createRoutingStore(db),
+      store: routing,
       configured: configured.rules,
       shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")),
       threshold: config.routing.threshold,
@@ -98,7 +107,14 @@ export async function openChatMemory(options: ChatMemoryOptions): Promise<ChatMe
       startOfDay: clock.startOfDay,
     }),
     usage,
-    ruleProblems: configured.problems,
+    commands: memoryCommands({
+      teacher: createRouteTeacher({ store: routing, configured: configured.rules, now }),
+      usage,
+      words,
+      daily: config.budget.daily,
+      clock,
+      ruleProblems: configured.problems,
+    }),
     close: () => db.destroy(),
   };
 }

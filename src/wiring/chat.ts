@@ -33,6 +33,7 @@ export async function openChat(env: Environment, options: OpenOptions): Promise<
       return price === null ? 0 : costOf(usage, price);
     },
     log: logger,
+    locale,
     mask: worker.mask,
     now,
     pid: process.pid,
@@ -54,7 +55,7 @@ export async function openChat(env: Environment, options: OpenOptions): Promise<
       background.add(running);
       void running.finally(() => background.delete(running));
     },
-    commands: {},
+    commands: memory.commands,
     settings: {
       maxLoops: config.loop.max_loops,
       maxMillis: config.loop.max_millis,

@@ -54,6 +54,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     const known = await findCommand(parts, command.name);
     if (known !== undefined) {
       const answer = await known(parts, turn, command.rest);
+      if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
       if (answer.agent !== "") await remember(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
     }
@@ -85,6 +86,24 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
   const merged = mergeAnswers(parts.chat, asked, answers);
   await remember(parts, turn, request, merged);
   return toReply(parts, turn, merged, asked[0]?.decision);
+}
+
+/** `/route X`: what was asked before, by the route it should have gone to. */
+async function answerAgain(
+  parts: ChatParts,
+  turn: ChatTurn,
+  command: Answer,
+  { route, text }: NonNullable<Answer["again"]>,
+): Promise<Reply> {
+  const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
+  turn.emit({ type: "notice", text: command.text });
+  turn.emit({ type: "decided", decision });
+  const asked = { text, decision };
+  const merged = mergeAnswers(parts.chat, [asked], await answerAll(parts, turn, asked));
+  await remember(parts, turn, text, merged);
+  const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
+  const whole = { ...merged, text: `${command.text}\n\n${merged.text}`, actions };
+  return toReply(parts, turn, whole, decision);
 }
 
 interface TurnOptions {

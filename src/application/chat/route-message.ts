@@ -51,11 +51,13 @@ const STORED_CHARS = 2000;
 
 /** Explicit command → forced route → rules → classifier → CHAT. */
 export function createRouter(parts: RouterParts): Router {
+  const count = { decided: 0 };
   return {
     async decide(request) {
       const explicit = readExplicitRoute(request.text);
       const decision = await decideRoute(parts, request, explicit?.route);
-      await store(parts, request, decision);
+      count.decided += 1;
+      await store(parts, request, decision, count.decided);
       const named = explicit !== undefined && decision.source === "explicit";
       return { decision, text: named ? explicit.rest : request.text };
     },
@@ -134,12 +136,18 @@ async function classified(parts: RouterParts, request: RouteRequest): Promise<De
 }
 
 /** A decision that cannot be stored is still one. */
-async function store(parts: RouterParts, request: RouteRequest, decision: Decision): Promise<void> {
+async function store(
+  parts: RouterParts,
+  request: RouteRequest,
+  decision: Decision,
+  number: number,
+): Promise<void> {
   const { chatKey, sessionId, groupId, text } = request;
   parts.log.info("routing", "Route decided", "routing.decided", { job_id: groupId, ...decision });
   try {
     await parts.store.record({
-      id: groupId,
+      // A message of several parts has as many decisions.
+      id: `${groupId}.${String(number).padStart(6, "0")}`,
       chatKey,
       sessionId,
       at: parts.now().toISOString(),

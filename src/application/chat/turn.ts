@@ -44,6 +44,8 @@ export interface Answer {
   readonly jobs: readonly ResultJson[];
   readonly model?: NonNullable<Reply["model"]>;
   readonly actions?: Reply["actions"];
+  /** A command's wish that a message is answered by another route. */
+  readonly again?: { readonly route: Route; readonly text: string };
   /** Shiro's advice that somebody else should answer (003 §6.2). */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }

@@ -36,6 +36,7 @@ export interface SessionStore {
     sessionId: string,
     limit: number,
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
+  /** Left as it is when the one that is kept reaches further. */
   saveSummary(chatKey: string, sessionId: string, summary: Summary): Promise<void>;
 
   /** One note a session; saving it again replaces it. */

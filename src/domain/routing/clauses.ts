@@ -56,7 +56,7 @@ export function clausesOf(message: string): Clause[] {
   return plain
     .split(BOUNDARY)
     .map((text) => text.replace(/\s+/gu, " ").trim().slice(0, LONGEST_CLAUSE))
-    .filter((text) => text !== "")
+    .filter((text) => /[\p{L}\p{N}⟦]/u.test(text))
     .map((text) => ({
       text: withoutCourtesy(text),
       negated: NEGATED_JA.test(text) || NEGATED_EN.test(text),

@@ -145,6 +145,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         .set({ summary: storable(text), summary_up_to: upTo })
         .where("chat_key", "=", chatKey)
         .where("session_id", "=", sessionId)
+        .where("summary_up_to", "<", upTo)
         .execute();
     },
     async saveNote(note) {

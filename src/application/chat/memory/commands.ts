@@ -1,0 +1,116 @@
+import type { MemoryMessages } from "../../../domain/messages/memory/messages.ts";
+import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
+import type { RuleProblem } from "../../../domain/routing/rule.ts";
+import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
+import type { DayClock } from "../../../domain/session/day-clock.ts";
+import type { UsageStore } from "../../ports/usage.ts";
+import type { ChatCommand } from "../parts.ts";
+import type { Answer, ChatTurn } from "../turn.ts";
+import type { RouteTeacher } from "./teach-route.ts";
+import { usageText } from "./usage-text.ts";
+
+export interface MemoryCommandParts {
+  readonly teacher: RouteTeacher;
+  readonly usage: UsageStore;
+  readonly words: MemoryMessages;
+  readonly daily: number | null;
+  readonly clock: DayClock;
+  /** Rules of the configuration that are not used. */
+  readonly ruleProblems: readonly RuleProblem[];
+}
+
+/** Characters of a message that `/why` quotes. */
+const QUOTED = 120;
+
+const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
+
+/** The chat's commands about what it decided, remembers and used. */
+export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<string, ChatCommand>> {
+  const { teacher, usage, words } = parts;
+  const teach: Readonly<Record<string, ChatCommand>> = {
+    async why(_, { sessionKey }) {
+      const decision = await teacher.last(sessionKey);
+      if (decision === null) return said(words.noDecision);
+      const used = await usage.totals({ by: "model", since: new Date(0), groupId: groupOf(decision.id) });
+      return said(
+        words.why({
+          ...decision,
+          message: oneLine(decision.message),
+          models: used.map(({ name }) => name),
+          corrected: decision.correction?.route ?? null,
+        }),
+      );
+    },
+    async route(_, { sessionKey, history }, rest) {
+      const route = readRoute(rest.split(/\s/u)[0] ?? "");
+      if (route === undefined) return said(words.routeUsage(ROUTES), false);
+      const done = await teacher.correct(sessionKey, route);
+      if (done === null) return said(words.noDecision, false);
+      const { decision, offered } = done;
+      const lines = [
+        words.corrected(decision.route, route),
+        offered === null ? words.notOffered : words.offered(offered),
+      ];
+      return {
+        ...said(lines.join("\n")),
+        ...(decision.route !== route && { again: { route, text: askedFor(history, decision.message) } }),
+        ...(offered !== null && { actions: [{ label: "/remember", message: "/remember" }] }),
+      };
+    },
+    async remember(_, { sessionKey }) {
+      const rule = await teacher.remember(sessionKey);
+      return rule === null
+        ? said(words.nothingToRemember, false)
+        : said(words.remembered(rule.pattern, rule.route));
+    },
+    async rules(_, { sessionKey }) {
+      const rules = await teacher.rules(sessionKey);
+      const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
+      if (lines.length === 0) lines.push(words.noRules);
+      return said([...lines, ...parts.ruleProblems.map(words.ruleProblem)].join("\n"));
+    },
+    async forget(_, { sessionKey }, rest) {
+      const place = /^[0-9]{1,4}$/u.test(rest.trim()) ? Number(rest) : 0;
+      const rule = place > 0 ? await teacher.forget(sessionKey, place) : null;
+      return rule === null ? said(words.forgetUsage, false) : said(words.forgotten(rule.pattern));
+    },
+  };
+  return {
+    ...teach,
+    async new({ sessions }, { session, signal, emit }) {
+      const done = await sessions.startNew(session, signal);
+      if (!done.cut) return said(words.newFailed, false);
+      emit({ type: "cut-over", sessionId: done.session.id });
+      return said(words.newSession(done.session.id));
+    },
+    async resume({ sessions }, { session, emit }, rest) {
+      const wanted = rest.trim();
+      const resumed = await sessions.resume(session, wanted === "" ? undefined : wanted);
+      if (resumed === null) return said(words.nothingToResume, false);
+      emit({ type: "cut-over", sessionId: resumed.id });
+      return said(words.resumed(resumed.id, resumed.turns));
+    },
+    usage: async ({ now }, turn) => said(await usageText(parts, now(), chatOf(turn))),
+  };
+}
+
+/** The owner's own places see all; elsewhere a chat sees its own. */
+function chatOf({ message, sessionKey }: ChatTurn): { chatKey: string; all: boolean } {
+  return { chatKey: sessionKey, all: message.channel === "cli" || message.channel === "web" };
+}
+
+/** The whole message: a decision holds its beginning. */
+function askedFor(history: ChatTurn["history"], beginning: string): string {
+  const whole = history.findLast(({ user }) => user.startsWith(beginning))?.user ?? beginning;
+  return readExplicitRoute(whole)?.rest ?? whole;
+}
+
+/** A decision's id is its message's group and a number. */
+function groupOf(decisionId: string): string {
+  return decisionId.replace(/\.[0-9]+$/u, "");
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/gu, " ").trim();
+  return [...line].length > QUOTED ? `${[...line].slice(0, QUOTED).join("")}…` : line;
+}

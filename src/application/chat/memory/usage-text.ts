@@ -1,0 +1,57 @@
+import type { UsageLine } from "../../../domain/messages/memory/messages.ts";
+import type { DayClock } from "../../../domain/session/day-clock.ts";
+import type { UsageTotal } from "../../ports/usage.ts";
+import type { MemoryCommandParts } from "./commands.ts";
+
+const DAYS = 7;
+
+/** `/usage`: today by model, the last days, and the budget. A chat of another user sees its own share only. */
+export async function usageText(
+  { usage, words, daily, clock }: MemoryCommandParts,
+  now: Date,
+  { chatKey, all }: { readonly chatKey: string; readonly all: boolean },
+): Promise<string> {
+  const today = clock.startOfDay(now);
+  const only = all ? {} : { chatKey };
+  const byModel = await usage.totals({ by: "model", since: today, ...only });
+  const lines: string[] = [];
+  if (byModel.length === 0) lines.push(words.noUsage);
+  else
+    lines.push(`${all ? words.usageHeader.today : words.usageHeader.chat}:`, ...byModel.map(words.usageLine));
+  const days = await lastDays(usage, clock, now, only);
+  if (days.length > 1) lines.push("", `${words.usageHeader.days}:`, ...days.map(words.usageLine));
+  if (daily !== null && all) lines.push("", words.budgetLine(await usage.spent(today), daily));
+  return lines.join("\n");
+}
+
+/** One line a day that has any, newest first, each named by the date its session would bear. */
+async function lastDays(
+  usage: MemoryCommandParts["usage"],
+  clock: DayClock,
+  now: Date,
+  only: { readonly chatKey?: string },
+): Promise<UsageLine[]> {
+  const lines: UsageLine[] = [];
+  let until: Date | undefined;
+  let start = clock.startOfDay(now);
+  for (let day = 0; day < DAYS; day++) {
+    const totals = await usage.totals({ by: "chat", since: start, ...(until && { until }), ...only });
+    if (totals.length > 0) lines.push(sum(clock.dayOf(start), totals));
+    until = start;
+    start = clock.startOfDay(new Date(start.getTime() - 1));
+  }
+  return lines;
+}
+
+function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
+  return totals.reduce(
+    (line, total) => ({
+      name,
+      calls: line.calls + total.calls,
+      inputTokens: line.inputTokens + total.inputTokens,
+      outputTokens: line.outputTokens + total.outputTokens,
+      costUsd: line.costUsd + total.costUsd,
+    }),
+    { name, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+  );
+}

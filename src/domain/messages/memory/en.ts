@@ -1,0 +1,65 @@
+import type { MemoryMessages } from "./messages.ts";
+
+const SOURCES = {
+  forced: "forced",
+  explicit: "explicit command",
+  rule: "rule dictionary",
+  classifier: "classifier",
+  fallback: "fallback",
+} as const;
+
+export const en: MemoryMessages = {
+  why: ({ route, source, confidence, reason, message, models, corrected }) =>
+    [
+      `Route: ${route} (${SOURCES[source]}, confidence ${confidence.toFixed(2)})`,
+      `Reason: ${reason}`,
+      `Message: ${message}`,
+      ...(models.length > 0 ? [`Models: ${models.join(", ")}`] : []),
+      ...(corrected === null ? [] : [`Corrected to: ${corrected}`]),
+      "If that is wrong, correct it: /route CODE",
+    ].join("\n"),
+  noDecision: "Nothing was decided in this chat yet.",
+  routeUsage: (routes) => `Name a route after /route: ${routes.join(" ")}`,
+  corrected: (from, to) => `Route corrected: ${from} → ${to}`,
+  offered: (pattern) => `Decide like this from now on? /remember keeps the rule (pattern: ${pattern})`,
+  notOffered:
+    "No rule can be made of this message (it is too short, or a rule of the configuration goes before).",
+  remembered: (pattern, route) => `Remembered: ${pattern} → ${route} (/rules lists, /forget takes back)`,
+  nothingToRemember: "There is no rule to remember. Correct a decision with /route first.",
+  rule: (place, pattern, route) => `${place}. ${pattern} → ${route}`,
+  noRules: "This chat has learned no rules.",
+  forgetUsage: "Give the number from /rules after /forget.",
+  forgotten: (pattern) => `Forgotten: ${pattern}`,
+  ruleProblem(problem) {
+    switch (problem.kind) {
+      case "not-a-pattern":
+        return `The rule "${problem.pattern}" is not used, it is no regular expression: ${problem.detail}`;
+      case "catastrophic":
+        return `The rule "${problem.pattern}" is not used, it could take for ever: ${problem.detail}`;
+      case "example":
+        return `The rule "${problem.pattern}" is not used, it ${problem.expected ? "does not match" : "matches"} its example "${problem.example}"`;
+    }
+  },
+
+  newSession: (sessionId) => `A new session begins: ${sessionId} (/resume goes back to the one before)`,
+  newFailed: "The summary could not be saved, so the session stays as it is.",
+  resumed: (sessionId, turns) => `The session goes on: ${sessionId} (${turns} turns)`,
+  nothingToResume: "There is no session to go back to.",
+
+  usageHeader: { today: "Today", chat: "This chat today", days: "Last 7 days" },
+  usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }) =>
+    `${name}: ${calls} calls, ${inputTokens} tokens in, ${outputTokens} out, $${costUsd.toFixed(4)}`,
+  noUsage: "No model was used today.",
+  budgetLine: (spent, daily) =>
+    `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
+  help: [
+    ["/why", "why the last message went where it went"],
+    ["/route ROUTE", "correct that, and answer again"],
+    ["/remember", "keep the rule that was offered"],
+    ["/rules", "the rules this chat has learned"],
+    ["/forget N", "forget one of them"],
+    ["/new", "begin a new session"],
+    ["/resume [YYYYMMDD]", "go back to an earlier session"],
+    ["/usage", "tokens and cost"],
+  ],
+};
