@@ -77,12 +77,9 @@ async function decideRoute(
   const found = matchRules(await rulesFor(parts, request.chatKey), request.text);
   if (found !== null && found.rule.confidence >= parts.threshold) {
     const { route, confidence, origin, pattern } = found.rule;
-    return {
-      route,
-      source: "rule",
-      confidence,
-      reason: `${origin} rule /${pattern}/: ${parts.mask(found.words)}`,
-    };
+    // A shipped pattern is long, and nobody can change it here.
+    const rule = origin === "shipped" ? "shipped rule" : `${origin} rule /${pattern}/`;
+    return { route, source: "rule", confidence, reason: `${rule}: ${parts.mask(found.words)}` };
   }
   return classified(parts, request);
 }
