@@ -3,6 +3,7 @@ import { confineCopy } from "../infrastructure/overlay/confined-copy.ts";
 import { shapeOf } from "../infrastructure/overlay/home-pieces.ts";
 import { beginOverlayTransaction } from "../infrastructure/overlay/overlay-transaction.ts";
 import { openPrivateHome } from "../infrastructure/overlay/private-home.ts";
+import { isRealRoot } from "../infrastructure/overlay/real-root.ts";
 import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
 import { rememberFailure, type Staging } from "../infrastructure/overlay/staging.ts";
 import { mountPoints, type Storage } from "../infrastructure/transaction/storage.ts";
@@ -46,6 +47,7 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
         userHome === null || shape === null || opened === null
           ? null
           : { path: userHome, layers: opened.layers, pieces: shape.pieces },
+      redirects: isRealRoot(),
       network: network.plan,
       confined: wiring.confined,
       uid,

@@ -3,17 +3,19 @@ import { join, relative } from "node:path";
 import type { Change } from "../../domain/patch/result.ts";
 import { walk } from "../workspace/walk.ts";
 import { type FirstSight, standsAt } from "./first-sight.ts";
-import { walkUpper } from "./upper.ts";
+import { type LaidRoot, walkUpper } from "./upper.ts";
 
 interface Seen {
   readonly ctime: bigint;
   readonly present: boolean;
   readonly isFolder: boolean;
+  /** Nothing of what the workspace has there shows. */
+  readonly hidesLower: boolean;
 }
 
 /** Tells what one command changed: the difference between two looks at the uppers. Cost follows the changes. */
 export function createChangeWatch(
-  roots: readonly { readonly path: string; readonly upper: string }[],
+  roots: readonly LaidRoot[],
   workspace: string,
   sight: FirstSight,
 ): () => Change[] {
@@ -24,16 +26,19 @@ export function createChangeWatch(
     const shut: string[] = [];
     for (const root of roots) {
       const unreadable = (path: string) => void shut.push(`${join(root.path, path)}/`);
-      for (const { path, stats, kind } of walkUpper(root.upper, { unreadable })) {
+      for (const { path, stats, kind, inherits } of walkUpper(root, { unreadable })) {
         if (kind === "other") continue;
         const absolute = join(root.path, path);
         sight.note(absolute);
         const isFolder = kind === "directory" || kind === "opaque";
-        const seen: Seen = { ctime: stats.ctimeNs, present: kind !== "gone", isFolder };
+        const present = kind !== "gone";
+        const seen: Seen = { ctime: stats.ctimeNs, present, isFolder, hidesLower: kind !== "directory" };
         now.set(absolute, seen);
-        if (kind === "opaque" && last.get(absolute) === undefined)
-          changes.push(...goneBelow(absolute, join(root.upper, path), workspace));
         const before = last.get(absolute);
+        // Whatever stands in a folder's place, all that the folder held is gone.
+        if (seen.hidesLower && !inherits && before?.hidesLower !== true)
+          for (const gone of goneBelow(absolute, isFolder ? join(root.upper, path) : null, last))
+            changes.push({ path: relative(workspace, gone), kind: "deleted" });
         if (
           before !== undefined &&
           before.present === seen.present &&
@@ -45,9 +50,6 @@ export function createChangeWatch(
         const wasFolder = before?.isFolder ?? isFolderAt(absolute);
         if (seen.present === existed && isFolder && wasFolder) continue;
         if (!seen.present && !existed) continue;
-        // Whatever stands in a folder's place, all that the folder held is gone.
-        if (!isFolder && wasFolder && before === undefined)
-          changes.push(...goneBelow(absolute, null, workspace));
         changes.push({
           path: relative(workspace, absolute),
           kind: seen.present ? (existed ? "modified" : "added") : "deleted",
@@ -67,15 +69,18 @@ export function createChangeWatch(
   };
 }
 
-/** Everything that went with a deleted folder (or with the former contents of an opaque one), name by name. */
-function goneBelow(lower: string, upper: string | null, workspace: string): Change[] {
-  if (!isFolderAt(lower)) return [];
-  const changes: Change[] = [];
-  for (const { path } of walk(lower)) {
+/**
+ * Everything that went with a folder of the workspace, or with the former contents of an opaque one, name by name; but
+ * for what the last look knew of.
+ */
+function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<string, Seen>): Generator<string> {
+  if (!isFolderAt(lower)) return;
+  const enter = (path: string) => last.get(join(lower, path))?.hidesLower !== true;
+  for (const { path } of walk(lower, { enter })) {
+    const absolute = join(lower, path);
     const stays = upper !== null && standsAt(join(upper, path));
-    if (!stays) changes.push({ path: relative(workspace, join(lower, path)), kind: "deleted" });
+    if (!stays && !last.has(absolute)) yield absolute;
   }
-  return changes;
 }
 
 function isFolderAt(absolute: string): boolean {

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { listXattrs, removeXattr } from "../runtime/xattr.ts";
 import { hashAt } from "../transaction/content.ts";
@@ -7,12 +7,13 @@ import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
 import { type Identity, identify, identifyAt } from "../workspace/identity.ts";
 import type { FirstSight } from "./first-sight.ts";
-import { type UpperEntry, walkUpper } from "./upper.ts";
+import { settleMoves } from "./settle-moves.ts";
+import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
 export function sealUpper(
   folder: JobFolder,
-  root: { readonly path: string; readonly upper: string },
+  root: LaidRoot,
   stamp: bigint,
   sight: FirstSight,
   index: number,
@@ -42,7 +43,8 @@ export function sealUpper(
       a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
     add(path, a, null, aHash);
   };
-  const entries: UpperEntry[] = [...walkUpper(root.upper, { unlock: true })];
+  if (root.redirects) settleMoves(root);
+  const entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
   for (const { path, stats, kind } of entries) {
     const absolute = join(root.upper, path);
     const a = asOf(path);
@@ -56,6 +58,7 @@ export function sealUpper(
         const mode = Number(stats.mode & 0o7777n);
         if (a?.kind !== "directory" || a.mode !== mode) {
           mkdirSync(next);
+          if (process.getuid?.() === 0) chownSync(next, Number(stats.uid), Number(stats.gid));
           chmodSync(next, mode);
           add(path, a, identifyAt(next));
         }
@@ -117,10 +120,12 @@ const GONE_SINCE: Identity = {
   gid: 0,
 };
 
+const MARK = /^(user|trusted)\.overlay\./;
+
 /** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
 function stripMarks(path: string): void {
   const names = listXattrs(path);
-  const marks = names.ok ? names.value.filter((name) => name.startsWith("user.overlay.")) : [];
+  const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
   if (marks.length === 0) return;
   const mode = lstatSync(path).mode & 0o7777;
   const isShut = (mode & 0o600) !== 0o600;

@@ -20,7 +20,7 @@ import { restoreThrough } from "./restore.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { mountBelow } from "./staging.ts";
 import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
-import { kindOf } from "./upper.ts";
+import { type LaidRoot, lowerOf } from "./upper.ts";
 
 export interface OverlayParts {
   readonly workspace: string;
@@ -33,11 +33,6 @@ export interface OverlayParts {
   readonly takeRefused?: () => readonly RefusedHost[];
   /** Everything of the plan but the roots and the job's folder. */
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
-}
-
-interface LaidRoot {
-  readonly path: string;
-  readonly upper: string;
 }
 
 export type OverlayBegun = Begun | { readonly ok: false; readonly complaint: string };
@@ -57,7 +52,7 @@ export async function beginOverlayTransaction(parts: OverlayParts): Promise<Over
     mkdirSync(upper);
     mkdirSync(join(folder.path, `w${i}`));
     chmodSync(upper, lstatSync(path).mode & 0o7777);
-    return { path, upper };
+    return { path, upper, redirects: parts.sandbox.redirects };
   });
   const plan: SandboxPlan = {
     ...parts.sandbox,
@@ -147,17 +142,18 @@ function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array 
   if (root === undefined) return null;
   const below = relative(root.path, absolute);
   const parts = below.split("/");
-  let hidesLower = false;
+  let lower: string | null = "";
   for (let i = 1; i <= parts.length; i++) {
-    const at = join(root.upper, ...parts.slice(0, i));
-    const stats = lstatSync(at, { throwIfNoEntry: false, bigint: true });
-    if (stats === undefined) return hidesLower ? null : bytesOrNull(absolute);
+    const path = parts.slice(0, i).join("/");
+    const stats = lstatSync(join(root.upper, path), { throwIfNoEntry: false });
+    if (stats === undefined)
+      return lower === null ? null : bytesOrNull(join(root.path, lower, ...parts.slice(i - 1)));
     if (i === parts.length)
       return stats.isFile()
         ? inParent(root.upper, below, (folder, name) => readNoFollow(`${folder}/${name}`))
         : null;
     if (!stats.isDirectory()) return null;
-    hidesLower ||= kindOf(at, stats) === "opaque";
+    lower = lowerOf(root, path, lower);
   }
   return null;
 }

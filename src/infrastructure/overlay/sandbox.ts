@@ -28,6 +28,8 @@ export interface SandboxPlan {
   readonly sockets: readonly string[];
   /** The program that makes the sandbox. */
   readonly bubblewrap: string;
+  /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
+  readonly redirects: boolean;
   readonly network: SandboxNetwork;
   readonly confined: boolean;
   readonly uid: number;
@@ -73,14 +75,20 @@ shift
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
 
+/** A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. */
+export function overlayOptions(redirects: boolean): string {
+  return redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr";
+}
+
 /**
  * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
  * `mount -a` passes over what it takes for mounted already.
  */
 function mountTable(plan: SandboxPlan): string {
   const { home, roots, veiled } = plan;
-  const overlay = (lower: string, upper: string, work: string) =>
-    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},userxattr,X-mount.mkdir`;
+  const overlay = (lower: string, upper: string, work: string, how = "userxattr") =>
+    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},${how},X-mount.mkdir`;
+  const how = overlayOptions(plan.redirects);
   const lines = [
     ...(home?.layers ?? []).map(({ path }, i) => [
       "picoclaw",
@@ -93,7 +101,7 @@ function mountTable(plan: SandboxPlan): string {
     ...roots.map(({ path, source }, i) =>
       source.kind === "bind"
         ? [`${STAGE}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
-        : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`)],
+        : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`, how)],
     ),
     ["picoclaw", STAGE, "tmpfs", "mode=0755"],
   ];

@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { removeTree } from "../workspace/remove-tree.ts";
-import { SYSTEM_PATH } from "./sandbox.ts";
+import { isRealRoot } from "./real-root.ts";
+import { overlayOptions, SYSTEM_PATH } from "./sandbox.ts";
 import { findProgram } from "./staging.ts";
 
 /** What this machine really lets a sandbox do; each part is tried, nothing is concluded. */
@@ -36,7 +37,7 @@ function tryOverlay(bubblewrap: string, storage: string): Tried {
   const folder = mkdtempSync(join(storage, "trial-"));
   try {
     for (const name of ["l", "u", "w", "m"]) mkdirSync(join(folder, name));
-    const options = "lowerdir=/run/l,upperdir=/run/t/u,workdir=/run/t/w,userxattr";
+    const options = `lowerdir=/run/l,upperdir=/run/t/u,workdir=/run/t/w,${overlayOptions(isRealRoot())}`;
     const binds = ["--tmpfs", "/run", "--bind", folder, "/run/t", "--ro-bind", join(folder, "l"), "/run/l"];
     const mount = [
       "--",
