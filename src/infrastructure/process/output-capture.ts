@@ -42,6 +42,11 @@ export function createOutputCapture(limitBytes: number, cutNote: CutNote = engli
       addToTail(bytes.subarray(toHead.length));
     },
 
+    /** For bytes that were cut before they came here: they count, between what was added and what follows. */
+    skip(bytes: number): void {
+      seen.total += bytes;
+    },
+
     finish(): CapturedText {
       const first = Buffer.concat(head);
       const last = tailBytes();

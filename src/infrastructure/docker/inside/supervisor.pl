@@ -1,0 +1,321 @@
+# Runs commands inside an environment for one client: `perl -e THIS`, frames on standard input and output.
+#
+# Each command gets a guard: a child that is a sub-reaper, so that everything the command starts stays below it,
+# whatever it detaches. The guard waits for the command, and ends the whole tree when told to (USR1) or when this
+# process dies. It never forks to do so: a full pids.max cannot stop it. A command's background processes outlive it
+# below their guard, which then goes on reading their output away, or they would block or die of SIGPIPE.
+#
+# A frame is N length of the rest, a1 type, N id, payload.
+#   in:  S start (list: head, tail, cwd, roots, input, env count, env…, argv…)   K end its tree (grace in ms)
+#        P list background processes   Q end one with its descendants (pid)
+#   out: o e output   O E what was cut and the end of a stream that was too long
+#        x ended (kind, wait status, errno, OOM kills, refused forks, then pid and command of what is left)
+#        p processes   q answer to Q   h hello
+use strict; use warnings; use POSIX (); use Fcntl;
+
+my ($PRCTL) = (POSIX::uname())[4] =~ /^(?:aarch64|riscv64)/ ? (167) : (157);
+my ($SUBREAPER, $DEATH_SIGNAL) = (36, 1);
+my ($EXITED, $NO_CWD, $OUTSIDE, $NO_PROGRAM, $NO_FORK, $LOST) = (0 .. 5);
+my (%command, %guard);
+$SIG{PIPE} = 'IGNORE';
+# Guards are born with it blocked, and let it through once they can handle it.
+my $USR1 = POSIX::SigSet->new(POSIX::SIGUSR1());
+POSIX::sigprocmask(POSIX::SIG_BLOCK(), $USR1);
+syscall($PRCTL, $SUBREAPER, 1, 0, 0, 0);
+binmode STDIN; binmode STDOUT;
+pipe(my $status_in, my $status_out) or die;
+
+sub nonblocking { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
+sub send_frame {
+  my ($type, $id, $payload) = @_;
+  my $bytes = pack('N a1 N', 5 + length $payload, $type, $id) . $payload;
+  my $at = 0;
+  while ($at < length $bytes) {
+    my $n = syswrite(STDOUT, $bytes, length($bytes) - $at, $at);
+    if (!defined $n) { next if $!{EINTR}; exit 0 }
+    $at += $n;
+  }
+}
+sub first_line { open(my $file, '<', $_[0]) or return ''; local $/; my $text = <$file>; defined $text ? $text : '' }
+sub counters {
+  my $oom = first_line('/sys/fs/cgroup/memory.events') || first_line('/sys/fs/cgroup/memory/memory.oom_control');
+  my $pids = first_line('/sys/fs/cgroup/pids.events') || first_line('/sys/fs/cgroup/pids/pids.events');
+  return ($oom =~ /^oom_kill (\d+)/m ? "$1" : 0, $pids =~ /^max (\d+)/m ? "$1" : 0);
+}
+
+# Living descendants of a process, by one walk over /proc.
+sub descendants {
+  my ($root, $skip) = @_;
+  opendir(my $proc, '/proc') or return ();
+  my %children;
+  for my $pid (grep { /^\d+$/ } readdir $proc) {
+    open(my $file, '<', "/proc/$pid/stat") or next;
+    my $stat = <$file>;
+    next unless defined $stat && $stat =~ /.*\) (\S) (\d+)/s;
+    push @{ $children{$2} }, [$pid, $1];
+  }
+  my @found; my @todo = ($root);
+  while (defined(my $parent = shift @todo)) {
+    for my $child (@{ $children{$parent} || [] }) {
+      next if $skip && $skip->{ $child->[0] };
+      push @todo, $child->[0];
+      push @found, $child->[0] unless $child->[1] eq 'Z';
+    }
+  }
+  return @found;
+}
+sub ticks { (POSIX::times())[0] * 1000 / POSIX::sysconf(POSIX::_SC_CLK_TCK()) }
+sub end_tree {
+  my ($below, $grace, $reap, $skip) = @_;
+  my $deadline = ticks() + $grace;
+  my @alive = $below->();
+  kill TERM => @alive; kill CONT => @alive;
+  while (@alive && ticks() < $deadline) { select(undef, undef, undef, 0.01); $reap->(); @alive = $below->() }
+  $deadline = ticks() + 10_000;
+  while (@alive && ticks() < $deadline) {
+    kill STOP => @alive; kill KILL => @alive;
+    select(undef, undef, undef, 0.002); $reap->();
+    @alive = $below->();
+  }
+}
+
+# The guard of one command; never returns.
+sub guard {
+  my ($id, $out, $err, $stdin, $start) = @_;
+  my ($leader, $leader_status, $ending, $reported) = (0, undef, 0, 0);
+  my $reap = sub { while ((my $pid = waitpid(-1, POSIX::WNOHANG())) > 0) { $leader_status = $? if $pid == $leader } };
+  my $finish = sub {
+    my ($kind, $status, $errno) = @_;
+    return if $reported++;
+    my $more = waitpid(-1, POSIX::WNOHANG()) != -1;
+    syswrite($status_out, pack('N6', $id, $kind, $status, $errno, $more ? 1 : 0, 0));
+  };
+  $SIG{$_} = 'IGNORE' for qw(TERM INT HUP QUIT USR2);
+  # Told to end the tree, or our parent died.
+  $SIG{USR1} = sub {
+    return if $ending++;
+    my $orphaned = getppid() != $start->{supervisor};
+    if ($orphaned && $reported) { drain($out->[0], $err->[0]) }
+    else {
+      end_tree(sub { descendants($$) }, $orphaned ? 500 : $start->{grace}, $reap);
+      $reap->();
+      $finish->($EXITED, defined $leader_status ? $leader_status : 9, 0);
+      POSIX::_exit(0);
+    }
+  };
+  syscall($PRCTL, $SUBREAPER, 1, 0, 0, 0);
+  syscall($PRCTL, $DEATH_SIGNAL, POSIX::SIGUSR1(), 0, 0, 0);
+  kill USR1 => $$ if getppid() != $start->{supervisor};
+  pipe(my $told_in, my $told_out) or POSIX::_exit(1);
+  $leader = fork;
+  if (!defined $leader) { $finish->($NO_FORK, 0, $! + 0); POSIX::_exit(0) }
+  if ($leader == 0) { lead($out->[1], $err->[1], $stdin, $told_out, $start) }
+  POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), $USR1);
+  close $_ for grep { defined } $out->[1], $err->[1], $stdin, $told_out;
+  if (sysread($told_in, my $told, 8) == 8) {
+    my ($kind, $errno) = unpack('N2', $told);
+    waitpid($leader, 0); $finish->($kind, 0, $errno); POSIX::_exit(0);
+  }
+  close $told_in;
+  while ((my $pid = waitpid(-1, 0)) > 0) {
+    next unless $pid == $leader;
+    $leader_status = $?;
+    $finish->($EXITED, $leader_status, 0);
+  }
+  POSIX::_exit(0);
+}
+sub drain {
+  my @pipes = @_;
+  while (1) {
+    1 while waitpid(-1, POSIX::WNOHANG()) > 0;
+    POSIX::_exit(0) if waitpid(-1, POSIX::WNOHANG()) == -1;
+    my $want = ''; vec($want, fileno $_, 1) = 1 for @pipes;
+    select($want, undef, undef, 1) > 0 or next;
+    @pipes = grep { !vec($want, fileno $_, 1) || sysread($_, my $gone, 65536) } @pipes;
+  }
+}
+
+# Becomes the command.
+sub lead {
+  my ($out, $err, $stdin, $told, $start) = @_;
+  my $fail = sub { syswrite($told, pack('N2', $_[0], $! + 0)); POSIX::_exit(127) };
+  POSIX::setsid();
+  $SIG{$_} = 'DEFAULT' for qw(TERM INT HUP QUIT USR1 USR2 PIPE CHLD);
+  POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), $USR1);
+  # When memory runs out, the kernel takes the command before it takes its guard.
+  if (open(my $score, '>', '/proc/self/oom_score_adj')) { print {$score} 500; close $score }
+  chdir $start->{cwd} or $fail->($NO_CWD);
+  my $here = POSIX::getcwd() // '';
+  $! = 0;
+  grep { $here eq $_ || index($here, "$_/") == 0 || $_ eq '/' } @{ $start->{roots} } or $fail->($OUTSIDE);
+  my $null;
+  if (!$stdin) { open($null, '<', '/dev/null') or $fail->($NO_PROGRAM); $stdin = $null }
+  POSIX::dup2(fileno $stdin, 0); POSIX::dup2(fileno $out, 1); POSIX::dup2(fileno $err, 2);
+  for my $pair (@{ $start->{env} }) { my ($name, $value) = split /=/, $pair, 2; $ENV{$name} = $value }
+  $ENV{PWD} = $here;
+  my @argv = @{ $start->{argv} };
+  { no warnings; exec { $argv[0] } @argv }
+  $fail->($NO_PROGRAM);
+}
+
+sub start_command {
+  my ($id, $payload) = @_;
+  my ($head, $tail, $grace, $cwd, $roots, $has_input, $bytes, $count, @rest) = unpack('(N/a*)*', $payload);
+  my %start = (grace => $grace, cwd => $cwd, roots => [split /\0/, $roots], supervisor => $$,
+    env => [splice @rest, 0, $count], argv => \@rest);
+  my (@out, @err, @in);
+  my ($oom, $pids) = counters();
+  my $refuse = sub { send_frame('x', $id, pack('N5', $_[0], 0, $! + 0, 0, (counters())[1] - $pids)) };
+  pipe($out[0], $out[1]) && pipe($err[0], $err[1]) && (!$has_input || pipe($in[0], $in[1])) or return $refuse->($NO_FORK);
+  my $guard = fork;
+  return $refuse->($NO_FORK) unless defined $guard;
+  if ($guard == 0) {
+    close STDIN; close STDOUT; close $status_in;
+    for my $other (values %command) { close $_ for grep { defined } @$other{qw(out err in)} }
+    close $in[1] if $has_input;
+    open(STDIN, '<', '/dev/null'); open(STDOUT, '>', '/dev/null'); open(STDERR, '>', '/dev/null');
+    guard($id, \@out, \@err, $in[0], \%start);
+  }
+  close $_ for grep { defined } $out[1], $err[1], $in[0];
+  nonblocking($_) for $out[0], $err[0];
+  nonblocking($in[1]) if $has_input;
+  $guard{$guard} = $id;
+  $command{$id} = { id => $id, guard => $guard, out => $out[0], err => $err[0], in => $in[1], feed => $bytes,
+    running => 1, oom => $oom, pids => $pids, map { $_ => { head => $head, tail => $tail, cut => 0, end => '' } } qw(o e) };
+  feed($command{$id}) if $has_input;
+}
+sub feed {
+  my ($c) = @_;
+  while (length $c->{feed}) {
+    my $n = syswrite($c->{in}, $c->{feed}, 65536);
+    if (!defined $n) { return if $!{EAGAIN} || $!{EINTR}; last }
+    substr($c->{feed}, 0, $n) = '';
+  }
+  close $c->{in}; $c->{in} = undef; $c->{feed} = '';
+}
+
+# Reads one stream: up to `head` bytes are passed on at once, of the rest the last `tail` bytes are kept for the end.
+sub read_stream {
+  my ($c, $name, $key) = @_;
+  my $n = sysread($c->{$name}, my $bytes, 65536);
+  if (!defined $n) { return $!{EINTR} ? 1 : 0 }
+  if ($n == 0) { close $c->{$name}; $c->{$name} = undef; return 0 }
+  return $n unless $c->{running};
+  my $kept = $c->{$key};
+  if ($kept->{head} > 0) {
+    my $part = length $bytes > $kept->{head} ? substr($bytes, 0, $kept->{head}, '') : $bytes;
+    $bytes = '' if $kept->{head} >= $n;
+    $kept->{head} -= length $part;
+    send_frame($key, $c->{id}, $part);
+  }
+  return $n unless length $bytes;
+  $kept->{end} .= $bytes;
+  if (length $kept->{end} > $kept->{tail} + 1_048_576) {
+    my $over = length($kept->{end}) - $kept->{tail};
+    $kept->{cut} += $over; substr($kept->{end}, 0, $over) = '';
+  }
+  return $n;
+}
+sub finish_command {
+  my ($c, $kind, $status, $errno, $more) = @_;
+  for my $stream (['out', 'o'], ['err', 'e']) {
+    my ($name, $key) = @$stream;
+    # What lies in the pipe now is the command's; what a background process goes on writing is not waited for.
+    for (1 .. 32) { last unless $c->{$name} && read_stream($c, $name, $key) }
+    my $kept = $c->{$key};
+    my $over = length($kept->{end}) - $kept->{tail};
+    if ($over > 0) { $kept->{cut} += $over; substr($kept->{end}, 0, $over) = '' }
+    send_frame(uc $key, $c->{id}, pack('N2', $kept->{cut} >> 32, $kept->{cut} & 0xffffffff) . $kept->{end})
+      if length $kept->{end};
+    $c->{$key} = undef;
+  }
+  $c->{running} = 0;
+  if ($c->{in}) { close $c->{in}; $c->{in} = undef; $c->{feed} = '' }
+  my ($oom, $pids) = counters();
+  my @left = $more ? describe(descendants($c->{guard})) : ();
+  send_frame('x', $c->{id}, pack('N5 (N/a*)*', $kind, $status, $errno, $oom - $c->{oom}, $pids - $c->{pids}, @left));
+  forget($c);
+}
+# A command is kept while its background processes may still write.
+sub forget { my ($c) = @_; delete $command{ $c->{id} } unless $c->{running} || $c->{out} || $c->{err} }
+sub describe {
+  return map { my $line = first_line("/proc/$_/cmdline"); $line =~ s/\0+$//; $line =~ tr/\0/ /; ($_, substr($line, 0, 400)) } @_;
+}
+# Everything in the container but the first process, clients' supervisors and guards.
+sub background {
+  opendir(my $proc, '/proc') or return ();
+  my @pids = grep { /^\d+$/ && $_ != 1 } readdir $proc;
+  my %foreground = map { $_ => 1 } map { descendants($_->{guard}) } grep { $_->{running} } values %command;
+  return grep { !$foreground{$_} && first_line("/proc/$_/stat") !~ /\) Z /
+    && first_line("/proc/$_/cmdline") !~ /^perl\0-e\0# Runs commands inside an environment/ } @pids;
+}
+sub handle {
+  my ($type, $id, $payload) = @_;
+  if ($type eq 'S') { start_command($id, $payload) }
+  elsif ($type eq 'K') { my $c = $command{$id}; kill USR1 => $c->{guard} if $c && $c->{running} }
+  elsif ($type eq 'P') { send_frame('p', $id, pack('(N/a*)*', describe(background()))) }
+  elsif ($type eq 'Q') {
+    my ($pid) = grep { $_ == $payload } background();
+    my @tree = $pid ? ($pid, descendants($pid)) : ();
+    kill TERM => @tree; kill CONT => @tree;
+    select(undef, undef, undef, 0.2) if @tree;
+    kill KILL => grep { kill 0 => $_ } @tree, $pid ? descendants($pid) : ();
+    send_frame('q', $id, $pid ? 1 : 0);
+  }
+}
+# A guard that somebody killed: its children have come to us.
+sub reap_guards {
+  while ((my $pid = waitpid(-1, POSIX::WNOHANG())) > 0) {
+    my $id = delete $guard{$pid};
+    next unless defined $id;
+    my $c = $command{$id};
+    next unless $c && $c->{running} && $c->{guard} == $pid;
+    take_statuses();
+    next unless $c->{running};
+    end_tree(sub { descendants($$, { map { $_ => 1 } keys %guard }) }, 0, sub { });
+    finish_command($c, $LOST, 9, 0, 0);
+  }
+}
+sub take_statuses {
+  nonblocking($status_in);
+  while (sysread($status_in, my $bytes, 24)) {
+    my ($id, @rest) = unpack('N6', $bytes);
+    finish_command($command{$id}, @rest) if $command{$id} && $command{$id}{running};
+  }
+}
+
+send_frame('h', 0, $$);
+my $pending = '';
+while (1) {
+  my ($read, $write) = ('', '');
+  vec($read, fileno STDIN, 1) = 1; vec($read, fileno $status_in, 1) = 1;
+  for my $c (values %command) {
+    for my $name (qw(out err)) { vec($read, fileno $c->{$name}, 1) = 1 if $c->{$name} }
+    vec($write, fileno $c->{in}, 1) = 1 if $c->{in};
+  }
+  my $ready = select($read, $write, undef, %guard ? 1 : undef);
+  if ($ready > 0) {
+    for my $c (values %command) {
+      for my $stream (['out', 'o'], ['err', 'e']) {
+        my ($name, $key) = @$stream;
+        next unless $c->{$name} && vec($read, fileno $c->{$name}, 1);
+        for (1 .. 16) { last unless $c->{$name} && read_stream($c, $name, $key) }
+      }
+      feed($c) if $c->{in} && vec($write, fileno $c->{in}, 1);
+      forget($c);
+    }
+    take_statuses() if vec($read, fileno $status_in, 1);
+    if (vec($read, fileno STDIN, 1)) {
+      my $n = sysread(STDIN, $pending, 65536, length $pending);
+      # The client is gone. Guards of running commands notice that we are, and end them.
+      exit 0 if defined $n ? $n == 0 : !$!{EINTR};
+      while (length $pending >= 4 && length $pending >= 4 + unpack('N', $pending)) {
+        my $frame = substr($pending, 4, unpack 'N', $pending);
+        substr($pending, 0, 4 + length $frame) = '';
+        my ($type, $id) = unpack('a1 N', $frame);
+        handle($type, $id, substr($frame, 5));
+      }
+    }
+  }
+  reap_guards() if %guard;
+}

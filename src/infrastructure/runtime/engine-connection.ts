@@ -1,0 +1,104 @@
+/** Where a Docker engine listens. */
+export type EngineAddress =
+  | { readonly kind: "unix"; readonly path: string }
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly tls?: EngineTls };
+
+export interface EngineTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface EngineCall {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE" | "HEAD";
+  /** With its query. */
+  readonly path: string;
+  readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** One HTTP request over whatever the address is. Rejects with the runtime's error when the engine cannot be reached. */
+export function callEngine(address: EngineAddress, call: EngineCall): Promise<Response> {
+  const { method, path, body, contentType, headers, signal } = call;
+  return fetch(`${urlOf(address)}${path}`, {
+    method,
+    headers: { ...headers, ...(body !== undefined && { "content-type": contentType ?? "application/json" }) },
+    ...(body !== undefined && { body }),
+    signal,
+    // Its own limit is five minutes of silence; ours is the signal.
+    timeout: false,
+    ...(address.kind === "unix" && { unix: address.path }),
+    ...(address.kind === "tcp" && address.tls && { tls: address.tls }),
+  } as RequestInit);
+}
+
+function urlOf(address: EngineAddress): string {
+  if (address.kind === "unix") return "http://docker";
+  return `${address.tls ? "https" : "http"}://${address.host}:${address.port}`;
+}
+
+export interface RawConnection {
+  /** Queued when the other side is slow. */
+  write(bytes: Uint8Array): void;
+  /** Both directions, at once. */
+  close(): void;
+}
+
+export interface RawHandlers {
+  readonly onBytes: (bytes: Uint8Array) => void;
+  /** Once; nothing comes after it. */
+  readonly onClose: (error?: Error) => void;
+}
+
+/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made. */
+export async function openRaw(
+  address: EngineAddress,
+  { onBytes, onClose }: RawHandlers,
+): Promise<RawConnection> {
+  const queue: Uint8Array[] = [];
+  const state = { closed: false };
+  const closed = (error?: Error) => {
+    if (state.closed) return;
+    state.closed = true;
+    onClose(error);
+  };
+  const flush = (socket: { write(bytes: Uint8Array): number }) => {
+    for (let next = queue[0]; next !== undefined; next = queue[0]) {
+      const written = socket.write(next);
+      if (written < next.length) {
+        queue[0] = next.subarray(Math.max(0, written));
+        return;
+      }
+      queue.shift();
+    }
+  };
+  const handlers = {
+    data: (_: unknown, bytes: Uint8Array) => onBytes(bytes),
+    drain: flush,
+    close: () => closed(),
+    end: () => closed(),
+    error: (_: unknown, error: Error) => closed(error),
+  };
+  const socket =
+    address.kind === "unix"
+      ? await Bun.connect({ unix: address.path, socket: handlers })
+      : await Bun.connect({
+          hostname: address.host,
+          port: address.port,
+          socket: handlers,
+          ...(address.tls && { tls: address.tls }),
+        });
+  return {
+    write(bytes) {
+      if (state.closed) return;
+      queue.push(bytes);
+      if (queue.length === 1) flush(socket);
+    },
+    close() {
+      state.closed = true;
+      socket.terminate();
+    },
+  };
+}
