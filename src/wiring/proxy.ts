@@ -11,6 +11,7 @@
  * Prints one line of JSON when it listens ({"event":"ready","port":3128}) and one for each request that it refuses
  * ({"event":"refused","host":…,"port":…,"reason":…}). Ends with status 2 when the JSON is wrong, with 0 at TERM.
  */
+import { chmodSync, rmSync } from "node:fs";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import { type ListenAt, startProxy } from "../infrastructure/network/proxy.ts";
 import type { Refusal } from "../infrastructure/network/refusals.ts";
@@ -48,7 +49,11 @@ function settingsOf(text: string): Settings {
 async function main(): Promise<void> {
   const settings = settingsOf(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "");
   const onRefused = (refusal: Refusal) => say({ event: "refused", ...refusal });
+  const path = "path" in settings.listen ? settings.listen.path : undefined;
+  // Left by one that was killed. Who may see the folder may use the proxy.
+  if (path !== undefined) rmSync(path, { force: true });
   const proxy = await startProxy({ rules: settings, onRefused }, settings.listen);
+  if (path !== undefined) chmodSync(path, 0o666);
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.on(signal, () => void proxy.stop().then(() => process.exit(0)));
   say({ event: "ready", port: proxy.port });

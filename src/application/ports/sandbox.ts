@@ -12,6 +12,8 @@ export interface SandboxManager {
    * installation's, is removed first, with its volumes. May hand out a warm one instead.
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
+  /** From now on it outlives this process: see `ContainerSpec.lease`. */
+  detachContainer(container: string): Promise<SandboxFailure | undefined>;
   /**
    * Runs one command in a running container, as the container's user, as `sh -c` (or as it stands, given `argv`).
    * Many may run at once. Ends with the command's own exit: what it leaves in the background goes on and is listed.
@@ -34,7 +36,7 @@ export interface SandboxManager {
   findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
   /** Removes what a dead owner or an ended task left: only this installation's, never a live task's. */
   cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
-  /** Hangs up every connection, ends what only this process would use. Containers stay. */
+  /** Hangs up every connection and removes unclaimed warm containers. Containers of tasks stay. */
   close(): Promise<void>;
 }
 
@@ -61,7 +63,8 @@ export interface ContainerSpec {
   readonly mountDockerSocket?: boolean;
   /**
    * `process`: nobody needs it once this process is gone, so that the next start may remove it. `detached`: it stays
-   * until `stopContainer`, or until it is older than the stale threshold. Default `process`.
+   * until `stopContainer`, or until it was not used for the stale threshold. Default `process`; whoever prepares it
+   * further calls `detachContainer` at the end, so that a killed preparation is cleaned up at once.
    */
   readonly lease?: "process" | "detached";
 }

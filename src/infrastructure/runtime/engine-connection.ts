@@ -42,6 +42,8 @@ function urlOf(address: EngineAddress): string {
 export interface RawConnection {
   /** Queued when the other side is slow. */
   write(bytes: Uint8Array): void;
+  /** What was written goes out; nothing more will. */
+  endWrites(): void;
   /** Both directions, at once. */
   close(): void;
 }
@@ -58,13 +60,13 @@ export async function openRaw(
   { onBytes, onClose }: RawHandlers,
 ): Promise<RawConnection> {
   const queue: Uint8Array[] = [];
-  const state = { closed: false };
+  const state = { closed: false, ending: false };
   const closed = (error?: Error) => {
     if (state.closed) return;
     state.closed = true;
     onClose(error);
   };
-  const flush = (socket: { write(bytes: Uint8Array): number }) => {
+  const flush = (socket: { write(bytes: Uint8Array): number; shutdown(): void }) => {
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       const written = socket.write(next);
       if (written < next.length) {
@@ -73,6 +75,7 @@ export async function openRaw(
       }
       queue.shift();
     }
+    if (state.ending) socket.shutdown();
   };
   const handlers = {
     data: (_: unknown, bytes: Uint8Array) => onBytes(bytes),
@@ -95,6 +98,10 @@ export async function openRaw(
       if (state.closed) return;
       queue.push(bytes);
       if (queue.length === 1) flush(socket);
+    },
+    endWrites() {
+      state.ending = true;
+      if (queue.length === 0) socket.shutdown();
     },
     close() {
       state.closed = true;

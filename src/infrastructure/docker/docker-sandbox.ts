@@ -1,0 +1,246 @@
+import { statSync } from "node:fs";
+import type {
+  ContainerSpec,
+  Removal,
+  SandboxFacts,
+  SandboxFailure,
+  SandboxManager,
+  StartedContainer,
+  StartOptions,
+} from "../../application/ports/sandbox.ts";
+import { cleanUpStale } from "./clean-up-stale.ts";
+import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
+import type { Engine } from "./engine.ts";
+import { readFacts } from "./engine-facts.ts";
+import { failed } from "./failures.ts";
+import { type Inside, LABEL } from "./labels.ts";
+import { createLeases } from "./leases.ts";
+import { createOwners } from "./owners.ts";
+import type { ProxyProgram } from "./proxy-image.ts";
+import { ensureProxy } from "./proxy-sidecar.ts";
+import { removeContainer } from "./remove-container.ts";
+import { createChannels } from "./run-command.ts";
+import { type Role, type StartParts, startCold } from "./start-container.ts";
+import { createWarmPool } from "./warm-pool.ts";
+
+export interface DockerSandboxParts {
+  readonly engine: Engine;
+  /** This PicoClaw's own name on the engine; nothing of another one is ever touched. */
+  readonly installation: string;
+  /** For locks and leases. */
+  readonly folder: string;
+  readonly stopGraceSeconds: number;
+  readonly mountDockerSocket: boolean;
+  readonly baseImage: string;
+  readonly poolSize: number;
+  readonly proxyProgram: () => Promise<ProxyProgram | SandboxFailure>;
+  readonly newId: () => string;
+  readonly hash: (text: string) => string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Milliseconds that never go back. */
+  readonly elapsed: () => number;
+  readonly warn: (message: string) => void;
+}
+
+const PROXY_READY_MS = 30_000;
+
+export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
+  const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = parts;
+  const owners = createOwners({ folder: `${folder}/owners`, newId });
+  const leases = createLeases(`${folder}/leases`);
+  const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  const removing = { engine, stopGraceSeconds, pause };
+  const state: { facts?: SandboxFacts } = {};
+  const channels = createChannels({
+    engine,
+    now: elapsed,
+    onUse: (container) => leases.touch(container, now()),
+    restart(container) {
+      warn(`${container}: even KILL did not end a command; the container is restarted`);
+      channels.close(container);
+      void engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
+    },
+  });
+  const sidecar = {
+    engine,
+    installation,
+    owner: owners.own,
+    program: parts.proxyProgram,
+    hash: parts.hash,
+    baseImage: parts.baseImage,
+    readyTimeoutMs: PROXY_READY_MS,
+  };
+  const starting: StartParts = {
+    ...removing,
+    installation,
+    owner: owners.own,
+    newId,
+    socketAllowed: parts.mountDockerSocket,
+    socketGroup: () => groupOfSocket(engine.host),
+    insides: new Map<string, Inside>(),
+    async proxyFor(spec, { signal, onProgress }) {
+      if (spec.network.mode === "none") return failed("bad-spec", "no proxy without a network");
+      onProgress?.({ step: "network", image: spec.image });
+      return ensureProxy(sidecar, spec.network, spec.image, signal);
+    },
+    onCreated: (id, spec) => keep(id, spec, "preparing"),
+    async makeFolders(id, signal) {
+      const made = await channels.runOwn(id, ["mkdir", "-p", "/workspace/project", "/workspace/tmp"], signal);
+      if (made.outcome === "exited") return made.exitCode === 0;
+      return made.failure ?? failed(made.outcome === "aborted" ? "aborted" : "disconnected", made.stderr);
+    },
+  };
+  const keep = (id: string, spec: ContainerSpec, at: "preparing" | "ready") => {
+    if (spec.taskId === "") return;
+    const lease = { taskId: spec.taskId, name: spec.name, lease: spec.lease ?? "process" } as const;
+    leases.write({ ...lease, container: id, owner: owners.own(), state: at });
+  };
+  const start = async (spec: ContainerSpec, role: Role, options: StartOptions) => {
+    const started = await startCold(starting, spec, role, options);
+    if (started.ok && spec.network.mode !== "none") {
+      // Its proxy may have been cleaned up while nobody seemed to need it.
+      const proxy = await ensureProxy(sidecar, spec.network, spec.image, options.signal);
+      if ("ok" in proxy) {
+        await remove(started.id, { force: true });
+        return proxy;
+      }
+    }
+    return started;
+  };
+  const pool = createWarmPool({
+    size: parts.poolSize,
+    newName: () => `picoclaw-warm-${newId()}`,
+    make: (spec) => start(spec, "warm", {}),
+    onFailure: (failure) => warn(`no warm container: ${failure.detail}`),
+  });
+  const remove = async (container: string, { force }: { readonly force: boolean }): Promise<Removal> => {
+    const inspected = await inspectContainer(engine, container, undefined);
+    if (inspected.ok && inspected.value.Config.Labels?.[LABEL.installation] !== installation)
+      return {
+        removed: false,
+        leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
+      };
+    const id = inspected.ok ? inspected.value.Id : container;
+    channels.close(id);
+    const removal = await removeContainer(removing, id, { force });
+    if (removal.removed) leases.remove(id);
+    else if (inspected.ok) recordLeftover(id, inspected.value.Name.slice(1), removal);
+    return { removed: removal.removed, leftovers: removal.leftovers };
+  };
+  const recordLeftover = (id: string, name: string, { leftovers }: Removal) => {
+    const known = leases.read(id);
+    leases.write({
+      container: id,
+      name,
+      taskId: known?.taskId ?? "",
+      lease: known?.lease ?? "process",
+      owner: known?.owner ?? owners.own(),
+      state: "ended",
+      reason: leftovers.map((each) => `${each.kind} ${each.name}: ${each.reason}`).join("; "),
+    });
+    warn(`left behind, for the next clean-up: ${leftovers.map(({ name: each }) => each).join(", ")}`);
+  };
+  const idOf = async (container: string): Promise<string | SandboxFailure> => {
+    if (/^[0-9a-f]{64}$/.test(container)) return container;
+    const inspected = await inspectContainer(engine, container, undefined);
+    return inspected.ok ? inspected.value.Id : inspected;
+  };
+  const claim = async (spec: ContainerSpec, options: StartOptions): Promise<StartedContainer | undefined> => {
+    if (parts.poolSize === 0) return undefined;
+    const image = await engine.call<{ Id: string }>({
+      method: "GET",
+      path: `/images/${spec.image}/json`,
+      signal: options.signal,
+    });
+    const warm = image.ok ? pool.claim(spec, image.value.Id) : undefined;
+    if (!warm) return undefined;
+    keep(warm.id, spec, "ready");
+    const renamed = await engine.call({
+      method: "POST",
+      path: `/containers/${warm.id}/rename`,
+      query: { name: spec.name },
+      signal: options.signal,
+    });
+    if (renamed.ok && (await channels.open(warm.id, options.signal)) === undefined) {
+      options.onProgress?.({ step: "claimed-warm", name: spec.name });
+      return { ...warm, name: spec.name, from: "warm" };
+    }
+    await remove(warm.id, { force: true });
+    return undefined;
+  };
+
+  return {
+    async describe(signal) {
+      if (state.facts) return state.facts;
+      const facts = await readFacts(engine, signal);
+      if (facts.ok) state.facts = facts;
+      return facts;
+    },
+    async startContainer(spec, options = {}) {
+      const existing = await inspectContainer(engine, spec.name, options.signal);
+      if (existing.ok) {
+        if (existing.value.Config.Labels?.[LABEL.installation] !== installation)
+          return failed("name-taken", `${spec.name} is there already and belongs to somebody else`);
+        options.onProgress?.({ step: "removing-existing", name: spec.name });
+        const removal = await remove(existing.value.Id, { force: true });
+        if (!removal.removed) return failed("name-taken", removal.leftovers[0]?.reason ?? spec.name);
+      } else if (existing.code !== "container-missing") return existing;
+      const warm = await claim(spec, options);
+      if (warm) return warm;
+      const started = await start(spec, "task", options);
+      if (started.ok) keep(started.id, spec, "ready");
+      return started;
+    },
+    async detachContainer(container) {
+      const id = await idOf(container);
+      if (typeof id !== "string") return id;
+      const lease = leases.read(id);
+      if (!lease) return failed("container-missing", `${container} has no lease`);
+      const { usedAtMs: _, ...kept } = lease;
+      leases.write({ ...kept, lease: "detached", state: "ready" });
+      return undefined;
+    },
+    async exec(container, request) {
+      const id = await idOf(container);
+      return channels.run(typeof id === "string" ? id : container, request);
+    },
+    async listProcesses(container) {
+      const id = await idOf(container);
+      return typeof id === "string" ? channels.list(id) : id;
+    },
+    async endProcess(container, pid) {
+      const id = await idOf(container);
+      return typeof id === "string" ? channels.end(id, pid) : id;
+    },
+    stopContainer: (container, options = {}) => remove(container, { force: options.force ?? false }),
+    async listContainers(signal) {
+      const listed = await listOwn(engine, installation, signal);
+      if (!Array.isArray(listed)) return listed as SandboxFailure;
+      return listed
+        .filter(({ Labels, Id }) => Labels[LABEL.role] === "task" || leases.read(Id) !== undefined)
+        .map(factsOfListed);
+    },
+    async findContainer(nameOrId, signal) {
+      const inspected = await inspectContainer(engine, nameOrId, signal);
+      if (!inspected.ok) return inspected.code === "container-missing" ? undefined : inspected;
+      if (inspected.value.Config.Labels?.[LABEL.installation] !== installation) return undefined;
+      return factsOfInspected(inspected.value);
+    },
+    cleanupStaleContainers: (rule) =>
+      cleanUpStale({ engine, installation, owners, leases, now, remove, removing }, rule),
+    async close() {
+      for (const warm of await pool.drain()) await remove(warm.id, { force: true });
+      channels.closeAll();
+      owners.close();
+    },
+  };
+}
+
+function groupOfSocket(host: string): number | undefined {
+  try {
+    return statSync(host.replace(/^unix:\/\//, "")).gid;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import type { ContainerSpec, SandboxFailure, StartedContainer } from "../../application/ports/sandbox.ts";
+import { settingsOf } from "./labels.ts";
+
+/**
+ * Started containers that nobody has used, ready to be claimed once. The key is everything that cannot change later:
+ * image, limits, user, network, environment. A used one never comes back.
+ */
+export interface WarmPool {
+  /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
+  claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined;
+  /** Resolves when nothing is being made any more. */
+  settled(): Promise<void>;
+  /** All that is left, no longer the pool's. */
+  drain(): Promise<readonly StartedContainer[]>;
+}
+
+export interface WarmPoolParts {
+  readonly size: number;
+  readonly newName: () => string;
+  readonly make: (spec: ContainerSpec, imageId: string) => Promise<StartedContainer | SandboxFailure>;
+  readonly onFailure: (failure: SandboxFailure) => void;
+}
+
+/** Whether a spec can be served by a container that was made before it was known. */
+export function canBeWarm(spec: ContainerSpec): boolean {
+  return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
+}
+
+export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts): WarmPool {
+  const shelves = new Map<string, StartedContainer[]>();
+  const making = new Map<string, Promise<void>>();
+  const state = { closed: false };
+
+  const fill = async (key: string, spec: ContainerSpec, imageId: string) => {
+    const shelf = shelves.get(key) ?? [];
+    shelves.set(key, shelf);
+    while (!state.closed && shelf.length < size) {
+      const made = await make({ ...spec, name: newName(), taskId: "" }, imageId);
+      if (!made.ok) return onFailure(made);
+      shelf.push(made);
+    }
+  };
+  const refill = (key: string, spec: ContainerSpec, imageId: string) => {
+    if (state.closed || making.has(key)) return;
+    making.set(
+      key,
+      fill(key, spec, imageId).finally(() => making.delete(key)),
+    );
+  };
+  return {
+    claim(spec, imageId) {
+      if (size === 0 || !canBeWarm(spec)) return undefined;
+      const key = keyOf(spec, imageId);
+      const claimed = shelves.get(key)?.shift();
+      refill(key, spec, imageId);
+      return claimed;
+    },
+    async settled() {
+      while (making.size > 0) await Promise.all(making.values());
+    },
+    async drain() {
+      state.closed = true;
+      await Promise.all(making.values());
+      const left = [...shelves.values()].flat();
+      shelves.clear();
+      return left;
+    },
+  };
+}
+
+function keyOf(spec: ContainerSpec, imageId: string): string {
+  const env = Object.entries(spec.env ?? {}).sort();
+  return JSON.stringify([imageId, settingsOf(spec), spec.network, env]);
+}
