@@ -12,8 +12,6 @@ export interface SandboxManager {
    * installation's, is removed first, with its volumes. May hand out a warm one instead.
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
-  /** From now on it outlives this process: see `ContainerSpec.lease`. */
-  detachContainer(container: string): Promise<SandboxFailure | undefined>;
   /**
    * Runs one command in a running container, as the container's user, as `sh -c` (or as it stands, given `argv`).
    * Many may run at once. Ends with the command's own exit: what it leaves in the background goes on and is listed.
@@ -63,8 +61,7 @@ export interface ContainerSpec {
   readonly mountDockerSocket?: boolean;
   /**
    * `process`: nobody needs it once this process is gone, so that the next start may remove it. `detached`: it stays
-   * until `stopContainer`, or until it was not used for the stale threshold. Default `process`; whoever prepares it
-   * further calls `detachContainer` at the end, so that a killed preparation is cleaned up at once.
+   * until `stopContainer`, or until it was not used for the stale threshold. Default `process`.
    */
   readonly lease?: "process" | "detached";
 }

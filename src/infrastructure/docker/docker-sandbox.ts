@@ -192,15 +192,6 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       if (started.ok) keep(started.id, spec, "ready");
       return started;
     },
-    async detachContainer(container) {
-      const id = await idOf(container);
-      if (typeof id !== "string") return id;
-      const lease = leases.read(id);
-      if (!lease) return failed("container-missing", `${container} has no lease`);
-      const { usedAtMs: _, ...kept } = lease;
-      leases.write({ ...kept, lease: "detached", state: "ready" });
-      return undefined;
-    },
     async exec(container, request) {
       const id = await idOf(container);
       return channels.run(typeof id === "string" ? id : container, request);

@@ -1,8 +1,8 @@
 import type { SandboxFailure } from "../../application/ports/sandbox.ts";
+import { type ArchiveEntry, archiveStream } from "./archive-stream.ts";
 import type { Engine } from "./engine.ts";
 import { failed } from "./failures.ts";
 import { LABEL } from "./labels.ts";
-import { type TarEntry, tarStream } from "./tar.ts";
 
 /** The proxy as files: the runtime that this program runs on, and the bundled script. */
 export interface ProxyProgram {
@@ -60,7 +60,7 @@ async function makeImage(
       method: "PUT",
       path: `/containers/${id}/archive`,
       query: { path: "/" },
-      body: tarStream(entries(program)),
+      body: archiveStream(entries(program)),
       contentType: "application/x-tar",
       timeoutMs: 300_000,
       signal,
@@ -86,12 +86,12 @@ async function makeImage(
   }
 }
 
-function entries({ runtime, script }: ProxyProgram): readonly TarEntry[] {
+function entries({ runtime, script }: ProxyProgram): readonly ArchiveEntry[] {
   const root = { uid: 0, gid: 0 };
   return [
-    { kind: "folder", path: "opt/picoclaw", mode: 0o755, ...root },
+    { kind: "directory", path: "opt/picoclaw", mode: 0o755, ...root },
     { kind: "file", path: RUNTIME, mode: 0o755, size: runtime.size, content: runtime.content, ...root },
     { kind: "file", path: SCRIPT, mode: 0o644, size: script.length, content: script, ...root },
-    { kind: "folder", path: "run/picoclaw-proxy", mode: 0o755, uid: PROXY_UID, gid: PROXY_UID },
+    { kind: "directory", path: "run/picoclaw-proxy", mode: 0o755, uid: PROXY_UID, gid: PROXY_UID },
   ];
 }

@@ -4,6 +4,7 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/sandbox.ts";
+import { archiveStream } from "./archive-stream.ts";
 import { inspectContainer } from "./containers.ts";
 import { createBody, ownVolumes } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
@@ -11,7 +12,6 @@ import { failed } from "./failures.ts";
 import { type Inside, LABEL, settingsOf } from "./labels.ts";
 import type { ProxySidecar } from "./proxy-sidecar.ts";
 import { type RemoveParts, removeContainer, removeVolumes } from "./remove-container.ts";
-import { tarBytes } from "./tar.ts";
 
 export interface StartParts extends RemoveParts {
   readonly installation: string;
@@ -165,7 +165,7 @@ async function prepareFolders(
   if (typeof made !== "boolean") return made;
   if (made) return undefined;
   const { uid, gid } = settingsOf(spec);
-  const folder = (path: string) => ({ kind: "folder", path, mode: 0o755, uid, gid }) as const;
+  const folder = (path: string) => ({ kind: "directory", path, mode: 0o755, uid, gid }) as const;
   const mounted = new Set((spec.mounts ?? []).map(({ target }) => target));
   const paths = ["workspace", "workspace/project", "workspace/tmp"].filter(
     (path) => !mounted.has(`/${path}`),
@@ -174,7 +174,7 @@ async function prepareFolders(
     method: "PUT",
     path: `/containers/${id}/archive`,
     query: { path: "/" },
-    body: await tarBytes(paths.map(folder)),
+    body: archiveStream(paths.map(folder)),
     contentType: "application/x-tar",
     signal,
   });
