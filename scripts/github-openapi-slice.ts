@@ -22,6 +22,7 @@ const USED: readonly [method: string, path: string][] = [
   ["get", "/repos/{owner}/{repo}/issues/{issue_number}/comments"],
   ["post", "/repos/{owner}/{repo}/issues/{issue_number}/comments"],
   ["patch", "/repos/{owner}/{repo}/issues/comments/{comment_id}"],
+  ["get", "/repos/{owner}/{repo}/issues/{issue_number}/events"],
   ["post", "/repos/{owner}/{repo}/issues/{issue_number}/labels"],
   ["delete", "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}"],
   ["post", "/repos/{owner}/{repo}/issues/{issue_number}/assignees"],

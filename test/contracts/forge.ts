@@ -13,6 +13,7 @@ import {
   createWorld,
   type Item,
   type Repository,
+  request,
   type World,
 } from "../fakes/forges/world.ts";
 
@@ -228,6 +229,20 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
         `issue ${issue.number}`,
         `pull ${item.number}`,
       ]);
+    });
+
+    test("says who asked, by label or by assignment, the newest of them", async () => {
+      const wanted = { label: "picoclaw", assignee: world.bot.login };
+      expect(await value(subject.forge.findRequest(ref(issue), wanted, signal))).toBeNull();
+      request(issue, person("alice"), "labeled", "bug");
+      request(issue, person("alice"), "labeled", "picoclaw");
+      const first = await value(subject.forge.findRequest(ref(issue), wanted, signal));
+      expect(first).toMatchObject({ actor: "alice", kind: "labeled" });
+      await Bun.sleep(2);
+      request(issue, person("bob"), "assigned", world.bot);
+      const second = await value(subject.forge.findRequest(ref(issue), wanted, signal));
+      expect(second).toMatchObject({ actor: "bob", kind: "assigned" });
+      expect(second?.id).not.toBe(first?.id);
     });
 
     const answers: readonly [status: number, code: string, headers?: Record<string, string>][] = [

@@ -47,6 +47,15 @@ export interface Forge {
     wanted: { readonly label: string; readonly assignee: string },
     signal: AbortSignal,
   ): Promise<ForgeAnswer<readonly ForgeItem[]>>;
+  /**
+   * Who last put the label on, or assigned the user: the newest such event that still holds. Null when the forge
+   * knows of none. Its id is unique at the forge.
+   */
+  findRequest(
+    item: ItemRef,
+    wanted: { readonly label: string; readonly assignee: string },
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<ForgeRequest | null>>;
   /** How git signs in over HTTP; the token is never part of an address. */
   readonly credentials: { readonly username: string; readonly token: string };
 }
@@ -132,6 +141,12 @@ export interface ForgeBranch {
 export interface ForgePull {
   readonly ref: ItemRef;
   readonly url: string;
+}
+
+export interface ForgeRequest {
+  readonly id: string;
+  readonly actor: string;
+  readonly kind: "labeled" | "assigned";
 }
 
 export interface PullText {

@@ -5,6 +5,7 @@ import type {
   ForgeComment,
   ForgeItem,
   ForgePull,
+  ForgeRequest,
   Permission,
 } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forge/item-url.ts";
@@ -165,6 +166,17 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
         });
         return checks(data.check_runs);
       }),
+    findRequest: (item, { label, assignee }, signal) =>
+      answer(async () => {
+        const events = (await pages((page) =>
+          client(signal).issues.listEvents({ ...at(item), per_page: PAGE, page }),
+        )) as readonly IssueEvent[];
+        for (const event of [...events].reverse()) {
+          const found = requestOf(event, { label, assignee });
+          if (found !== null) return found;
+        }
+        return null;
+      }),
     listWork: (repository, { label, assignee }, signal) =>
       answer(async () => {
         const list = (filter: { labels?: string; assignee?: string }) =>
@@ -202,6 +214,23 @@ async function pages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise
     if (data.length < PAGE) break;
   }
   return all;
+}
+
+interface IssueEvent {
+  readonly id: number;
+  readonly event: string;
+  readonly actor: { readonly login: string } | null;
+  readonly label?: { readonly name: string | null };
+  readonly assignee?: { readonly login: string } | null;
+}
+
+function requestOf(
+  { id, event, actor, label, assignee }: IssueEvent,
+  wanted: { readonly label: string; readonly assignee: string },
+): ForgeRequest | null {
+  const made = { id: `github-event-${id}`, actor: actor?.login ?? "" };
+  if (event === "labeled" && label?.name === wanted.label) return { ...made, kind: "labeled" };
+  return event === "assigned" && assignee?.login === wanted.assignee ? { ...made, kind: "assigned" } : null;
 }
 
 interface Issue {

@@ -1,4 +1,10 @@
-import type { Checks, ForgeComment, ForgeItem, Permission } from "../../application/ports/forge.ts";
+import type {
+  Checks,
+  ForgeComment,
+  ForgeItem,
+  ForgeRequest,
+  Permission,
+} from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forge/item-url.ts";
 
 export interface Change {
@@ -83,4 +89,35 @@ export function checks(states: readonly string[]): Checks {
   if (states.length === 0) return "none";
   if (states.some((state) => state === "failed" || state === "canceled")) return "failure";
   return states.every((state) => state === "success" || state === "skipped") ? "success" : "pending";
+}
+
+export interface LabelEvent {
+  readonly id: number;
+  readonly action: string;
+  readonly created_at: string;
+  readonly user: { readonly username: string } | null;
+  readonly label: { readonly name: string } | null;
+}
+
+/** The newest of the label's events and of GitLab's own notes "assigned to @somebody". */
+export function newestRequest(
+  labels: readonly LabelEvent[],
+  notes: readonly Note[],
+  { label, assignee }: { readonly label: string; readonly assignee: string },
+): ForgeRequest | null {
+  const found: (ForgeRequest & { readonly at: string })[] = [];
+  for (const { id, action, created_at: at, user, label: on } of labels)
+    if (action === "add" && on?.name === label)
+      found.push({ id: `gitlab-label-${id}`, actor: user?.username ?? "", kind: "labeled", at });
+  for (const { id, body, system, author, created_at: at } of notes)
+    if (system === true && /^assigned to /.test(body) && named(body, assignee))
+      found.push({ id: `gitlab-note-${id}`, actor: author.username, kind: "assigned", at });
+  const newest = found.sort((a, b) => a.at.localeCompare(b.at)).at(-1);
+  if (newest === undefined) return null;
+  const { at: _, ...request } = newest;
+  return request;
+}
+
+function named(body: string, login: string): boolean {
+  return body.split(/[\s,]+/).some((word) => word.toLowerCase() === `@${login.toLowerCase()}`);
 }

@@ -1,9 +1,11 @@
 import {
   Branches,
   Commits,
+  IssueLabelEvents,
   IssueNotes,
   Issues,
   MergeRequestDiscussions,
+  MergeRequestLabelEvents,
   MergeRequestNotes,
   MergeRequests,
   ProjectMembers,
@@ -22,9 +24,11 @@ import {
   DEVELOPER,
   type Issue,
   itemOf,
+  type LabelEvent,
   levelOf,
   type MergeRequest,
   type Note,
+  newestRequest,
   type Permissions,
   permission,
 } from "./gitlab-shapes.ts";
@@ -205,6 +209,21 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
       answer(async () => {
         const all = await new Commits(options(signal)).allStatuses(repository, commit);
         return checks((all as unknown as { status: string }[]).map(({ status }) => status));
+      }),
+    findRequest: (item, { label, assignee }, signal) =>
+      answer(async () => {
+        const Events = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
+        const labels = (await new Events(options(signal)).all(
+          item.repository,
+          item.number,
+          PAGES,
+        )) as unknown as LabelEvent[];
+        // GitLab tells of an assignment only in a note of its own.
+        const all = (await notes(item, signal).all(item.repository, item.number, {
+          sort: "asc",
+          ...PAGES,
+        })) as unknown as Note[];
+        return newestRequest(labels, all, { label, assignee });
       }),
     listWork: (repository, { label, assignee }, signal) =>
       answer(async () => {

@@ -126,6 +126,20 @@ function routes(world: World, site: () => string): readonly Route[] {
       },
     ],
     [
+      "GET",
+      "/repos/:owner/:repo/issues/:number/events",
+      ({ params, query }) =>
+        withItem(params, (found) => ({
+          status: 200,
+          body: page(found.events, query).map(({ id, kind, actor, what }) => ({
+            id,
+            event: kind,
+            actor: userJson(actor),
+            ...(kind === "labeled" ? { label: { name: what } } : { assignee: { login: what } }),
+          })),
+        })),
+    ],
+    [
       "POST",
       "/repos/:owner/:repo/issues/:number/labels",
       ({ params, body }) =>

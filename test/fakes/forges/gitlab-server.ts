@@ -106,7 +106,39 @@ function routes(world: World, site: () => string): readonly Route[] {
     [
       "GET",
       `/projects/:id/${path}/:iid/notes`,
-      (call) => withItem(kind, call, (item) => ({ status: 200, body: item.comments.map(noteJson) })),
+      (call) =>
+        withItem(kind, call, (item) => ({
+          status: 200,
+          body: [
+            ...item.events
+              .filter((event) => event.kind === "assigned")
+              .map(({ id, actor, what, at }) => ({
+                id,
+                author: userJson(actor),
+                body: `assigned to @${what}`,
+                created_at: at,
+                system: true,
+              })),
+            ...item.comments.map(noteJson),
+          ],
+        })),
+    ],
+    [
+      "GET",
+      `/projects/:id/${path}/:iid/resource_label_events`,
+      (call) =>
+        withItem(kind, call, (item) => ({
+          status: 200,
+          body: item.events
+            .filter((event) => event.kind === "labeled")
+            .map(({ id, actor, what, at }) => ({
+              id,
+              action: "add",
+              user: userJson(actor),
+              label: { name: what },
+              created_at: at,
+            })),
+        })),
     ],
     [
       "POST",

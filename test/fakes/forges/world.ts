@@ -41,7 +41,16 @@ export interface Item {
   labels: string[];
   assignees: Person[];
   comments: Comment[];
+  events: ItemEvent[];
   pull?: { head: string; headRepository: string; headCommit: string; base: string };
+}
+
+export interface ItemEvent {
+  readonly id: number;
+  readonly kind: "labeled" | "assigned";
+  readonly actor: Person;
+  readonly what: string;
+  readonly at: string;
 }
 
 export interface Comment {
@@ -111,6 +120,7 @@ export function addItem(
     labels: [],
     assignees: [],
     comments: [],
+    events: [],
     ...facts,
     number: repository.next++,
   };
@@ -130,6 +140,14 @@ export function addComment(item: Item, author: Person, body: string, review?: Co
   };
   item.comments.push(comment);
   return comment;
+}
+
+/** Somebody puts a label on, or assigns somebody: the state and the event of it. */
+export function request(item: Item, actor: Person, kind: ItemEvent["kind"], what: Person | string): void {
+  if (typeof what === "string") item.labels.push(what);
+  else item.assignees.push(what);
+  const name = typeof what === "string" ? what : what.login;
+  item.events.push({ id: COMMENTS.next++, kind, actor, what: name, at: new Date().toISOString() });
 }
 
 /** The answer that a fault gives to this request, if one does. */
