@@ -25,6 +25,8 @@ export interface IntakeEvent {
 
 export type Taken =
   | { readonly did: "nothing"; readonly why: string }
+  /** The forge did not answer; the same event may be delivered again. */
+  | { readonly did: "failed"; readonly why: string }
   | { readonly did: Exclude<Wanted["do"], "nothing">; readonly taskId: string };
 
 /**
@@ -42,15 +44,15 @@ export async function intake(parts: IntakeParts, { deliveryId, item, event }: In
     });
     return { did: "nothing", why };
   };
-  if (!(await store.firstSight(deliveryId, now()))) return nothing("seen already");
   const bot = await forge.whoAmI(signal);
-  if (!bot.ok) return nothing(bot.failure.message);
-  const wanted = wantedBy(event, { bot: bot.value.login, label });
+  if (!bot.ok) return { did: "failed", why: bot.failure.message };
+  const wanted = wantedBy(event, { bot: bot.value, label });
   if (wanted.do === "nothing") return nothing(wanted.why);
   const allowed = await forge.permissionOf(item.repository, event.actor, signal);
-  if (!allowed.ok) return nothing(allowed.failure.message);
+  if (!allowed.ok) return { did: "failed", why: allowed.failure.message };
   if (allowed.value !== "write" && allowed.value !== "admin")
     return nothing(`${event.actor} may not ask: ${allowed.value}`);
+  if (!(await store.firstSight(deliveryId, now()))) return nothing("seen already");
   const live = await store.findLive(item);
   switch (wanted.do) {
     case "start":

@@ -9,8 +9,13 @@ export interface ForgeEvent {
   readonly label?: string;
   /** Of `commented` and `reviewed`. */
   readonly text?: string;
-  /** Whether the item is a pull that the bot itself opened. */
-  readonly ownPull?: boolean;
+  /** Of a pull: who opened it, by name or by number, whichever the forge tells. */
+  readonly pullAuthor?: string | number;
+}
+
+interface Bot {
+  readonly id: number;
+  readonly login: string;
 }
 
 export type Wanted =
@@ -32,8 +37,9 @@ const WORDS = {
  */
 export function wantedBy(
   event: ForgeEvent,
-  { bot, label }: { readonly bot: string; readonly label: string },
+  { bot: { login: bot, id }, label }: { readonly bot: Bot; readonly label: string },
 ): Wanted {
+  const ownPull = event.pullAuthor === id || same(event.pullAuthor, bot);
   const nothing = (why: string): Wanted => ({ do: "nothing", why });
   if (same(event.actor, bot)) return nothing("the bot's own doing");
   switch (event.kind) {
@@ -48,12 +54,12 @@ export function wantedBy(
     case "closed":
       return { do: "stop" };
     case "reviewed":
-      return event.ownPull === true ? { do: "follow-up" } : nothing("not the bot's pull");
+      return ownPull ? { do: "follow-up" } : nothing("not the bot's pull");
     case "commented": {
       const text = event.text ?? "";
       const word = orderIn(text, bot);
       if (word !== null) return { do: word };
-      if (mentions(text, bot)) return { do: event.ownPull === true ? "follow-up" : "start" };
+      if (mentions(text, bot)) return { do: ownPull ? "follow-up" : "start" };
       return { do: "tell" };
     }
   }
@@ -79,8 +85,8 @@ export function mentions(text: string, bot: string): boolean {
   return new RegExp(`(?<![\\w@/.-])@${literally(bot)}(?![\\w-])`, "i").test(prose);
 }
 
-function same(a: string | undefined, b: string): boolean {
-  return a?.toLowerCase() === b.toLowerCase();
+function same(a: unknown, b: string): boolean {
+  return typeof a === "string" && a.toLowerCase() === b.toLowerCase();
 }
 
 function literally(text: string): string {

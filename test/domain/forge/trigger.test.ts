@@ -3,7 +3,7 @@ import { type ForgeEvent, mentions, orderIn, wantedBy } from "../../../src/domai
 
 const bot = "picoclaw-bot";
 const wants = (event: Omit<ForgeEvent, "actor"> & { actor?: string }) =>
-  wantedBy({ actor: "alice", ...event }, { bot, label: "picoclaw" }).do;
+  wantedBy({ actor: "alice", ...event }, { bot: { id: 1, login: bot }, label: "picoclaw" }).do;
 
 describe("what an event asks for", () => {
   const cases: readonly [ForgeEvent["kind"], Partial<ForgeEvent>, ReturnType<typeof wants>][] = [
@@ -15,13 +15,13 @@ describe("what an event asks for", () => {
     ["unlabeled", { label: "picoclaw" }, "stop"],
     ["closed", {}, "stop"],
     ["commented", { text: "@picoclaw-bot please fix" }, "start"],
-    ["commented", { text: "@picoclaw-bot please", ownPull: true }, "follow-up"],
+    ["commented", { text: "@picoclaw-bot please", pullAuthor: bot }, "follow-up"],
     ["commented", { text: "I think it is the parser" }, "tell"],
     ["commented", { text: "stop" }, "stop"],
     ["commented", { text: "@picoclaw-bot pause." }, "pause"],
     ["commented", { text: "再開" }, "resume"],
     ["commented", { text: "please do not stop" }, "tell"],
-    ["reviewed", { text: "rename this", ownPull: true }, "follow-up"],
+    ["reviewed", { text: "rename this", pullAuthor: 1 }, "follow-up"],
     ["reviewed", { text: "rename this" }, "nothing"],
     ["commented", { text: "stop", actor: bot }, "nothing"],
     ["labeled", { label: "picoclaw", actor: bot }, "nothing"],

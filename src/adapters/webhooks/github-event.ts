@@ -1,0 +1,77 @@
+import type { IntakeEvent } from "../../application/tasks/intake.ts";
+import type { ForgeEvent } from "../../domain/forge/trigger.ts";
+
+interface Payload {
+  readonly action?: string;
+  readonly sender?: { readonly login?: string };
+  readonly repository?: { readonly full_name?: string };
+  readonly issue?: Item & { readonly pull_request?: unknown };
+  readonly pull_request?: Item;
+  readonly label?: { readonly name?: string };
+  readonly assignee?: { readonly login?: string };
+  readonly comment?: { readonly body?: string };
+  readonly review?: { readonly body?: string | null };
+}
+
+interface Item {
+  readonly number?: number;
+  readonly user?: { readonly login?: string };
+}
+
+const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
+  issues: {
+    assigned: "assigned",
+    unassigned: "unassigned",
+    labeled: "labeled",
+    unlabeled: "unlabeled",
+    closed: "closed",
+  },
+  pull_request: {
+    assigned: "assigned",
+    unassigned: "unassigned",
+    labeled: "labeled",
+    unlabeled: "unlabeled",
+    closed: "closed",
+  },
+  issue_comment: { created: "commented" },
+  pull_request_review_comment: { created: "reviewed" },
+  pull_request_review: { submitted: "reviewed" },
+};
+
+/** A delivery of GitHub in the forges' common shape; null when it is about something else. */
+export function readGitHubEvent(
+  name: string,
+  body: unknown,
+  { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
+): IntakeEvent | null {
+  const payload = (body ?? {}) as Payload;
+  const kind = ACTIONS[name]?.[payload.action ?? ""];
+  const item = payload.pull_request ?? payload.issue;
+  const repository = payload.repository?.full_name;
+  const actor = payload.sender?.login;
+  if (kind === undefined || item?.number === undefined || repository === undefined || actor === undefined)
+    return null;
+  const isPull = payload.pull_request !== undefined || payload.issue?.pull_request !== undefined;
+  const text = payload.comment?.body ?? payload.review?.body ?? undefined;
+  // A review without words comes with its line comments, each of which is delivered by itself.
+  if (name === "pull_request_review" && (text ?? "") === "") return null;
+  const ref = {
+    forge: "github",
+    site,
+    repository,
+    kind: isPull ? "pull" : "issue",
+    number: item.number,
+  } as const;
+  return {
+    deliveryId: `github:${deliveryId}`,
+    item: ref,
+    event: {
+      kind,
+      actor,
+      ...(payload.assignee?.login !== undefined && { assignee: payload.assignee.login }),
+      ...(payload.label?.name !== undefined && { label: payload.label.name }),
+      ...(text !== undefined && { text }),
+      ...(isPull && item.user?.login !== undefined && { pullAuthor: item.user.login }),
+    },
+  };
+}
