@@ -84,7 +84,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
   const merged = mergeAnswers(parts.chat, asked, answers);
-  await remember(parts, turn, request, merged);
+  await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(parts, turn, merged, asked[0]?.decision);
 }
 
