@@ -36,7 +36,7 @@ export async function openChat(
   const now = choices.now ?? workerParts.now;
   const models =
     choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: worker.mask });
-  const memory = await openChatMemory({
+  const remembered = await openChatMemory({
     home,
     config,
     databaseUrl: loaded.secrets.resolve(config.database_url),
@@ -51,6 +51,9 @@ export async function openChat(
     now,
     pid: process.pid,
   });
+  if (!remembered.ok)
+    return { ok: false, exitCode: 3, messages: worker.messages, problems: [], message: remembered.message };
+  const { memory } = remembered;
   const background = new Set<Promise<void>>();
   const parts: ChatParts = {
     worker,

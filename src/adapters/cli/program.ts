@@ -38,7 +38,7 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
-  readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
+  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
@@ -73,6 +73,10 @@ export type Opened =
       readonly problems: readonly ConfigProblem[];
       readonly message?: string;
     };
+
+export type OpenedIndex =
+  | { readonly ok: true; readonly index: JobIndex & { syncAll(): Promise<void> } }
+  | Extract<Opened, { ok: false }>;
 
 export type OpenedToolkit =
   | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }
