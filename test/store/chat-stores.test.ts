@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { createChatLeases } from "../../src/infrastructure/store/chat-leases.ts";
+import { createJobIndex } from "../../src/infrastructure/store/job-index.ts";
 import { migrate, status } from "../../src/infrastructure/store/migrate.ts";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
 import { createRoutingStore } from "../../src/infrastructure/store/routing-store.ts";
@@ -13,6 +14,7 @@ import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createUsageStore } from "../../src/infrastructure/store/usage-store.ts";
 import { requirePart } from "../require.ts";
 import { describeChatLeases } from "./chat-leases.contract.ts";
+import { archiveOf, storedJob } from "./jobs-kit.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
 import { describeSessionStore } from "./session-store.contract.ts";
@@ -83,5 +85,23 @@ describe.if(requirePart("postgres"))("postgres", () => {
     expect(done.filter((names) => names.length > 0)).toHaveLength(1);
     expect((await status(all[0]!)).pending).toEqual([]);
     await Promise.all(all.map((one) => one.destroy()));
+  });
+
+  test("the index of jobs lives there as well", async () => {
+    const index = createJobIndex(openPostgres(server.newDatabase()), now);
+    const archive = archiveOf([storedJob(1, { groupId: "turn" }), storedJob(2, { groupId: "turn" })]);
+    expect((await index.status()).jobs).toBe(0);
+    expect(await index.sync(archive)).toEqual({ added: 2, updated: 0 });
+    expect(await index.sync(archive)).toEqual({ added: 0, updated: 0 });
+    expect((await index.jobs({ limit: 9 })).map(({ jobId }) => jobId)).toEqual([
+      storedJob(2).jobId,
+      storedJob(1).jobId,
+    ]);
+    expect((await index.groups({ limit: 9 })).map(({ groupId, jobs }) => [groupId, jobs])).toEqual([
+      ["turn", 2],
+    ]);
+    expect(await index.events(storedJob(1).jobId)).toHaveLength(1);
+    expect((await index.status()).jobs).toBe(2);
+    await index.close();
   });
 });
