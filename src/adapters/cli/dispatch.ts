@@ -14,6 +14,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   tool: async () => (await import("./tool.ts")).tool,
   tools: async () => (await import("./tools.ts")).tools,
   mcp: async () => (await import("./mcp.ts")).mcp,
+  env: async () => (await import("./env.ts")).env,
+  images: async () => (await import("./images.ts")).images,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

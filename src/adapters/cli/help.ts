@@ -103,6 +103,52 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
     en: "an MCP server on stdio, or on HTTP with --http",
     flags: [["--http PORT", "127.0.0.1 の HTTP で待ち受ける", "listen on 127.0.0.1 instead of stdio"]],
   },
+  env: {
+    usage: "env ACTION",
+    ja: "タスクの実行環境 (prepare, exec, edit, list, info, cleanup, prune)",
+    en: "task environments: prepare, exec, edit, list, info, cleanup, prune",
+    flags: [
+      [
+        "--task UUID",
+        "タスク (prepare, exec, edit, info, cleanup)",
+        "the task (prepare, exec, edit, info, cleanup)",
+      ],
+      ["--repo URL|PATH", "prepare: リポジトリ", "prepare: the repository"],
+      [
+        "--env NAME",
+        "prepare: 環境名（既定: プロジェクトから判定）",
+        "prepare: the environment (default: by the project's files)",
+      ],
+      ["--branch B", "prepare: ブランチ、タグ、または refs/…", "prepare: a branch, a tag, or refs/…"],
+      [
+        "--target B",
+        "prepare: 比較するマージ先ブランチ",
+        "prepare: the branch it will be merged into, to compare with",
+      ],
+      ["--timeout S", "exec: 制限時間（秒）", "exec: seconds before it is ended"],
+      ["--cwd DIR", "exec: 作業ディレクトリ", "exec: the folder to run in"],
+      [
+        "--session NAME",
+        "exec: 状態を共有するセッション",
+        "exec: share folder and variables with earlier commands of that session",
+      ],
+      ["-- COMMAND", "exec: コマンド", "exec: the command"],
+      ["--tool NAME", "edit: text_editor 以外のツール", "edit: another tool than text_editor"],
+    ],
+  },
+  images: {
+    usage: "images build [NAME]",
+    ja: "実行環境のイメージを作る",
+    en: "build the images of environments",
+    flags: [
+      [
+        "--from IMAGE",
+        "土台のイメージ。debian-rootfs なら debootstrap で作る",
+        "what they stand on; debian-rootfs makes it with debootstrap",
+      ],
+      ["--again", "変更がなくても作り直す", "build even what is unchanged"],
+    ],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

@@ -10,6 +10,7 @@ import type { Config } from "../../config/config.ts";
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";
 import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
+import type { OpenedEnvironments } from "./environments.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -38,7 +39,9 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
-  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
+  /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
+  readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
+  readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
@@ -73,10 +76,6 @@ export type Opened =
       readonly problems: readonly ConfigProblem[];
       readonly message?: string;
     };
-
-export type OpenedIndex =
-  | { readonly ok: true; readonly index: JobIndex & { syncAll(): Promise<void> } }
-  | Extract<Opened, { ok: false }>;
 
 export type OpenedToolkit =
   | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }

@@ -39,7 +39,7 @@ function badArguments(message: string): ToolEnvelope {
 }
 
 /** Bad input that ran nothing is told from a tool that ran and failed. */
-function exitCodeOf(envelope: ToolEnvelope): number {
+export function exitCodeOf(envelope: ToolEnvelope): number {
   switch (envelope.status) {
     case "success":
       return EXIT.done;
@@ -56,7 +56,7 @@ type Arguments =
   | { readonly ok: true; readonly args: unknown }
   | { readonly ok: false; readonly text: string };
 
-function readArguments(program: CliProgram, text = "{}"): Arguments {
+export function readArguments(program: CliProgram, text = "{}"): Arguments {
   let json = text;
   if (text === "-") {
     try {

@@ -145,6 +145,7 @@ export class ExecutionEnvironmentManager {
     if (!parsed.ok) return badInput(repository, `not a repository: ${parsed.reason}`);
     const { source } = parsed;
     this.#active.delete(uuid);
+    await this.removeAbandoned(options.signal);
     const origin = source.kind === "remote" ? source.url : source.path;
     records.save({
       info: {
@@ -228,13 +229,8 @@ export class ExecutionEnvironmentManager {
 
   /** Removes what dead processes and old tasks left, and says how many containers that were. */
   async cleanupStaleContainers(options: { readonly signal?: AbortSignal } = {}): Promise<number> {
-    const { sandboxes, records, config, isAlive } = this.#parts;
-    let removed = 0;
-    for (const { info, preparing } of records.list()) {
-      if (preparing === undefined || isAlive(preparing.pid)) continue;
-      const removal = await this.cleanup(info.task_uuid, options);
-      if (removal.removed) removed += 1;
-    }
+    const { sandboxes, records, config } = this.#parts;
+    const removed = await this.removeAbandoned(options.signal);
     const cleaned = await sandboxes.cleanupStaleContainers({
       thresholdMs: config.staleThresholdHours * 3_600_000,
       liveTasks: new Set(this.#active.keys()),
@@ -249,9 +245,14 @@ export class ExecutionEnvironmentManager {
     return this.#active.get(taskUuid) ?? this.#parts.records.read(taskUuid)?.info ?? null;
   }
 
-  /** By category: build_package, test, … under the headings of 001 §6.5.2. */
+  /** By category: build_package, test, … */
   getAllowedCommands(): Readonly<Record<string, readonly string[]>> {
-    return this.#parts.allowedCommands();
+    return Object.fromEntries(
+      Object.entries(this.#parts.allowedCommands()).map(([title, commands]) => [
+        CATEGORIES[title] ?? title.toLowerCase(),
+        commands,
+      ]),
+    );
   }
 
   getAllowedCommandsText(): string {
@@ -292,6 +293,18 @@ export class ExecutionEnvironmentManager {
     return (await this.getTextEditorFunctions()).map(asTool);
   }
 
+  /** Environments whose preparation was killed: nobody else knows that they are of no use. */
+  private async removeAbandoned(signal: AbortSignal | undefined): Promise<number> {
+    const { records, isAlive } = this.#parts;
+    let removed = 0;
+    for (const { info, preparing } of records.list()) {
+      if (preparing === undefined || isAlive(preparing.pid)) continue;
+      const removal = await this.cleanup(info.task_uuid, { ...(signal !== undefined && { signal }) });
+      if (removal.removed) removed += 1;
+    }
+    return removed;
+  }
+
   private currentContainer(): ContainerInfo {
     const task = this.#currentTask;
     if (task === null) throw new EnvironmentError("No current task set");
@@ -301,6 +314,16 @@ export class ExecutionEnvironmentManager {
     return info;
   }
 }
+
+/** 001 §11 names the categories so; the prompt has headings instead. */
+const CATEGORIES: Readonly<Record<string, string>> = {
+  "Build/Package Management": "build_package",
+  "Test Execution": "test",
+  "Linter/Formatter": "linter_formatter",
+  "File Operations": "file_operations",
+  "Version Control": "version_control",
+  Utilities: "utilities",
+};
 
 function asTool(definition: FunctionDefinition) {
   return { type: "function" as const, function: definition };

@@ -12,22 +12,27 @@ export interface ExecutionResult {
 /** An engine's result in the seed's words (001 §6.1). What the command printed so far stays; the reason comes last. */
 export function executionResult(result: ExecResult, timeoutSeconds: number): ExecutionResult {
   const { stdout, stderr } = result;
-  const base = { stdout, duration_ms: Math.round(result.durationMs) };
+  const as = (exitCode: number, errors: string): ExecutionResult => ({
+    exit_code: exitCode,
+    stdout,
+    stderr: errors,
+    duration_ms: Math.round(result.durationMs),
+  });
   const said = (why: string) => (stderr === "" ? why : `${stderr.replace(/\n?$/, "\n")}${why}`);
   switch (result.outcome) {
     case "exited":
     case "signaled": {
       const exitCode = result.exitCode ?? -1;
       const why = result.limit === undefined ? null : limitText(result.limit);
-      return { ...base, exit_code: exitCode, stderr: why === null ? stderr : said(why) };
+      return as(exitCode, why === null ? stderr : said(why));
     }
     case "timed-out":
-      return { ...base, exit_code: -1, stderr: said(`Command timeout after ${timeoutSeconds} seconds`) };
+      return as(-1, said(`Command timeout after ${timeoutSeconds} seconds`));
     case "aborted":
     case "disconnected":
     case "not-started": {
       const why = result.failure?.detail ?? result.outcome;
-      return { ...base, exit_code: -1, stderr: said(`Command execution error: ${why}`) };
+      return as(-1, said(`Command execution error: ${why}`));
     }
   }
 }

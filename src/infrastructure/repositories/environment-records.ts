@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from "node:path";
 import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/environment-records.ts";
 
-/** One folder a task under `environments/` of PicoClaw's home. */
+/** One folder a task under `environments/tasks/` of PicoClaw's home. */
 export function createEnvironmentRecords(home: string): EnvironmentRecords {
-  const root = join(home, "environments");
+  const root = join(home, "environments", "tasks");
   const folder = (taskUuid: string) => join(root, taskUuid);
   const file = (taskUuid: string) => join(folder(taskUuid), "environment.json");
   const read = (taskUuid: string): EnvironmentRecord | null => {

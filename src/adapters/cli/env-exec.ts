@@ -1,0 +1,51 @@
+import { words as shellWords } from "../../application/environments/clone-plan.ts";
+import type { CliCommand } from "./dispatch.ts";
+import { taskOf, textsFor, usage } from "./env-task.ts";
+import { abortable, openEnvironments } from "./environments.ts";
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { EXIT } from "./program.ts";
+
+const LONGEST_SECONDS = 7 * 24 * 3600;
+
+/** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
+export const envExec: CliCommand = async (program, args) => {
+  const flags = { task: "string", timeout: "string", cwd: "string", session: "string" } as const;
+  const { values, words } = await readFlags(program, "env", args, flags, Number.POSITIVE_INFINITY);
+  const json = values.json === true;
+  const uuid = taskOf(program, values);
+  const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);
+  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_SECONDS))
+    throw usage(program, values, textsFor(program).badTimeout(String(values.timeout)));
+  const [first, ...rest] = words;
+  if (first === undefined || (first.trim() === "" && rest.length === 0))
+    throw usage(program, values, textsFor(program).noCommand);
+  const command = rest.length === 0 ? first : shellWords(words);
+  const environments = await openEnvironments(program, values);
+  const { manager, texts } = environments;
+  try {
+    const info = manager.getContainerInfo(uuid);
+    if (info === null || info.status !== "ready") {
+      const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
+      return fail(program, json, { exitCode: EXIT.refused, code: "no-environment", text });
+    }
+    const result = await abortable((signal) =>
+      manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
+        signal,
+        byHand: true,
+        ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+        ...(typeof values.session === "string" && { session: values.session }),
+      }),
+    );
+    if (json) program.out(`${JSON.stringify(result)}\n`);
+    else {
+      program.out(result.stdout);
+      program.err(
+        result.stderr === "" || result.stderr.endsWith("\n") ? result.stderr : `${result.stderr}\n`,
+      );
+    }
+    return result.exit_code === 0 ? EXIT.done : EXIT.failed;
+  } finally {
+    await environments.close();
+  }
+};

@@ -1,0 +1,84 @@
+import type { CliCommand } from "./dispatch.ts";
+import { taskOf } from "./env-task.ts";
+import { type EnvironmentRow, failedEngine, openEnvironments } from "./environments.ts";
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { EXIT } from "./program.ts";
+
+/** `env list`: every container of this installation. */
+export const envList: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, "env", args, {}, 0);
+  const json = values.json === true;
+  const environments = await openEnvironments(program, values);
+  try {
+    const rows = await environments.list();
+    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
+    const listed = (rows as readonly EnvironmentRow[]).map(jsonOf);
+    if (json) program.out(`${JSON.stringify({ environments: listed })}\n`);
+    else if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
+    else
+      program.out(
+        table([
+          environments.texts.listHeader,
+          ...listed.map((row) => [row.task_uuid, row.environment_name, row.state, row.image, row.created_at]),
+        ]),
+      );
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** `env info --task UUID`: one of them. */
+export const envInfo: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, "env", args, { task: "string" }, 0);
+  const json = values.json === true;
+  const uuid = taskOf(program, values);
+  const environments = await openEnvironments(program, values);
+  try {
+    const rows = await environments.list();
+    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
+    const row = (rows as readonly EnvironmentRow[]).find(({ facts }) => facts.taskId === uuid);
+    if (row === undefined)
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "no-environment",
+        text: environments.texts.unknownTask(uuid),
+      });
+    const shown = jsonOf(row);
+    if (json) program.out(`${JSON.stringify(shown)}\n`);
+    else program.out(table(Object.entries(shown).map(([key, value]) => [key, String(value ?? "-")])));
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+function jsonOf({ facts, info, repository }: EnvironmentRow) {
+  return {
+    task_uuid: facts.taskId,
+    container_id: facts.id,
+    name: facts.name,
+    environment_name: info?.environment_name ?? facts.labels["picoclaw.environment"] ?? "-",
+    image: facts.image,
+    state: facts.state === "running" && info?.status === "ready" ? "ready" : facts.state,
+    workspace_path: info?.workspace_path ?? "/workspace/project",
+    repository,
+    created_at: facts.createdAt,
+  };
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}

@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import { containerName } from "../../application/environments/container-info.ts";
+import type { PrepareEvent } from "../../application/environments/progress.ts";
+import { parseRepository } from "../../domain/environment/repository-source.ts";
+import type { CliCommand } from "./dispatch.ts";
+import { required, taskOf, usage } from "./env-task.ts";
+import { abortable, type OpenEnvironments, openEnvironments } from "./environments.ts";
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
+export const envPrepare: CliCommand = async (program, args) => {
+  const flags = {
+    task: "string",
+    env: "string",
+    repo: "string",
+    branch: "string",
+    target: "string",
+  } as const;
+  const { values } = await readFlags(program, "env", args, flags, 0);
+  const json = values.json === true;
+  const uuid = taskOf(program, values);
+  const repository = fromHere(program, required(program, values, "repo"));
+  const environments = await openEnvironments(program, values);
+  const { manager, texts, messages } = environments;
+  const known = Object.keys(manager.getAvailableEnvironments());
+  // By hand a wrong name is a mistake (DECISIONS 31); a model's is mended.
+  if (typeof values.env === "string" && !known.includes(values.env))
+    throw usage(program, values, texts.unknownEnvironment(values.env, known));
+  const task = {
+    uuid,
+    repository,
+    ...(typeof values.branch === "string" && { branch: values.branch }),
+    ...(typeof values.target === "string" && { targetBranch: values.target }),
+  };
+  try {
+    const prepared = await abortable((signal) =>
+      manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
+        signal,
+        lease: "detached",
+        onEvent: progressTo(program, environments, json),
+      }),
+    );
+    if (!prepared.ok) {
+      const { code, subject, detail, remedy } = prepared;
+      const advice = remedy === undefined ? "" : `\n${texts.remedy(remedy, subject)}`;
+      const text = `${texts.failure(code, subject, detail)}${advice}`;
+      const exitCode = code === "bad-input" ? EXIT.usage : EXIT.refused;
+      return fail(program, json, { exitCode, code, text });
+    }
+    const { container, image, installed, notices, from } = prepared;
+    if (json) {
+      program.out(`${JSON.stringify({ success: true, ...container, image, from, installed, notices })}\n`);
+      return EXIT.done;
+    }
+    const name = containerName(uuid);
+    program.out(
+      `${texts.prepared({ name, environment: container.environment_name, image, path: container.workspace_path })}\n`,
+    );
+    if (installed.length > 0)
+      program.out(
+        `${texts.installed({ done: installed.filter(({ success }) => success).length, total: installed.length })}\n`,
+      );
+    for (const notice of notices) {
+      const label = notice.code === "detected" ? " " : messages.warningLabel;
+      program.out(`${label} ${texts.notice(notice)}\n`);
+    }
+    program.out(`${texts.nextSteps(uuid)}\n`);
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** A folder is meant from where the user stands. */
+function fromHere(program: CliProgram, given: string): string {
+  const parsed = parseRepository(given);
+  return parsed.ok && parsed.source.kind === "local" ? resolve(program.cwd, parsed.source.path) : given;
+}
+
+function progressTo(
+  program: CliProgram,
+  { texts }: OpenEnvironments,
+  json: boolean,
+): (event: PrepareEvent) => void {
+  if (json || !program.errIsTerminal) return () => {};
+  return (event) => {
+    if (event.type === "step") program.err(`· ${texts.step(event.step, event.subject)}\n`);
+    if (event.type === "output") program.err(`    ${event.text.slice(0, 200)}\n`);
+  };
+}

@@ -1,0 +1,31 @@
+import { isTaskUuid } from "../../application/environments/container-info.ts";
+import { resolveLocale } from "../../config/locale.ts";
+import { environmentMessages } from "../../domain/messages/environments/catalogue.ts";
+import type { EnvironmentMessages } from "../../domain/messages/environments/messages.ts";
+import { fail } from "./fail.ts";
+import { Stop } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** The task that `--task` names; without one, or with one that cannot be, it says so and stops. */
+export function taskOf(program: CliProgram, values: Flags["values"]): string {
+  const given = required(program, values, "task");
+  const texts = textsFor(program);
+  if (!isTaskUuid(given)) throw usage(program, values, texts.badTask(given));
+  return given;
+}
+
+export function required(program: CliProgram, values: Flags["values"], name: string): string {
+  const given = values[name];
+  if (typeof given === "string" && given !== "") return given;
+  throw usage(program, values, textsFor(program).missingOption(`--${name}`));
+}
+
+export function usage(program: CliProgram, values: Flags["values"], text: string): Stop {
+  return new Stop(fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text }));
+}
+
+/** Before the configuration is read, only the environment says which language. */
+export function textsFor(program: CliProgram): EnvironmentMessages {
+  return environmentMessages(resolveLocale({ env: program.env }));
+}

@@ -1,0 +1,32 @@
+import { resolveLocale } from "../../config/locale.ts";
+import { environmentMessages } from "../../domain/messages/environments/catalogue.ts";
+import type { CliCommand } from "./dispatch.ts";
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { EXIT } from "./program.ts";
+
+const SUBCOMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
+  prepare: async () => (await import("./env-prepare.ts")).envPrepare,
+  exec: async () => (await import("./env-exec.ts")).envExec,
+  edit: async () => (await import("./env-edit.ts")).envEdit,
+  list: async () => (await import("./env-list.ts")).envList,
+  info: async () => (await import("./env-list.ts")).envInfo,
+  cleanup: async () => (await import("./env-cleanup.ts")).envCleanup,
+  prune: async () => (await import("./env-cleanup.ts")).envPrune,
+};
+
+/** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
+export const env: CliCommand = async (program, [name, ...rest]) => {
+  const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  if (load !== undefined) return (await load())(program, rest);
+  await readFlags(
+    program,
+    "env",
+    name === undefined || name.startsWith("-") ? [name ?? "--help"] : [],
+    {},
+    0,
+  );
+  const texts = environmentMessages(resolveLocale({ env: program.env }));
+  const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(SUBCOMMANDS));
+  return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
+};

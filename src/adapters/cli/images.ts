@@ -1,0 +1,69 @@
+import { IMAGE_RECIPES, recipeNamed } from "../../domain/environment/image-recipes.ts";
+import type { CliCommand } from "./dispatch.ts";
+import { textsFor, usage } from "./env-task.ts";
+import { abortable, openEnvironments } from "./environments.ts";
+import { fail } from "./fail.ts";
+import { readFlags } from "./flags.ts";
+import { EXIT } from "./program.ts";
+
+/** `images build [NAME] [--from debian-rootfs|IMAGE] [--again]`: the images of environments; all of them without a name. */
+export const images: CliCommand = async (program, args) => {
+  const { values, words } = await readFlags(program, "images", args, { from: "string", again: "boolean" }, 2);
+  const json = values.json === true;
+  const [action, name] = words;
+  if (action !== "build")
+    throw usage(
+      program,
+      values,
+      textsFor(program).unknownSubcommand(`images ${action ?? ""}`.trim(), ["build"]),
+    );
+  const named = name === undefined ? undefined : recipeNamed(name);
+  if (name !== undefined && named === undefined)
+    throw usage(
+      program,
+      values,
+      textsFor(program).unknownImage(
+        name,
+        IMAGE_RECIPES.map((recipe) => recipe.name),
+      ),
+    );
+  const environments = await openEnvironments(program, values);
+  const { texts } = environments;
+  const built: string[] = [];
+  const shown = program.errIsTerminal && !json;
+  try {
+    for (const recipe of named === undefined ? IMAGE_RECIPES : [named]) {
+      const said: string[] = [];
+      const outcome = await abortable((signal) =>
+        environments.buildImage({
+          name: recipe.name,
+          ...(typeof values.from === "string" && { from: values.from }),
+          again: values.again === true,
+          signal,
+          onImage: (image, what) => {
+            if (!json) program.out(`${texts.image(image, what)}\n`);
+          },
+          onLine: (line) => {
+            said.push(line);
+            if (said.length > 20) said.shift();
+            if (shown) program.err(`    ${line}\n`);
+          },
+        }),
+      );
+      if (!outcome.ok) {
+        const text = [
+          texts.failure("image-failed", outcome.name, outcome.message),
+          ...(shown ? [] : said),
+        ].join("\n");
+        const exitCode = outcome.code === "build-failed" ? EXIT.failed : EXIT.refused;
+        return fail(program, json, { exitCode, code: outcome.code, text });
+      }
+      built.push(...outcome.built);
+    }
+    if (json) program.out(`${JSON.stringify({ success: true, built })}\n`);
+    else for (const image of built) program.out(`${texts.image(image, "built")}\n`);
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};

@@ -1,0 +1,251 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OpenEnvironments, OpenedEnvironments } from "../adapters/cli/environments.ts";
+import type { OpenOptions } from "../adapters/cli/program.ts";
+import type { BuildParts } from "../application/environments/build-image.ts";
+import { buildImage } from "../application/environments/build-image.ts";
+import {
+  ExecutionEnvironmentManager,
+  type ManagerParts,
+} from "../application/environments/execution-environment-manager.ts";
+import type { PrepareConfig } from "../application/environments/prepare-environment.ts";
+import type { ContainerNetwork, SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
+import { jobEnvironment } from "../application/work/environment.ts";
+import { parseByteSize } from "../config/byte-size.ts";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/loaded.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { IMAGE_RECIPES } from "../domain/environment/image-recipes.ts";
+import { credentialFor, parseRepository } from "../domain/environment/repository-source.ts";
+import { messagesFor } from "../domain/messages/catalogue.ts";
+import { environmentMessages } from "../domain/messages/environments/catalogue.ts";
+import type { Locale } from "../domain/messages/messages.ts";
+import {
+  allowedCommands,
+  allowedCommandsText,
+  createCommandPolicy,
+} from "../domain/policy/commands/allowed-commands.ts";
+import { createMasker } from "../domain/policy/mask.ts";
+import { createImages } from "../infrastructure/docker/images.ts";
+import { createRecipes } from "../infrastructure/docker/recipes.ts";
+import { createProcessRunner } from "../infrastructure/process/process-runner.ts";
+import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
+import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
+import { findInstallation } from "./installation.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens task environments: configuration, Docker, images and repositories, all wired by hand. */
+export async function openEnvironments(env: Environment, options: OpenOptions): Promise<OpenedEnvironments> {
+  const loaded = await loadConfig({
+    env,
+    cwd: options.cwd,
+    ...(options.workspace !== undefined && { workspace: options.workspace }),
+    ...(options.configFile !== undefined && { configFile: options.configFile }),
+  });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const environments = createEnvironments(env, loaded);
+  if (!("ok" in environments)) return { ok: true, environments };
+  const { config } = loaded;
+  const locale = resolveLocale({ env, config });
+  const message = environmentMessages(locale).failure("engine", environments.code, environments.detail);
+  return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
+}
+
+/** The same for a program that has the configuration already. */
+export function createEnvironments(
+  env: Environment,
+  loaded: LoadedConfig,
+): OpenEnvironments | SandboxFailure {
+  const { config, home, workspace, secrets } = loaded;
+  const locale = resolveLocale({ env, config });
+  const texts = environmentMessages(locale);
+  const engine = openEngine(config.command_executor.docker, env);
+  if ("ok" in engine) return engine;
+  const sandboxes = openDockerSandbox({
+    config: config.command_executor,
+    home,
+    env,
+    warn: (message) => process.stderr.write(`${message}\n`),
+  });
+  if ("ok" in sandboxes) return sandboxes;
+  const { mask } = createMasker({ secrets: secrets.values() });
+  const records = createEnvironmentRecords(home);
+  const images: BuildParts = {
+    images: createImages(engine),
+    recipes: createRecipes({
+      images: join(findInstallation().folder, "images"),
+      certificates: "/usr/local/share/ca-certificates",
+      workspace,
+    }),
+    sha256: (bytes) => hashHex("sha256", bytes),
+  };
+  const parts: ManagerParts = {
+    config: managerConfig(config),
+    sandboxes,
+    records,
+    prepare: {
+      sandboxes,
+      images,
+      local: createLocalRepositories({
+        processes: createProcessRunner(),
+        env: jobEnvironment({ host: env, pass: [], view: {} }),
+        temporary: tmpdir(),
+        timeoutMs: config.command_executor.clone.timeout * 1000,
+        cleanAddress: withoutCredential,
+        owner: { uid: 10_001, gid: 10_001 },
+      }),
+      config: prepareConfig(config),
+      mask,
+      clock: () => performance.now(),
+    },
+    credentialFor: (source) =>
+      credentialFor(source, {
+        github: {
+          token: secrets.resolve(config.forges.github.token) ?? null,
+          baseUrl: secrets.resolve(config.forges.github.base_url) ?? null,
+        },
+        gitlab: {
+          token: secrets.resolve(config.forges.gitlab.token) ?? null,
+          baseUrl: secrets.resolve(config.forges.gitlab.base_url) ?? null,
+        },
+      }),
+    ...commandLists(config, locale),
+    definitions: async () => {
+      const { toolDefinitionsFor } = await import("./environment-tools.ts");
+      return toolDefinitionsFor();
+    },
+    callTool: async (info, tool, args, { signal }) => {
+      const { openContainerToolkit, textResult } = await import("./environment-tools.ts");
+      return textResult(
+        await openContainerToolkit(toolkitParts, info).invoke(tool, args, { ...(signal && { signal }) }),
+      );
+    },
+    explain: ({ code, subject, detail }) => texts.failure(code, subject, detail),
+    pid: process.pid,
+    isAlive,
+  };
+  const toolkitParts = { env, config, home, sandboxes, engine, records, mask, locale };
+  return {
+    manager: new ExecutionEnvironmentManager(parts),
+    config,
+    messages: messagesFor(locale),
+    texts,
+    warnings: loaded.warnings,
+    list: () => listEnvironments(sandboxes, records),
+    buildImage: (request) => build(images, request),
+    async callTool(info, tool, args, signal) {
+      const { openContainerToolkit } = await import("./environment-tools.ts");
+      return openContainerToolkit(toolkitParts, info).invoke(tool, args, { signal });
+    },
+    close: () => sandboxes.close(),
+  };
+}
+
+async function listEnvironments(
+  sandboxes: SandboxManager,
+  records: ReturnType<typeof createEnvironmentRecords>,
+): ReturnType<OpenEnvironments["list"]> {
+  const listed = await sandboxes.listContainers();
+  if (!Array.isArray(listed)) return listed as Exclude<typeof listed, readonly unknown[]>;
+  return listed.map((facts) => {
+    const record = records.read(facts.taskId);
+    return { facts, info: record?.info ?? null, repository: record?.repository ?? null };
+  });
+}
+
+async function build(
+  parts: BuildParts,
+  { name, from, ...rest }: Parameters<OpenEnvironments["buildImage"]>[0],
+): ReturnType<OpenEnvironments["buildImage"]> {
+  const recipe = IMAGE_RECIPES.find((known) => known.name === name);
+  if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
+  if (from !== "debian-rootfs")
+    return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
+  const { ensureDebianRoot } = await import("./debian-root.ts");
+  const root = await ensureDebianRoot(parts.images, rest);
+  if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
+  return buildImage(parts, { recipe, ...rest, root: root.name });
+}
+
+function managerConfig({ command_executor: executor }: Config): ManagerParts["config"] {
+  return {
+    enabled: executor.enabled,
+    textEditorEnabled: executor.text_editor.enabled,
+    shallow: executor.clone.shallow,
+    depth: executor.clone.depth,
+    timeoutSeconds: executor.execution.timeout_seconds,
+    maxOutputBytes: executor.execution.max_output_size,
+    staleThresholdHours: executor.cleanup.stale_threshold_hours,
+  };
+}
+
+function prepareConfig({ command_executor: executor }: Config): PrepareConfig {
+  const { docker, clone, install } = executor;
+  const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
+  return {
+    environments: executor.environments,
+    defaultEnvironment: executor.default_environment,
+    limits: {
+      cpus,
+      memoryBytes: parseByteSize(memory) ?? 0,
+      pids: docker.pids_limit,
+      diskBytes: parseByteSize(disk) ?? 0,
+    },
+    network: networkOf(docker.network),
+    mountDockerSocket: docker.mount_docker_socket,
+    cloneTimeoutMs: clone.timeout * 1000,
+    installTimeoutMs: install.timeout * 1000,
+    autoInstall: clone.auto_install_deps,
+    insecureHosts: clone.insecure_hosts,
+  };
+}
+
+function networkOf(network: Config["command_executor"]["docker"]["network"]): ContainerNetwork {
+  const { external_access: open, whitelist_mode: listed, allowed_domains: allowedDomains } = network;
+  const { allowed_hosts: allowedHosts } = network;
+  if (open && !listed) return { mode: "open", allowedHosts };
+  if (open) return { mode: "allow-list", allowedDomains, allowedHosts };
+  return allowedHosts.length === 0
+    ? { mode: "none" }
+    : { mode: "allow-list", allowedDomains: [], allowedHosts };
+}
+
+/** The lists of 001 §6.3; the parser of shell commands is loaded with the first command. */
+function commandLists(
+  config: Config,
+  locale: Locale,
+): Pick<ManagerParts, "refuse" | "allowedCommands" | "allowedCommandsText"> {
+  const policy = createCommandPolicy(config.command_executor.allowed_commands);
+  return {
+    allowedCommands: () => allowedCommands(policy),
+    allowedCommandsText: () => allowedCommandsText(policy),
+    async refuse(command) {
+      const { parseShell } = await import("../infrastructure/shell/parse-shell.ts");
+      const { decideCommand } = await import("../domain/policy/commands/decide-command.ts");
+      const decision = decideCommand(command, policy, parseShell);
+      if (decision.allowed) return null;
+      const { explainRefusal } = await import("../domain/policy/commands/explain-refusal.ts");
+      return explainRefusal(decision.refusal, locale);
+    },
+  };
+}
+
+function withoutCredential(address: string): string {
+  const parsed = parseRepository(address);
+  return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;
+}
+
+/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM";
+  }
+}
