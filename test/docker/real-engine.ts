@@ -40,6 +40,7 @@ export interface RealEngineOptions {
   readonly poolSize?: number;
   readonly host?: string;
   readonly home?: string;
+  readonly image?: string;
 }
 
 export function docker(...args: readonly string[]): string {
@@ -61,7 +62,7 @@ export function realImage(): string {
 
 export function openRealEngine(options: RealEngineOptions = {}): RealEngine {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "picoclaw-docker-"));
-  const image = realImage();
+  const image = options.image ?? realImage();
   const warnings: string[] = [];
   const open = () => openSandbox(home, image, options, (text) => warnings.push(text));
   const managers = [open()];

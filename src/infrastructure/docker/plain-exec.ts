@@ -8,7 +8,8 @@ import { lostResult, type SupervisedRequest, type Supervisor, type SupervisorPar
 
 /**
  * For an image without Perl: one exec of the engine per command. Everything below `docker-init -s`, a sub-reaper, is
- * the command's tree. It ends when the engine says so; a background process may hold the streams open longer.
+ * the command's tree. It ends when the engine says so, which waits two seconds for a background process that holds the
+ * streams open.
  */
 export function openPlain({ engine, container, limits, now, signal }: SupervisorParts): Supervisor {
   const state = { open: true, next: 1 };
@@ -130,7 +131,7 @@ export function openPlain({ engine, container, limits, now, signal }: Supervisor
 }
 
 const POLL_MS = 200;
-const DRAIN_MS = 2000;
+const DRAIN_MS = 200;
 const STUCK_MS = 10_000;
 /** Exit codes of the wrapper's own, unlikely enough for a command's. */
 const KINDS = new Map([

@@ -69,6 +69,7 @@ export async function startCold(
       signal,
     });
   const known = parts.insides.get(image.value.Id);
+  if (known === "sh" && proxy) return noRelay(spec.image);
   let created = await create(known ?? "perl");
   if (!created.ok) return clearUp(parts, spec, volume, created);
   let id = created.value.Id;
@@ -82,6 +83,7 @@ export async function startCold(
     parts.insides.set(image.value.Id, inside);
     if (inside === "sh") {
       await removeContainer(parts, id, { force: true });
+      if (proxy) return noRelay(spec.image);
       created = await create("sh");
       if (!created.ok) return clearUp(parts, spec, volume, created);
       id = created.value.Id;
@@ -107,6 +109,11 @@ async function clearUp(parts: StartParts, spec: ContainerSpec, volume: string, f
     await removeContainer(parts, spec.name, { force: true });
   await removeVolumes(parts, ownVolumes(spec, volume));
   return failure;
+}
+
+/** What passes connections on to the proxy is written in Perl. */
+function noRelay(image: string): SandboxFailure {
+  return failed("no-proxy", `${image} has no perl; without it the network can only be off`);
 }
 
 function labelsOf(

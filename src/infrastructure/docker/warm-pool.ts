@@ -8,8 +8,6 @@ import { settingsOf } from "./labels.ts";
 export interface WarmPool {
   /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
   claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined;
-  /** Resolves when nothing is being made any more. */
-  settled(): Promise<void>;
   /** All that is left, no longer the pool's. */
   drain(): Promise<readonly StartedContainer[]>;
 }
@@ -54,9 +52,6 @@ export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts
       const claimed = shelves.get(key)?.shift();
       refill(key, spec, imageId);
       return claimed;
-    },
-    async settled() {
-      while (making.size > 0) await Promise.all(making.values());
     },
     async drain() {
       state.closed = true;

@@ -22,7 +22,9 @@ living() {
     done
   done
 }
+# The process at the root would leave with the command, and what ignores TERM would be out of reach.
 if [ "$2" = TERM ]; then
+  kill -STOP "$root"
   living
   [ -z "$found" ] || kill -TERM $found 2>/dev/null
   exit 0
@@ -30,7 +32,10 @@ fi
 round=0
 while [ "$round" -lt 500 ]; do
   living
-  [ -n "$found" ] || exit 0
+  if [ -z "$found" ]; then
+    kill -CONT "$root"
+    exit 0
+  fi
   kill -STOP $found 2>/dev/null
   kill -KILL $found 2>/dev/null
   round=$((round + 1))
