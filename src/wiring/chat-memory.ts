@@ -1,3 +1,4 @@
+import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
 import { memoryCommands } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
@@ -18,6 +19,7 @@ import { createDayClock } from "../domain/session/day-clock.ts";
 import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createRoutingStore } from "../infrastructure/store/routing-store.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
 import { createUsageStore } from "../infrastructure/store/usage-store.ts";
 import { openMigratedStore } from "./store.ts";
@@ -53,9 +55,18 @@ const SUMMARY_TIMEOUT_MS = 30_000;
 const LEASE_MS = 10_000;
 const POLL_MS = 100;
 
-export async function openChatMemory(options: ChatMemoryOptions): Promise<ChatMemory> {
+export type OpenedChatMemory =
+  | { readonly ok: true; readonly memory: ChatMemory }
+  | { readonly ok: false; readonly message: string };
+
+export async function openChatMemory(options: ChatMemoryOptions): Promise<OpenedChatMemory> {
+  const opened = await openMigratedStore(options, options.now);
+  if (opened.ok) return { ok: true, memory: createChatMemory(options, opened.db) };
+  return { ok: false, message: memoryMessagesFor(options.locale).storeUnavailable(opened.trouble) };
+}
+
+function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
   const { config, models, log, mask, now } = options;
-  const db = await openMigratedStore(options, now);
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);

@@ -2,6 +2,7 @@ import type { OpenedChat, OpenOptions } from "../adapters/cli/program.ts";
 import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
+import type { Models } from "../application/ports/model.ts";
 import { chatMessagesFor } from "../domain/messages/chat/catalogue.ts";
 import { costOf, priceOf } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
@@ -13,17 +14,29 @@ import { openWorkspace } from "./worker.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What a caller may bring along; the rest comes from the configuration. */
+export interface ChatChoices {
+  readonly models?: Models;
+  readonly now?: () => Date;
+}
+
 /** Opens the conversation on a workspace: the Worker, the models and the memory, wired by hand. */
-export async function openChat(env: Environment, options: OpenOptions): Promise<OpenedChat> {
+export async function openChat(
+  env: Environment,
+  options: OpenOptions,
+  choices: ChatChoices = {},
+): Promise<OpenedChat> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { worker, loaded, parts: workerParts } = opened;
   const { config, home } = loaded;
   const { locale } = worker.messages;
   const chat = chatMessagesFor(locale);
-  const { now, clock, random, logger } = workerParts;
-  const models = openModels(config, loaded.secrets, { locale, home, env, mask: worker.mask });
-  const memory = await openChatMemory({
+  const { clock, random, logger } = workerParts;
+  const now = choices.now ?? workerParts.now;
+  const models =
+    choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: worker.mask });
+  const remembered = await openChatMemory({
     home,
     config,
     databaseUrl: loaded.secrets.resolve(config.database_url),
@@ -38,6 +51,9 @@ export async function openChat(env: Environment, options: OpenOptions): Promise<
     now,
     pid: process.pid,
   });
+  if (!remembered.ok)
+    return { ok: false, exitCode: 3, messages: worker.messages, problems: [], message: remembered.message };
+  const { memory } = remembered;
   const background = new Set<Promise<void>>();
   const parts: ChatParts = {
     worker,

@@ -1,23 +1,46 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { JobIndex } from "../application/ports/job-index.ts";
-import { resolveHome } from "../config/home.ts";
+import type { OpenedIndex, OpenOptions } from "../adapters/cli/program.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { messagesFor } from "../domain/messages/catalogue.ts";
+import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
 import { createJobIndex } from "../infrastructure/store/job-index.ts";
-import { openSqlite } from "../infrastructure/store/sqlite.ts";
 import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
+import { openMigratedStore } from "./store.ts";
 
-/** The store of this installation; `syncAll` brings it up to date with every workspace's job folders. */
-export function openJobIndex(
+/** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
+export async function openJobIndex(
   env: Readonly<Record<string, string | undefined>>,
-): JobIndex & { syncAll(): Promise<void> } {
-  const home = resolveHome(env);
+  options: OpenOptions,
+): Promise<OpenedIndex> {
+  const { cwd, workspace, configFile } = options;
+  const loaded = await loadConfig({
+    env,
+    cwd,
+    ...(workspace !== undefined && { workspace }),
+    ...(configFile !== undefined && { configFile }),
+  });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, secrets } = loaded;
+  const locale = resolveLocale({ env, config });
   const now = () => new Date();
-  const index = createJobIndex(openSqlite(join(home, "picoclaw.db")), now);
+  const place = { home, databaseUrl: secrets.resolve(config.database_url) };
+  const opened = await openMigratedStore(place, now, { migrate: false });
+  if (!opened.ok) {
+    const message = memoryMessagesFor(locale).storeUnavailable(opened.trouble);
+    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
+  }
+  const index = createJobIndex(opened.db, now);
   return {
-    ...index,
-    async syncAll() {
-      for (const folder of jobStorages(join(home, "workspaces")))
-        await index.sync(createJobArchive(folder, now));
+    ok: true,
+    index: {
+      ...index,
+      async syncAll() {
+        for (const folder of jobStorages(join(home, "workspaces")))
+          await index.sync(createJobArchive(folder, now));
+      },
     },
   };
 }

@@ -19,7 +19,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     removeFolder: async (path) =>
       (await import("../infrastructure/workspace/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
-    openIndex: async () => (await import("./job-index.ts")).openJobIndex(env),
+    openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
     openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),

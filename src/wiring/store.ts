@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import { migrate } from "../infrastructure/store/migrate.ts";
+import type { StoreTrouble } from "../domain/messages/memory/messages.ts";
+import { migrate, status } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openSqlite } from "../infrastructure/store/sqlite.ts";
 
@@ -10,20 +11,49 @@ export interface StorePlace {
   readonly databaseUrl: string | undefined;
 }
 
-/** The store of this installation: Postgres where the configuration names one, else the file in PICOCLAW_HOME. */
-export async function openStore({ home, databaseUrl }: StorePlace): Promise<Kysely<Database>> {
-  if (databaseUrl === undefined) return openSqlite(join(home, "picoclaw.db"));
-  return (await import("../infrastructure/store/postgres.ts")).openPostgres(databaseUrl);
+export type OpenedStore =
+  | { readonly ok: true; readonly db: Kysely<Database> }
+  | { readonly ok: false; readonly trouble: StoreTrouble };
+
+/**
+ * The store of this installation: Postgres where the configuration names one, else the file in PICOCLAW_HOME. Its
+ * tables are made unless told otherwise; a store that does not answer is told at once.
+ */
+export async function openMigratedStore(
+  place: StorePlace,
+  now: () => Date,
+  options: { readonly migrate: boolean } = { migrate: true },
+): Promise<OpenedStore> {
+  let db: Kysely<Database> | undefined;
+  try {
+    db = await openStore(place);
+    if (options.migrate) await migrate(db, now);
+    else await status(db);
+    return { ok: true, db };
+  } catch (cause) {
+    await db?.destroy();
+    return { ok: false, trouble: { ...nameOf(place), detail: detailOf(cause) } };
+  }
 }
 
-/** The same, its tables made. */
-export async function openMigratedStore(place: StorePlace, now: () => Date): Promise<Kysely<Database>> {
-  const db = await openStore(place);
-  try {
-    await migrate(db, now);
-    return db;
-  } catch (cause) {
-    await db.destroy();
-    throw cause;
-  }
+async function openStore(place: StorePlace): Promise<Kysely<Database>> {
+  if (place.databaseUrl === undefined) return openSqlite(fileOf(place));
+  return (await import("../infrastructure/store/postgres.ts")).openPostgres(place.databaseUrl);
+}
+
+function fileOf({ home }: StorePlace): string {
+  return join(home, "picoclaw.db");
+}
+
+/** Without a password. */
+function nameOf(place: StorePlace): Pick<StoreTrouble, "kind" | "name"> {
+  if (place.databaseUrl === undefined) return { kind: "sqlite", name: fileOf(place) };
+  const url = URL.parse(place.databaseUrl);
+  return { kind: "postgres", name: url === null ? "postgres" : `postgres://${url.host}${url.pathname}` };
+}
+
+function detailOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = "code" in cause ? String(cause.code) : "";
+  return cause.message || code || cause.name;
 }

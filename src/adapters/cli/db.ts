@@ -1,7 +1,7 @@
-import { readFlags } from "./flags.ts";
+import { openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** `db migrate|status`: the embedded store, which indexes jobs and can be rebuilt from their folders. */
+/** `db migrate|status`: the store, which indexes jobs and can be rebuilt from their folders. */
 export async function db(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "db", args, {}, 1);
   const [verb = "status"] = flags.words;
@@ -9,7 +9,7 @@ export async function db(program: CliProgram, args: readonly string[]): Promise<
     program.err("picoclaw db migrate|status\n");
     return EXIT.usage;
   }
-  const index = await program.openIndex();
+  const { index } = await openIndexFromFlags(program, flags);
   try {
     const applied = verb === "migrate" ? await index.migrate() : [];
     if (verb === "migrate") await index.syncAll();

@@ -2,7 +2,14 @@ import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
-import { type CliProgram, EXIT, type Opened, type OpenOptions, type OpenWorker } from "./program.ts";
+import {
+  type CliProgram,
+  EXIT,
+  type Opened,
+  type OpenedIndex,
+  type OpenOptions,
+  type OpenWorker,
+} from "./program.ts";
 
 /** Flags that every command takes. */
 const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
@@ -58,29 +65,49 @@ export async function openFromFlags(program: CliProgram, { values }: Flags): Pro
   return (await openedOrStop(program, values, program.openWorker)).worker;
 }
 
+/** Opens the index of jobs in the store that the configuration means. */
+export async function openIndexFromFlags(
+  program: CliProgram,
+  { values }: Flags,
+): Promise<Extract<OpenedIndex, { ok: true }>> {
+  const opened = await program.openIndex(optionsOf(program, values));
+  if (!opened.ok) throw notOpened(program, values, opened, "store");
+  return opened;
+}
+
 /** Opens what works on the workspace that the common flags mean, or says why it cannot and stops. */
 export async function openedOrStop<T extends { readonly ok: boolean }>(
   program: CliProgram,
   values: Flags["values"],
   open: (options: OpenOptions) => Promise<T | Extract<Opened, { ok: false }>>,
 ): Promise<Extract<T, { ok: true }> & { readonly worker: OpenWorker }> {
-  const opened = await open({
-    cwd: program.cwd,
-    ...(typeof values.workspace === "string" && { workspace: values.workspace }),
-    ...(typeof values.config === "string" && { configFile: values.config }),
-  });
-  if (!opened.ok) {
-    const { messages, problems, message = "", exitCode } = opened as Extract<Opened, { ok: false }>;
-    const text =
-      problems.length > 0
-        ? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ")
-        : message;
-    const [code, facts] = problems.length > 0 ? ["configuration", { problems }] : ["workspace", {}];
-    throw new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));
-  }
+  const opened = await open(optionsOf(program, values));
+  if (!opened.ok) throw notOpened(program, values, opened as Extract<Opened, { ok: false }>, "workspace");
   const found = opened as Extract<T, { ok: true }> & { readonly worker: OpenWorker };
   const { warnings, messages } = found.worker;
   for (const warning of warnings)
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
   return found;
+}
+
+function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
+  return {
+    cwd: program.cwd,
+    ...(typeof values.workspace === "string" && { workspace: values.workspace }),
+    ...(typeof values.config === "string" && { configFile: values.config }),
+  };
+}
+
+function notOpened(
+  program: CliProgram,
+  values: Flags["values"],
+  { messages, problems, message = "", exitCode }: Extract<Opened, { ok: false }>,
+  what: "workspace" | "store",
+): Stop {
+  const text =
+    problems.length > 0
+      ? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ")
+      : message;
+  const [code, facts] = problems.length > 0 ? ["configuration", { problems }] : [what, {}];
+  return new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));
 }

@@ -1,7 +1,8 @@
 import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JobState } from "../../domain/messages/messages.ts";
-import { openFromFlags, readFlags } from "./flags.ts";
+import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 import { textWidth } from "./terminal/text-width.ts";
 
@@ -16,7 +17,7 @@ export async function jobs(program: CliProgram, args: readonly string[]): Promis
   }
   const list =
     flags.values.all === true
-      ? await everywhere(program, limit)
+      ? await everywhere(program, flags, limit)
       : worker.archive.list().slice(-limit).map(listed);
   if (flags.values.json === true) {
     program.out(`${JSON.stringify({ jobs: list.map(toJobJson) })}\n`);
@@ -35,8 +36,8 @@ export function listed(job: StoredJob): ListedJob {
   return { ...job, changeCount: job.changes.length };
 }
 
-async function everywhere(program: CliProgram, limit: number): Promise<ListedJob[]> {
-  const index = await program.openIndex();
+async function everywhere(program: CliProgram, flags: Flags, limit: number): Promise<ListedJob[]> {
+  const { index } = await openIndexFromFlags(program, flags);
   try {
     await index.syncAll();
     return (await index.jobs({ limit })).reverse();

@@ -39,9 +39,13 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
+<<<<<<< 58c349aa9a3fc89aec12a36f92932aec15562530
+  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
+=======
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
+>>>>>>> b05c8158a621bcb31c5c12265baa9fa532eb49a7
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
@@ -76,6 +80,10 @@ export type Opened =
       readonly problems: readonly ConfigProblem[];
       readonly message?: string;
     };
+
+export type OpenedIndex =
+  | { readonly ok: true; readonly index: JobIndex & { syncAll(): Promise<void> } }
+  | Extract<Opened, { ok: false }>;
 
 export type OpenedToolkit =
   | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }

@@ -2,6 +2,7 @@ import { agentOf } from "../../domain/agents/roster.ts";
 import type { ModelTrouble } from "../../domain/messages/chat/messages.ts";
 import type { Agent } from "../ports/conversation.ts";
 import type { Model, ModelAnswer, ModelEvent, ModelRequest, ModelRole } from "../ports/model.ts";
+import { createSentenceOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
@@ -46,8 +47,11 @@ export async function ask(
     if (left <= 0) return failed("deadline", "");
     const clock = AbortSignal.timeout(Math.ceil(left));
     const signal = AbortSignal.any([turn.signal, clock]);
+    const words = createSentenceOutput((text) =>
+      turn.emit({ type: "text", agent, text: parts.worker.mask(text) }),
+    );
     const end = await listen(model.generate({ ...question.request(model, size), signal }), (event) => {
-      if (event.type === "text" && question.streams) turn.emit({ type: "text", agent, text: event.text });
+      if (event.type === "text" && question.streams) words.add(event.text);
       if (event.type === "retrying") {
         const { attempt, waitMs, failure } = event;
         turn.emit({
@@ -56,6 +60,7 @@ export async function ask(
         });
       }
     });
+    words.end();
     if (end.type === "finished") {
       const { text, toolCalls } = end.answer;
       if (text.trim() === "" && toolCalls.length === 0) return failed("empty", "");

@@ -84,7 +84,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
   const merged = mergeAnswers(parts.chat, asked, answers);
-  await remember(parts, turn, request, merged);
+  await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(parts, turn, merged, asked[0]?.decision);
 }
 
@@ -214,14 +214,10 @@ async function answer(
   }
 }
 
-async function stop(parts: ChatParts, sessionKey: string): Promise<Reply> {
-  let stopped = await parts.queue.stop(sessionKey);
-  const prefix = groupPrefix(sessionKey);
-  for (const { jobId, state, groupId } of parts.worker.archive.list()) {
-    if (state !== "running" || !groupId.startsWith(prefix)) continue;
-    stopped = (await parts.worker.stop(jobId)).status === "stopped" || stopped;
-  }
-  return { ...plain(stopped ? parts.chat.stopped : parts.chat.nothingRuns), ok: true };
+/** In whichever process the chat's message runs; its job is taken back there. */
+async function stop({ queue, chat }: ChatParts, sessionKey: string): Promise<Reply> {
+  const stopped = await queue.stop(sessionKey);
+  return { ...plain(stopped ? chat.stopped : chat.nothingRuns), ok: true };
 }
 
 function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {

@@ -8,7 +8,6 @@ import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
 import type { ExecuteRequest, Execution } from "../work/execution.ts";
-import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Meter } from "./meter.ts";
@@ -63,7 +62,6 @@ export interface ChatWorker {
   execute(request: ExecuteRequest): Promise<Execution>;
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
   commitPreview(jobId: string): Promise<PreviewCommit>;
-  stop(jobId: string): Promise<StopJob>;
   mask(text: string): string;
   isAlive(pid: number): boolean;
 }

@@ -54,6 +54,9 @@ function headingsOf(text: string): Heading[] {
   let from = 0;
   for (const piece of walkReply(text)) {
     collect(text, from, piece.kind === "block" ? piece.opens : piece.start, headings);
+    // A diff without a fence has no end of its own, but none of its lines begins with a hash.
+    if (piece.kind === "raw" && piece.format === "diff")
+      collect(text, piece.start, piece.end, headings, "flush");
     from = piece.end;
   }
   collect(text, from, text.length, headings);
@@ -63,12 +66,12 @@ function headingsOf(text: string): Heading[] {
 const HEADING =
   /^ {0,3}#{1,3}[ \t]+(?:\*\*)?([^\s:：*#][^:：*#\n]*?)(?:\*\*)?[ \t]*(?:[:：](?:\*\*)?[ \t]*(.*?))?[ \t#]*\r?$/gm;
 
-function collect(text: string, from: number, to: number, into: Heading[]): void {
+function collect(text: string, from: number, to: number, into: Heading[], where?: "flush"): void {
   HEADING.lastIndex = 0;
   const part = text.slice(from, to);
   for (const match of part.matchAll(HEADING)) {
     const name = NAMES[(match[1] ?? "").trim().toLowerCase()];
-    if (name === undefined) continue;
+    if (name === undefined || (where === "flush" && !match[0].startsWith("#"))) continue;
     const start = from + match.index;
     const newline = text.indexOf("\n", start + match[0].length);
     const bodyStart = newline === -1 ? text.length : newline + 1;

@@ -52,14 +52,10 @@ export const en: MemoryMessages = {
   noUsage: "No model was used today.",
   budgetLine: (spent, daily) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
-  help: [
-    ["/why", "why the last message went where it went"],
-    ["/route ROUTE", "correct that, and answer again"],
-    ["/remember", "keep the rule that was offered"],
-    ["/rules", "the rules this chat has learned"],
-    ["/forget N", "forget one of them"],
-    ["/new", "begin a new session"],
-    ["/resume [YYYYMMDD]", "go back to an earlier session"],
-    ["/usage", "tokens and cost"],
-  ],
+  storeUnavailable: ({ kind, name, detail }) =>
+    `The store cannot be opened: ${name} (${detail})\n${
+      kind === "sqlite"
+        ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+        : "Check the address in database_url, and that the server runs."
+    }`,
 };

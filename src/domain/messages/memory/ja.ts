@@ -51,14 +51,10 @@ export const ja: MemoryMessages = {
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
-  help: [
-    ["/why", "直前のルーティングの理由"],
-    ["/route ROUTE", "直前のルーティングを訂正してやり直す"],
-    ["/remember", "提案されたルールを記憶する"],
-    ["/rules", "記憶したルールの一覧"],
-    ["/forget N", "記憶したルールを忘れる"],
-    ["/new", "新しいセッションを始める"],
-    ["/resume [YYYYMMDD]", "前のセッションに戻る"],
-    ["/usage", "トークンと費用"],
-  ],
+  storeUnavailable: ({ kind, name, detail }) =>
+    `ストアを開けません: ${name}（${detail}）\n${
+      kind === "sqlite"
+        ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+        : "database_url の宛先と、サーバーが動いていることを確認してください。"
+    }`,
 };

@@ -20,6 +20,13 @@ export interface UsageLine {
   readonly costUsd: number;
 }
 
+export interface StoreTrouble {
+  readonly kind: "sqlite" | "postgres";
+  /** The file, or the address without a password. */
+  readonly name: string;
+  readonly detail: string;
+}
+
 /** What is said about decisions, sessions and usage. */
 export interface MemoryMessages {
   why(facts: WhyFacts): string;
@@ -45,6 +52,5 @@ export interface MemoryMessages {
   usageLine(line: UsageLine): string;
   readonly noUsage: string;
   budgetLine(spentUsd: number, dailyUsd: number): string;
-  /** Command and what it does, for `/help`. */
-  readonly help: readonly (readonly [command: string, what: string])[];
+  storeUnavailable(trouble: StoreTrouble): string;
 }

@@ -19,7 +19,8 @@ if ($path) {
   nonblocking($listener);
 }
 sub hang_up {
-  for my $fd ($_[0], $peer{ $_[0] }) { close $handle{$fd}; delete $handle{$fd}; delete $pending{$fd}; delete $finished{$fd}; delete $peer{$fd} }
+  my @both = ($_[0], $peer{ $_[0] });
+  for my $fd (@both) { close $handle{$fd}; delete $handle{$fd}; delete $pending{$fd}; delete $finished{$fd}; delete $peer{$fd} }
 }
 sub take_connection {
   accept(my $client, $listener) or return;
@@ -62,9 +63,12 @@ until ($stopping) {
     vec($write, $fd, 1) = 1 if length $pending{$fd};
   }
   next unless select($read, $write, undef, 1) > 0;
-  for my $fd (keys %handle) { push_out($fd) if $handle{$fd} && vec($write, $fd, 1) }
-  for my $fd (keys %handle) { pull($fd) if $handle{$fd} && vec($read, $fd, 1) }
-  take_connection() if $listener && vec($read, fileno $listener, 1);
+  # With this process the whole environment ends: no connection may take it along.
+  eval {
+    for my $fd (keys %handle) { push_out($fd) if $handle{$fd} && vec($write, $fd, 1) }
+    for my $fd (keys %handle) { pull($fd) if $handle{$fd} && vec($read, $fd, 1) }
+    take_connection() if $listener && vec($read, fileno $listener, 1);
+  };
 }
 kill TERM => -1; kill CONT => -1;
 # The engine's own patience decides how long this may take. What it started inside is no child of ours.

@@ -1,0 +1,86 @@
+import { listPaths } from "../list-paths.ts";
+import type { TaskMessages } from "./messages.ts";
+
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+
+const SETUP = {
+  pulling: "pulling",
+  building: "building",
+  starting: "starting the container of",
+  copying: "copying",
+} as const;
+
+export const en: TaskMessages = {
+  totalTime: (seconds) => `the total time of ${seconds} seconds is used up (runner.max_total_time_sec)`,
+  maxLoops: (loops) => `not done after ${loops} turns (runner.max_loops)`,
+  metaFailed: (reason) => `the planning model could not be asked: ${reason}`,
+  metaMalformed: (problem) => `the planning model's answers could not be used, asked four times: ${problem}`,
+  conflict: (jobId, list) =>
+    `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
+  testFailed: (exitCode) => `the tests ended with ${exitCode}`,
+  allCriteria: "all criteria are met",
+  workerDone: "the worker ended well",
+
+  engineDown: (host) =>
+    `Docker does not answer at ${host}: start it (systemctl start docker, or Docker Desktop) and run again.`,
+  engineForbidden: (host) =>
+    `Docker at ${host} may not be used by this user: join the group docker (usermod -aG docker USER) and log in again.`,
+  imageMissing: (image, detail) =>
+    `the image ${image} is not there and could not be pulled or built (${detail}); try: picoclaw images build ${image.replace(/^.*\/|:.*$/g, "")}`,
+  containerFailed: (detail) => `the container did not start: ${detail}`,
+  remoteEngine: (host) =>
+    `the Docker engine at ${host} does not see this machine's files: a worker needs an engine on this machine`,
+  setup: (step, what) => `${SETUP[step]} ${what}`,
+  workerTimedOut: (seconds) => `ended after ${seconds} seconds (runner.worker.max_run_time_sec)`,
+  workerEnded: (exitCode) => `exit status ${exitCode}`,
+  workerKilled: (signal) => `killed by ${signal}`,
+  workerLost: (detail) => `the connection to the container was lost: ${detail}`,
+  workerAborted: "stopped",
+  workerSaid: (message) => message,
+  unauthorized: (kind, variables) =>
+    `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
+  unreachable: (kind, detail) => `${kind} does not reach its model's server: ${detail}`,
+  noCredentials: (kind, variables) =>
+    `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
+
+  noTaskFile: "no task file: picoclaw run TASK.yaml, or - for standard input",
+  unknownTask: (id) => `there is no task ${id} in this workspace`,
+  taskBusy: (id) => `task ${id} is being worked on by another process`,
+  taskDone: (id) => `task ${id} is complete; there is nothing to resume`,
+  prdUnreadable: (path) => `task.prd.path cannot be read: ${path}`,
+  taskInvalid: (file) => `The task file ${file} is not valid:`,
+  previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
+  noModel: (reason) => `no planning model: ${reason} (--no-meta does without)`,
+  progress: ({ state, loop, maxLoops, elapsed, last }) =>
+    `${state} · loop ${loop}/${maxLoops} · ${elapsed} · ${last}`,
+  ended: ({ state, id, summary, note, jobs }) =>
+    [
+      `${state === "COMPLETE" ? "Done" : "Failed"}: task ${id}`,
+      `  ${summary}`,
+      ...(jobs.length > 0 ? [`  jobs: ${jobs.join(", ")} (take back all: picoclaw undo ${id})`] : []),
+      `  note: ${note}`,
+    ].join("\n"),
+  interrupted: (id) => `Interrupted: task ${id}. Go on with: picoclaw run --resume ${id}`,
+
+  note: {
+    state: "State",
+    asked: "What was asked",
+    worker: "Worker",
+    criteria: "Acceptance criteria",
+    noCriteria: "None: the worker ran without a planning model.",
+    turn: "Turn",
+    decision: "Decision",
+    prompt: "Prompt",
+    run: "Worker run",
+    output: "Output",
+    changes: "Changes",
+    noChanges: "No file changed.",
+    test: "Test",
+    verdicts: "Assessment",
+    cost: "Cost",
+    result: "Result",
+    passed: "passed",
+    failed: "failed",
+    undo: "Take back everything",
+  },
+};

@@ -1,0 +1,119 @@
+import type { Criterion, Verdict } from "./events.ts";
+
+export interface MetaDecision {
+  readonly action: "run_worker" | "mark_complete";
+  readonly reason: string;
+  /** Empty for `mark_complete`. */
+  readonly prompt: string;
+}
+
+export interface MetaAssessment {
+  readonly verdicts: readonly Verdict[];
+  readonly summary: string;
+}
+
+/** What a planning model answered, or what is wrong with it, said to the model. */
+export type MetaAnswer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
+
+/** How often an answer that breaks the form is asked for again. */
+export const MAX_REPEATS = 3;
+
+const MAX_CRITERIA = 30;
+
+export function readPlan(text: string): MetaAnswer<readonly Criterion[]> {
+  return fromJson(text, (document) => {
+    const list = document.acceptance_criteria;
+    if (!Array.isArray(list) || list.length === 0)
+      return bad("acceptance_criteria must be a list with at least one entry");
+    if (list.length > MAX_CRITERIA)
+      return bad(`acceptance_criteria must have at most ${MAX_CRITERIA} entries`);
+    const criteria: Criterion[] = [];
+    for (const [index, entry] of list.entries()) {
+      const description = textOf(isObject(entry) ? entry.description : entry);
+      if (description === "") return bad(`acceptance_criteria[${index}].description must be a text`);
+      const id = (isObject(entry) && textOf(entry.id)) || `AC-${index + 1}`;
+      if (criteria.some((one) => one.id === id))
+        return bad(`acceptance_criteria[${index}].id ${id} stands twice`);
+      criteria.push({ id, description });
+    }
+    return { ok: true, value: criteria };
+  });
+}
+
+export function readDecision(text: string): MetaAnswer<MetaDecision> {
+  return fromJson(text, (document) => {
+    const decision = isObject(document.decision) ? document.decision : document;
+    const { action } = decision;
+    if (action !== "run_worker" && action !== "mark_complete")
+      return bad('decision.action must be "run_worker" or "mark_complete"');
+    const call = isObject(document.worker_call) ? document.worker_call : document;
+    const prompt = textOf(call.prompt);
+    if (action === "run_worker" && prompt === "")
+      return bad("worker_call.prompt must be a text when the action is run_worker");
+    return {
+      ok: true,
+      value: { action, reason: textOf(decision.reason), prompt: action === "run_worker" ? prompt : "" },
+    };
+  });
+}
+
+/** Every criterion must be judged, none invented. */
+export function readAssessment(text: string, criteria: readonly Criterion[]): MetaAnswer<MetaAssessment> {
+  return fromJson(text, (document) => {
+    const list = document.criteria;
+    if (!Array.isArray(list)) return bad("criteria must be a list");
+    const verdicts = new Map<string, Verdict>();
+    for (const [index, entry] of list.entries()) {
+      if (!isObject(entry)) return bad(`criteria[${index}] must be an object`);
+      const id = textOf(entry.id);
+      if (!criteria.some((one) => one.id === id))
+        return bad(`criteria[${index}].id ${JSON.stringify(id)} is not a criterion`);
+      const passed = entry.status === "passed" || entry.passed === true;
+      if (!passed && entry.status !== "failed" && entry.passed !== false)
+        return bad(`criteria[${index}].status must be "passed" or "failed"`);
+      verdicts.set(id, { id, passed, reason: textOf(entry.reason) });
+    }
+    const missing = criteria.filter(({ id }) => !verdicts.has(id)).map(({ id }) => id);
+    if (missing.length > 0) return bad(`criteria without a verdict: ${missing.join(", ")}`);
+    const ordered = criteria.flatMap(({ id }) => verdicts.get(id) ?? []);
+    return { ok: true, value: { verdicts: ordered, summary: textOf(document.summary) } };
+  });
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+function fromJson<T>(text: string, read: (document: Document) => MetaAnswer<T>): MetaAnswer<T> {
+  const document = jsonIn(text);
+  return document === null ? bad("the answer must be one JSON object and nothing else") : read(document);
+}
+
+/** The object itself, in a fence, or between other words. */
+function jsonIn(text: string): Document | null {
+  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
+  const from = text.indexOf("{");
+  const to = text.lastIndexOf("}");
+  for (const candidate of [text, fenced, from >= 0 && to > from ? text.slice(from, to + 1) : undefined]) {
+    if (candidate === undefined) continue;
+    try {
+      const value: unknown = JSON.parse(candidate);
+      if (isObject(value)) return value;
+    } catch {
+      // The next form.
+    }
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is Document {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value.trim() : "";
+}
+
+function bad(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}

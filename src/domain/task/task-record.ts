@@ -1,0 +1,127 @@
+import {
+  addUsage,
+  type Criterion,
+  NO_USAGE,
+  passes,
+  type TaskEvent,
+  type TaskFacts,
+  type TaskFailureCode,
+  type TaskUsage,
+  type TestRun,
+  type Verdict,
+  type WorkerRun,
+} from "./events.ts";
+import { nextState, type TaskState } from "./state.ts";
+
+export interface Turn {
+  readonly loop: number;
+  readonly at: string;
+  readonly action: "run_worker" | "mark_complete";
+  readonly reason: string;
+  readonly prompt: string;
+  readonly run?: WorkerRun;
+  readonly test?: TestRun;
+  readonly verdicts?: readonly Verdict[];
+  readonly assessment?: string;
+}
+
+/** A task as its events tell it. */
+export interface TaskRecord {
+  readonly facts: TaskFacts;
+  readonly state: TaskState;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly criteria: readonly Criterion[];
+  readonly turns: readonly Turn[];
+  readonly usage: TaskUsage;
+  /** Whether the last word of a process was that it stopped before the end. */
+  readonly interrupted: boolean;
+  readonly end: { readonly summary: string; readonly code?: TaskFailureCode } | null;
+}
+
+/** Null when the events do not begin with one that creates the task. */
+export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
+  const [first, ...rest] = events;
+  if (first?.type !== "created") return null;
+  return rest.reduce(withEvent, {
+    facts: first.task,
+    state: "PENDING",
+    createdAt: first.at,
+    updatedAt: first.at,
+    criteria: [],
+    turns: [],
+    usage: NO_USAGE,
+    interrupted: false,
+    end: null,
+  });
+}
+
+export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
+  const state = nextState(record.state, event.type);
+  if (state === null) throw new Error(`${event.type} cannot follow in state ${record.state}`);
+  const next: TaskRecord = {
+    ...record,
+    state,
+    updatedAt: event.at,
+    interrupted: event.type === "interrupted",
+    usage: addUsage(record.usage, usageOf(event)),
+  };
+  switch (event.type) {
+    case "planned":
+      return { ...next, criteria: event.criteria };
+    case "decided": {
+      const { loop, at, action, reason, prompt } = event;
+      return { ...next, turns: [...record.turns, { loop, at, action, reason, prompt }] };
+    }
+    case "worker-finished":
+      return withLastTurn(next, { run: event.run });
+    case "tested":
+      return withLastTurn(next, { test: event.test });
+    case "assessed":
+      return withLastTurn(next, { verdicts: event.verdicts, assessment: event.summary });
+    case "completed":
+      return { ...next, end: { summary: event.summary } };
+    case "failed":
+      return { ...next, end: { summary: event.reason, code: event.code } };
+    // Taken up again: what ended it before no longer counts.
+    case "resumed":
+      return { ...next, end: null };
+    default:
+      return next;
+  }
+}
+
+/** The newest test, if one ran. */
+export function lastTest(record: TaskRecord): TestRun | undefined {
+  return record.turns.findLast((turn) => turn.test !== undefined)?.test;
+}
+
+export function lastRun(record: TaskRecord): WorkerRun | undefined {
+  return record.turns.findLast((turn) => turn.run !== undefined)?.run;
+}
+
+/** Whether the tests allow to call it done. */
+export function testsAllow(record: TaskRecord): boolean {
+  if (record.facts.test === null) return true;
+  const test = lastTest(record);
+  return test !== undefined && passes(test);
+}
+
+/** The criteria with the newest verdict on each. */
+export function judged(record: TaskRecord): readonly (Criterion & { readonly verdict?: Verdict })[] {
+  const verdicts = record.turns.findLast((turn) => turn.verdicts !== undefined)?.verdicts ?? [];
+  return record.criteria.map((criterion) => {
+    const verdict = verdicts.find(({ id }) => id === criterion.id);
+    return { ...criterion, ...(verdict && { verdict }) };
+  });
+}
+
+function withLastTurn(record: TaskRecord, more: Partial<Turn>): TaskRecord {
+  const last = record.turns.at(-1);
+  return last ? { ...record, turns: [...record.turns.slice(0, -1), { ...last, ...more }] } : record;
+}
+
+function usageOf(event: TaskEvent): TaskUsage {
+  if (event.type === "worker-finished") return event.run.usage;
+  return "usage" in event ? event.usage : NO_USAGE;
+}

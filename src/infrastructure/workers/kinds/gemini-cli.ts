@@ -1,0 +1,75 @@
+import { readJsonLines } from "../json-lines.ts";
+import { numberAt, objectAt, type StreamReader, textAt, troubleOf, type WorkerKind } from "../worker-kind.ts";
+
+const EDITS = new Set(["replace", "write_file", "edit"]);
+
+export const geminiCli: WorkerKind = {
+  name: "gemini-cli",
+  aliases: [],
+  image: "agent-runner-gemini",
+  pullFrom: "ghcr.io/biwakonbu/agent-runner-gemini:latest",
+  argv: ["gemini", "--yolo", "--skip-trust", "--output-format", "stream-json"],
+  env: { GEMINI_SANDBOX: "false", GEMINI_CLI_TRUST_WORKSPACE: "true", NO_COLOR: "1" },
+  credentials: [
+    { path: ".gemini/oauth_creds.json", isLogin: true },
+    { path: ".gemini/settings.json", isLogin: false },
+    { path: ".gemini/google_accounts.json", isLogin: false },
+    { path: ".gemini/installation_id", isLogin: false },
+  ],
+  keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"],
+  createReader,
+};
+
+function createReader(): StreamReader {
+  let said = "";
+  let isOpen = false;
+  let error: string | null = null;
+  let usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  const pending = new Map<string, string>();
+  const changed = new Set<string>();
+
+  return readJsonLines({
+    on(event) {
+      switch (event.type) {
+        case "message": {
+          if (event.role !== "assistant") return [];
+          const text = textAt(event, "content");
+          said = isOpen && event.delta === true ? said + text : text;
+          isOpen = true;
+          return [{ kind: "text", text: said }];
+        }
+        case "tool_use": {
+          isOpen = false;
+          const name = textAt(event, "tool_name");
+          const parameters = objectAt(event, "parameters");
+          if (name === "run_shell_command")
+            return [{ kind: "command", command: textAt(parameters, "command") }];
+          if (!EDITS.has(name)) return [{ kind: "tool", name }];
+          const path = textAt(parameters, "file_path");
+          pending.set(textAt(event, "tool_id"), path);
+          return [{ kind: "edit", path }];
+        }
+        case "tool_result": {
+          const path = pending.get(textAt(event, "tool_id"));
+          if (path !== undefined && event.status === "success") changed.add(path);
+          return [];
+        }
+        case "error":
+          return [troubleOf(textAt(event, "message"))];
+        case "result": {
+          const stats = objectAt(event, "stats");
+          usage = {
+            inputTokens: numberAt(stats, "input_tokens"),
+            outputTokens: numberAt(stats, "output_tokens"),
+            costUsd: 0,
+          };
+          error = event.status === "error" ? textAt(objectAt(event, "error"), "message") || "error" : null;
+          return error === null ? [] : [troubleOf(error)];
+        }
+        default:
+          return [];
+      }
+    },
+    end: () => ({ summary: said, error, usage, saidChanged: [...changed] }),
+  });
+}

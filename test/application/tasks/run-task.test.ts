@@ -1,0 +1,259 @@
+import { describe, expect, test } from "bun:test";
+import type { ModelFailure } from "../../../src/application/ports/model.ts";
+import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
+import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
+import { type RunTaskParts, runTask } from "../../../src/application/tasks/run-task.ts";
+import { taskMessagesFor } from "../../../src/domain/messages/tasks/catalogue.ts";
+import {
+  NO_USAGE,
+  type TaskEvent,
+  type TaskFacts,
+  type TestRun,
+  type WorkerRun,
+} from "../../../src/domain/task/events.ts";
+import { fakeModel } from "../../fakes/model.ts";
+
+const facts: TaskFacts = {
+  id: "t1",
+  title: "Greet",
+  repo: "/repo",
+  description: "",
+  prd: "Say hello",
+  test: { command: "make test", cwd: "" },
+  kind: "codex-cli",
+  image: "agent-runner-codex:latest",
+  maxLoops: 4,
+  maxRunTimeSec: 60,
+  maxTotalTimeSec: 600,
+  envNames: [],
+  meta: "fake",
+};
+const goodRun: WorkerRun = {
+  id: "r",
+  startedAt: "",
+  finishedAt: "",
+  exitCode: 0,
+  rawOutput: "",
+  summary: "did it",
+  error: null,
+  usage: NO_USAGE,
+  saidChanged: [],
+  job: { id: "job_1_a", outcome: "committed", changes: [], notes: [], conflicts: [] },
+};
+const passed: TestRun = { command: "make test", exitCode: 0, output: "ok", durationMs: 1, error: null };
+
+const PLAN = '{"acceptance_criteria":[{"id":"AC-1","description":"greets"}]}';
+const RUN = '{"decision":{"action":"run_worker","reason":"go"},"worker_call":{"prompt":"do it"}}';
+const DONE = '{"decision":{"action":"mark_complete","reason":"done"}}';
+const GOOD = '{"criteria":[{"id":"AC-1","status":"passed","reason":"seen"}],"summary":"all good"}';
+const BAD = '{"criteria":[{"id":"AC-1","status":"failed","reason":"not yet"}],"summary":"more"}';
+
+function memoryFiles(events: TaskEvent[] = []): TaskFiles & { readonly kept: TaskEvent[]; note: string } {
+  return {
+    kept: events,
+    note: "",
+    notePath: "note.md",
+    append: (event) => void events.push(structuredClone(event)),
+    events: () => events,
+    writeNote(markdown) {
+      this.note = markdown;
+    },
+    claim: () => ({ release() {} }),
+  };
+}
+
+interface Script {
+  readonly runs?: readonly Partial<WorkerRun>[];
+  readonly tests?: readonly Partial<TestRun>[];
+  readonly start?: Awaited<ReturnType<WorkerExecutor["start"]>>;
+  readonly onRun?: () => void;
+}
+
+function fakeExecutor({ runs = [], tests = [], start, onRun }: Script = {}) {
+  const calls: string[] = [];
+  const leftRuns = [...runs];
+  const leftTests = [...tests];
+  const executor: WorkerExecutor = {
+    async start() {
+      calls.push("start");
+      return start ?? { ok: true, container: "c", image: "i", staging: "overlay" };
+    },
+    async runWorker(prompt) {
+      calls.push(`run ${prompt}`);
+      onRun?.();
+      return { ...goodRun, ...leftRuns.shift() };
+    },
+    async runTest() {
+      calls.push("test");
+      return { ...passed, ...leftTests.shift() };
+    },
+    async stop() {
+      calls.push("stop");
+    },
+  };
+  return { executor, calls };
+}
+
+function partsWith(more: Partial<RunTaskParts>): RunTaskParts {
+  return {
+    files: memoryFiles(),
+    executor: fakeExecutor().executor,
+    meta: null,
+    messages: taskMessagesFor("en"),
+    now: () => new Date("2026-11-15T00:00:00Z"),
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
+test("plans, lets the worker run, tests, judges, and is done", async () => {
+  const { executor, calls } = fakeExecutor();
+  const meta = fakeModel([PLAN, RUN, DONE, GOOD]);
+  const files = memoryFiles();
+  const { record, interrupted } = await runTask(
+    partsWith({ executor, meta, files, metaSystemPrompt: "Be brief." }),
+    facts,
+  );
+  expect([record.state, record.end, interrupted]).toEqual(["COMPLETE", { summary: "all good" }, false]);
+  expect(calls).toEqual(["start", "run do it", "test", "stop"]);
+  expect(files.kept.map(({ type }) => type)).toEqual([
+    "created",
+    "planning",
+    "planned",
+    "decided",
+    "worker-started",
+    "worker-finished",
+    "tested",
+    "decided",
+    "validating",
+    "assessed",
+    "completed",
+  ]);
+  expect(files.note).toContain("- [x] AC-1: greets");
+  expect(meta.requests[0]?.system).toStartWith("Be brief.\n\n");
+  expect(meta.requests[2]?.messages[0]).toMatchObject({ text: expect.stringContaining("did it") });
+});
+
+test("a verdict that is not enough, or a failing test, sends the task back to the worker", async () => {
+  const { executor, calls } = fakeExecutor({ tests: [{ exitCode: 1, output: "1 failed" }] });
+  const meta = fakeModel([PLAN, RUN, DONE, GOOD, RUN, DONE, GOOD]);
+  const { record } = await runTask(partsWith({ executor, meta }), facts);
+  expect(record.state).toBe("COMPLETE");
+  expect(calls).toEqual(["start", "run do it", "test", "run do it", "test", "stop"]);
+  const again = await runTask(partsWith({ meta: fakeModel([PLAN, RUN, DONE, BAD, RUN, DONE, GOOD]) }), facts);
+  expect(again.record.turns).toHaveLength(4);
+});
+
+test("an answer that breaks the form is asked for again three times, with what is wrong", async () => {
+  const meta = fakeModel(["no", "{}", "[]", PLAN, RUN, DONE, GOOD]);
+  expect((await runTask(partsWith({ meta }), facts)).record.state).toBe("COMPLETE");
+  expect(meta.requests[3]?.messages.filter(({ role }) => role === "user")).toHaveLength(4);
+  const stubborn = await runTask(partsWith({ meta: fakeModel(["no", "no", "no", "no", PLAN]) }), facts);
+  expect(stubborn.record.end).toMatchObject({
+    code: "meta",
+    summary: expect.stringContaining("asked four times"),
+  });
+});
+
+describe("ends as failed, with the reason, and the container gone", () => {
+  const failure: ModelFailure = { code: "unreachable", message: "nobody there", retryable: true };
+  const CASES: readonly (readonly [string, Partial<RunTaskParts> & { readonly script?: Script }, string])[] =
+    [
+      ["the loops are used up", { meta: fakeModel([PLAN, RUN, RUN, RUN, RUN, RUN]) }, "max-loops"],
+      ["the planning model does not answer", { meta: fakeModel([failure]) }, "meta"],
+      ["the engine is down", { script: { start: { ok: false, code: "engine", message: "down" } } }, "engine"],
+      ["the image is missing", { script: { start: { ok: false, code: "image", message: "none" } } }, "image"],
+      [
+        "the worker fails without a planner",
+        { script: { runs: [{ exitCode: 1, error: "exit status 1" }] } },
+        "worker",
+      ],
+      ["the tests fail without a planner", { script: { tests: [{ exitCode: 2 }] } }, "test"],
+      [
+        "the host's files changed meanwhile",
+        {
+          script: {
+            runs: [{ job: { id: "job_1_b", outcome: "conflict", changes: [], notes: [], conflicts: ["a"] } }],
+          },
+        },
+        "conflict",
+      ],
+    ];
+  test.each(CASES)("when %s", async (_, { script, ...more }, code) => {
+    const { executor, calls } = fakeExecutor(script);
+    const { record } = await runTask(partsWith({ executor, ...more }), facts);
+    expect([record.state, record.end?.code as string]).toEqual(["FAILED", code]);
+    expect(calls.at(-1)).toBe("stop");
+  });
+  test("when the total time is used up", async () => {
+    let ms = 0;
+    const { executor } = fakeExecutor({
+      onRun: () => {
+        ms += 700_000;
+      },
+    });
+    const meta = fakeModel([PLAN, RUN, RUN]);
+    const { record } = await runTask(partsWith({ executor, meta, now: () => new Date(ms) }), facts);
+    expect(record.end?.code).toBe("total-time");
+  });
+});
+
+test("a failed worker run is recorded and told to the planner", async () => {
+  const { executor } = fakeExecutor({ runs: [{ exitCode: null, error: "ended after 60 seconds" }] });
+  const meta = fakeModel([PLAN, RUN, RUN, DONE, GOOD]);
+  const { record } = await runTask(partsWith({ executor, meta }), facts);
+  expect(record.state).toBe("COMPLETE");
+  expect(meta.requests[2]?.messages[0]).toMatchObject({
+    text: expect.stringContaining("The worker failed: ended after 60 seconds"),
+  });
+});
+
+test("without a planner the requirements are the prompt, and exit code and tests judge", async () => {
+  const { executor, calls } = fakeExecutor();
+  const { record } = await runTask(partsWith({ executor }), facts);
+  expect([record.state, record.end?.summary]).toEqual(["COMPLETE", "did it"]);
+  expect(calls).toEqual(["start", "run Say hello", "test", "stop"]);
+});
+
+test("an interrupt stops cleanly, and a resume goes on from the journal", async () => {
+  const stop = new AbortController();
+  const files = memoryFiles();
+  const first = fakeExecutor({ onRun: () => stop.abort() });
+  const before = await runTask(
+    partsWith({ files, executor: first.executor, meta: fakeModel([PLAN, RUN]), signal: stop.signal }),
+    facts,
+  );
+  expect([before.record.state, before.interrupted, first.calls.at(-1)]).toEqual(["RUNNING", true, "stop"]);
+  expect(files.kept.at(-1)?.type).toBe("interrupted");
+  const second = fakeExecutor();
+  const meta = fakeModel([DONE, GOOD]);
+  const after = await runTask(partsWith({ files, executor: second.executor, meta }), "resume");
+  // The test never ran after the interrupted run: without it, nothing is done.
+  expect([after.record.state, after.record.end?.code]).toEqual(["FAILED", "meta"]);
+  const third = await runTask(partsWith({ files, meta: fakeModel([RUN, DONE, GOOD]) }), "resume");
+  expect([third.record.state, third.record.turns.length]).toEqual(["COMPLETE", 4]);
+});
+
+test("an interrupt during planning plans anew", async () => {
+  const stop = new AbortController();
+  const files = memoryFiles();
+  const aborted: ModelFailure = { code: "aborted", message: "aborted", retryable: false };
+  const meta = { ...fakeModel([aborted]), generate: fakeModel([aborted]).generate };
+  stop.abort();
+  const before = await runTask(partsWith({ files, meta, signal: stop.signal }), facts);
+  expect([before.record.state, before.interrupted]).toEqual(["PENDING", true]);
+  const after = await runTask(partsWith({ files, meta: fakeModel([PLAN, RUN, DONE, GOOD]) }), "resume");
+  expect(after.record.state).toBe("COMPLETE");
+});
+
+test("a bug of ours is in the journal, and the container is gone", async () => {
+  const files = memoryFiles();
+  const { executor, calls } = fakeExecutor({
+    onRun: () => {
+      throw new Error("boom");
+    },
+  });
+  await expect(runTask(partsWith({ files, executor }), facts)).rejects.toThrow("boom");
+  expect(files.kept.at(-1)).toMatchObject({ type: "failed", code: "bug", reason: "boom" });
+  expect(calls.at(-1)).toBe("stop");
+});

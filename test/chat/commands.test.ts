@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { proposal } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+/** Writes the file that the request names. */
+const writer = async (options = {}) =>
+  openConversation(({ messages }) => {
+    const name = /(\w+\.txt)\s*$/.exec(messages.at(-1)?.text ?? "")?.[1] ?? "none.txt";
+    return proposal(`Write ${name}`, `\`\`\`txt:${name}\n${name}\n\`\`\``);
+  }, options);
+
+describe("/undo and /redo", () => {
+  test("take back message by message, newest first, and bring in again", async () => {
+    at = await writer();
+    for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
+    expect((await at.send("/undo")).text).toContain("b.txt");
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+    await at.send("/undo");
+    expect(at.tree()).toEqual({});
+    expect(await at.send("/undo")).toMatchObject({ ok: false, text: "There is nothing to take back." });
+    await at.send("/redo");
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+    await at.send("/redo");
+    expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
+    expect((await at.send("/redo")).text).toBe("There is nothing to bring in again.");
+  });
+
+  test("a job is taken back by its id", async () => {
+    at = await writer();
+    const first = await at.send("/code3 a.txt");
+    await at.send("/code3 b.txt");
+    expect((await at.send(`/undo ${first.jobs[0]?.job_id}`)).ok).toBe(true);
+    expect(Object.keys(at.tree())).toEqual(["b.txt"]);
+    expect((await at.send("/undo job_1_nosuch00")).ok).toBe(false);
+  });
+
+  test("what was changed since is named and kept, unless forced", async () => {
+    at = await writer();
+    await at.send("/code3 a.txt");
+    at.write("a.txt", "mine\n");
+    const reply = await at.send("/undo");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("a.txt");
+    expect(at.read("a.txt")).toBe("mine\n");
+    expect((await at.send("/undo --force")).ok).toBe(true);
+    expect(at.tree()).toEqual({});
+  });
+
+  test("a chat takes back its own jobs only", async () => {
+    at = await writer();
+    const slack = { channel: "slack", chatId: "C1:1.2" };
+    const first = await at.send("/code3 a.txt");
+    expect(await at.send("/undo", slack)).toMatchObject({
+      ok: false,
+      text: "There is nothing to take back.",
+    });
+    expect((await at.send(`/undo ${first.jobs[0]?.job_id}`, slack)).text).toContain("not a job of this chat");
+    expect((await at.send("/jobs", slack)).text).toBe("There are no jobs yet.");
+    expect((await at.send(`/diff ${first.jobs[0]?.job_id}`, slack)).ok).toBe(false);
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+  });
+});
+
+describe("/preview and /apply", () => {
+  test("the change is shown, not made; then exactly that is applied", async () => {
+    at = await writer();
+    const reply = await at.send("/preview a.txt");
+    expect(reply.ok).toBe(true);
+    expect(reply.decision?.route).toBe("CODE");
+    expect(reply.text).toContain("Preview: 1 changes (not applied yet)");
+    expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual(["/apply", "/diff"]);
+    expect(at.tree()).toEqual({});
+    expect((await at.send("/diff")).text).toContain("+a.txt");
+    expect((await at.send("/apply")).ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.txt": "a.txt\n" });
+    expect(at.asked).toHaveLength(1);
+    expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
+    await at.send("/undo");
+    expect(at.tree()).toEqual({});
+  });
+
+  test("a coder can be named, and without a request it says how it is used", async () => {
+    at = await writer();
+    expect((await at.send("/preview /code1 a.txt")).decision?.route).toBe("CODE1");
+    expect(await at.send("/preview")).toMatchObject({ ok: false });
+  });
+});
+
+test("/dry on shows proposals and runs nothing, for this chat only", async () => {
+  at = await writer();
+  expect((await at.send("/dry")).text).toStartWith("Dry mode: off");
+  await at.send("/dry on");
+  const reply = await at.send("/code3 a.txt");
+  expect(reply.ok).toBe(true);
+  expect(reply.text).toContain("[1] file_edit update a.txt");
+  expect(at.tree()).toEqual({});
+  await at.send("/code3 b.txt", { channel: "slack", chatId: "C2" });
+  expect(Object.keys(at.tree())).toEqual(["b.txt"]);
+  await at.send("/dry off");
+  await at.send("/code3 a.txt");
+  expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
+  expect((await at.send("/dry maybe")).ok).toBe(false);
+});
+
+test("/jobs lists the newest first, /diff shows the last change", async () => {
+  at = await writer();
+  expect((await at.send("/diff")).text).toBe("There are no differences.");
+  const ids = [];
+  for (const name of ["a.txt", "b.txt"]) ids.push((await at.send(`/code3 ${name}`)).jobs[0]?.job_id);
+  const lines = (await at.send("/jobs")).text.split("\n");
+  expect(lines.map((line) => line.split(" ")[0])).toEqual(ids.reverse() as string[]);
+  expect(lines[0]).toContain("Write b.txt");
+  expect((await at.send("/diff")).text).toBe(
+    "```diff\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1,1 @@\n+b.txt\n```",
+  );
+});
+
+test("/help lists every command, in both languages", async () => {
+  at = await writer({ locale: "ja" });
+  const { text } = await at.send("/help");
+  for (const name of [
+    "undo",
+    "redo",
+    "preview",
+    "apply",
+    "jobs",
+    "diff",
+    "dry",
+    "usage",
+    "help",
+    "why",
+    "route",
+    "new",
+    "resume",
+    "stop",
+  ])
+    expect(text).toContain(`/${name}`);
+});
+
+test("a mistyped command is answered with the nearest one, and runs nothing", async () => {
+  at = await writer();
+  const reply = await at.send("/undoo");
+  expect(reply.ok).toBe(false);
+  expect(reply.text).toContain("/undo?");
+  expect(at.asked).toEqual([]);
+});
+
+describe("/stop", () => {
+  test("ends the running job of this chat; nothing of it is applied", async () => {
+    at = await openConversation(() => proposal("p", "```txt:a.txt\nx\n```\n```bash\nsleep 60\n```"));
+    const began = Promise.withResolvers<void>();
+    const running = at.conversation.handle(
+      { channel: "cli", chatId: "default", userId: "u", text: "/code3 x" },
+      {
+        signal: new AbortController().signal,
+        onEvent: (event) => {
+          if (event.type === "job-command" && event.index === 2) began.resolve();
+        },
+      },
+    );
+    await began.promise;
+    expect((await at.send("/stop", { channel: "slack", chatId: "other" })).text).toBe("Nothing is running.");
+    expect((await at.send("/stop")).text).toBe("Stopped what was running.");
+    expect((await running).ok).toBe(false);
+    expect(at.tree()).toEqual({});
+    expect((await at.send("/stop")).text).toBe("Nothing is running.");
+  });
+});

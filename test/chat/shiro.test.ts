@@ -1,0 +1,156 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { proposal, worked } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const write = (path: string, content: string) => ({
+  calls: [{ name: "write_file", arguments: { path, content } }],
+});
+
+describe("the tool loop", () => {
+  test("tools are offered and called, results go back masked, and the answer is the result of the contract", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? { calls: [{ name: "read_file", arguments: { path: "a.txt" } }] }
+        : worked("It says hello."),
+    );
+    at.write("a.txt", "hello\nAPI_KEY=abcdef1234567890abcdef\n");
+    const reply = await at.send("/analyze what is in a.txt?");
+    expect(reply).toMatchObject({ ok: true, text: "It says hello.", jobs: [] });
+    expect(at.asked[0]?.tools?.map(({ name }) => name)).toContain("execute_command");
+    expect(at.asked[0]?.system).toMatch(/^You are Shiro .*# Available MCP Tools\n- .*# Behavior Rules\n/s);
+    const result = at.asked[1]?.messages.at(-1);
+    expect(result).toMatchObject({ role: "tool", name: "read_file" });
+    expect(result?.text).toContain("hello");
+    expect(result?.text).not.toContain("abcdef1234567890abcdef");
+    expect(at.events.filter(({ type }) => type === "tool")).toEqual([
+      { type: "tool", name: "read_file", state: "started" },
+      { type: "tool", name: "read_file", state: "succeeded" },
+    ]);
+  });
+
+  test("what it changed is told from its jobs, whatever it claims, and /undo takes back the whole message", async () => {
+    at = await openConversation(
+      (_, turn) =>
+        [write("a.txt", "1\n"), write("b.txt", "2\n"), worked("I changed nothing at all.")][turn] ??
+        worked(""),
+    );
+    const reply = await at.send("/ops set it up");
+    expect(reply.text).toStartWith("I changed nothing at all.\n\n");
+    expect(reply.text).toContain("A a.txt");
+    expect(reply.text).toContain("A b.txt");
+    expect(reply.text).toContain("/undo");
+    expect(reply.jobs).toHaveLength(2);
+    expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });
+    const undone = await at.send("/undo");
+    expect(undone.text).toContain("Taken back (2 files");
+    expect(at.tree()).toEqual({});
+    expect((await at.send("/redo")).ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });
+  });
+
+  test("a call that a small model wrote as text is made", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? '```json\n{"name": "write_file", "arguments": {"path": "a.txt", "content": "1\\n"}}\n```'
+        : worked("Done."),
+    );
+    const reply = await at.send("/ops write a.txt");
+    expect(reply.ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.txt": "1\n" });
+  });
+
+  test("an unknown tool, bad arguments and a refused path are results, not crashes", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? {
+            calls: [
+              { name: "no_such_tool", arguments: {} },
+              { name: "read_file", arguments: "not json" },
+              { name: "read_file", arguments: { path: "../../etc/passwd" } },
+            ],
+          }
+        : worked("Could not."),
+    );
+    const reply = await at.send("/analyze x");
+    expect(reply.ok).toBe(true);
+    const results = at.asked[1]?.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
+    expect(results?.[0]).toContain("UNKNOWN_TOOL");
+    expect(results?.[1]).toContain("INVALID_ARGUMENT");
+    expect(results?.[2]).toContain("OUTSIDE_WORKSPACE");
+  });
+
+  test("words that are no JSON are the answer", async () => {
+    at = await openConversation(() => "Just words.");
+    expect(await at.send("/research x")).toMatchObject({ ok: true, text: "Just words." });
+  });
+});
+
+describe("limits (003 §6)", () => {
+  test("needs_next_loop goes on until it says no", async () => {
+    at = await openConversation((_, turn) => worked(`step ${turn}`, { needs_next_loop: turn < 2 }));
+    expect((await at.send("/analyze x")).text).toBe("step 2");
+    expect(at.asked).toHaveLength(3);
+  });
+
+  test("max_loops ends it and says so", async () => {
+    at = await openConversation((_, turn) => worked(`step ${turn}`, { needs_next_loop: true }));
+    const reply = await at.send("/analyze x");
+    expect(at.asked).toHaveLength(5);
+    expect(reply.text).toBe("step 4\n\nThe limit was reached (loop.max_loops: 5); this is how far it came.");
+  });
+
+  test("max_millis ends a model that does not answer, and says which limit it was", async () => {
+    at = await openConversation(() => "hangs-until-aborted", { config: "loop: { max_millis: 60 }\n" });
+    const reply = await at.send("/analyze x");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("the time limit was reached");
+    expect(reply.text).toContain("loop.max_millis");
+  });
+});
+
+describe("the one automatic re-route (003 §6.2)", () => {
+  const advice = (more: Record<string, unknown>) =>
+    worked("Not for me.", { suggested_route: "CODE3", confidence: 0.9, fit: 0.1, ...more });
+
+  test("happens with confidence ≥ 0.8 and fit < 0.3, and both answers are one reply", async () => {
+    at = await openConversation(({ role }) =>
+      role === "worker" ? advice({ confidence: 0.8 }) : proposal("Write it", "```txt:a.txt\nx\n```"),
+    );
+    const reply = await at.send("/ops write a.txt for me");
+    expect(at.asked.map(({ role }) => role)).toEqual(["worker", "coder3"]);
+    expect(reply.text).toStartWith("【Shiro】\nNot for me.\n\n【Gin】\n");
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+    expect(reply.jobs).toHaveLength(1);
+  });
+
+  test.each([
+    ["the confidence is below", { confidence: 0.79 }],
+    ["it fits well enough", { fit: 0.3 }],
+    ["the route is the same", { suggested_route: "OPS" }],
+    ["the route is unknown", { suggested_route: "MAGIC" }],
+  ])("does not happen when %s", async (_, more) => {
+    at = await openConversation(() => advice(more));
+    await at.send("/ops x");
+    expect(at.asked).toHaveLength(1);
+  });
+
+  test("happens once only", async () => {
+    at = await openConversation((_, turn) =>
+      worked("No.", { suggested_route: turn === 0 ? "ANALYZE" : "RESEARCH", fit: 0, confidence: 1 }),
+    );
+    await at.send("/ops x");
+    expect(at.asked).toHaveLength(2);
+  });
+});
+
+test("several routes in one message are answered in order, in one reply and one group", async () => {
+  at = await openConversation(({ role }) =>
+    role === "worker" ? worked("Two files.") : proposal("Write it", "```txt:a.txt\nx\n```"),
+  );
+  const reply = await at.send("/analyze how many files?\n/code3 write a.txt\nwith an x");
+  expect(reply.text).toStartWith("【Shiro · ANALYZE】\nTwo files.\n\n【Gin · CODE3】\n");
+  expect(at.of("coder3")[0]?.messages.at(-1)?.text).toEndWith("write a.txt\nwith an x");
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { hasFlag } from "../../../src/domain/proposal/proposal.ts";
+import { readProposal } from "../../../src/domain/proposal/read-proposal.ts";
+import { runs } from "../../require.ts";
+
+function proposalIn(text: string) {
+  const read = readProposal(text);
+  if (read.kind !== "proposal") throw new Error(`no proposal: ${JSON.stringify(read)}`);
+  return read.proposal;
+}
+
+describe("sections", () => {
+  test("the four of 003 are read", () => {
+    expect(
+      proposalIn(
+        "## Plan\nDo it.\n\n## Patch\n```bash\nls\n```\n\n## Risk\nHigh, it deletes.\n\n## Cost\n約15分、200行の変更\n",
+      ),
+    ).toEqual({
+      plan: "Do it.",
+      patch: "```bash\nls\n```\n\n",
+      risk: "high",
+      costHint: "約15分、200行の変更",
+      flags: {},
+    });
+  });
+
+  const inside: readonly (readonly [string, string])[] = [
+    ["a fence", "```md:README.md\n# Title\n## Risk\nnone of yours\n## Cost\nnothing\n```\n"],
+    ["a longer fence", "````md:a.md\n```\n## Cost\n```\n## Plan\n````\n"],
+    [
+      "a SEARCH/REPLACE block without a fence",
+      "a.md\n<<<<<<< SEARCH\n## Risk\n=======\n## Cost\n>>>>>>> REPLACE\n",
+    ],
+    ["a raw diff", "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n ## Cost\n-## Risk\n+## Plan\n"],
+    ["a V4A patch", "*** Begin Patch\n*** Update File: a.md\n@@\n-## Risk\n+## Cost\n*** End Patch\n"],
+    ["other headings", "## ファイル編集\n```go:a.go\npackage a\n```\n\n## コマンド実行\n```bash\nls\n```\n"],
+  ];
+  test.each(inside)("a patch with headings inside %s is not cut", (_, patch) => {
+    expect(proposalIn(`## Plan\np\n\n## Patch\n${patch}\n## Risk\nlow\n`).patch.trim()).toBe(patch.trim());
+    expect(proposalIn(`## Plan\np\n\n## Patch\n${patch}\n## Risk\nlow\n`).risk).toBe("low");
+  });
+
+  const written: readonly (readonly [string, string])[] = [
+    ["in Japanese", "## 計画\np\n## パッチ\n```bash\nls\n```\n## リスク\n高\n## コスト\n5分"],
+    ["with colons on the line", "## Plan: p\n## Patch:\n```bash\nls\n```\n## Risk: high\n## Cost: 5分"],
+    [
+      "in bold, with CRLF",
+      "## **Plan**\r\np\r\n## **Patch**\r\n```bash\r\nls\r\n```\r\n## **Risk**\r\nhigh\r\n## Cost\r\n5分\r\n",
+    ],
+    [
+      "in one fence around everything",
+      "```markdown\n## Plan\np\n## Patch\n```bash\nls\n```\n## Risk\nhigh\n## Cost\n5分\n```",
+    ],
+    ["at other levels", "# Plan\np\n### Patch\n```bash\nls\n```\n# Risk\nhigh\n# Cost\n5分"],
+  ];
+  test.each(written)("headings %s are headings", (_, text) => {
+    const { plan, patch, risk, costHint } = proposalIn(text);
+    expect([plan, risk, costHint]).toEqual(["p", "high", "5分"]);
+    expect(patch).toContain("ls");
+  });
+
+  test.each(["", "\n", "(none)", "なし", "No changes.", "```\n```"])(
+    "an empty patch %j is nothing to do",
+    (patch) => {
+      expect(proposalIn(`## Plan\np\n## Patch\n${patch}\n## Risk\nlow`).patch).toBe("");
+    },
+  );
+
+  test("a file that says none is not an empty patch", () => {
+    expect(proposalIn("## Plan\np\n## Patch\n```txt:a.txt\nnone\n```\n").patch).toContain("none");
+  });
+
+  test("flags are read from their own section and beside the cost", () => {
+    const text = "## Plan\np\n## Patch\n\n## Flags\n- uses_browser: true\n- needs_network: no\n- is_dry\n";
+    expect(proposalIn(text).flags).toEqual({ uses_browser: true, needs_network: false, is_dry: true });
+    expect(hasFlag(proposalIn("## Patch\n\n## Cost\n5 min\nuses_browser = yes\n"), "uses_browser")).toBe(
+      true,
+    );
+  });
+
+  test("files that a coder wants to see are a wish, not a proposal", () => {
+    expect(readProposal("## Plan\nlook\n## Files\n- `src/a.ts`\n- b c.ts\n* src/a.ts\n")).toEqual({
+      kind: "needs-files",
+      paths: ["src/a.ts", "b c.ts"],
+      plan: "look",
+    });
+  });
+});
+
+describe("JSON", () => {
+  const fields = {
+    plan: "p",
+    patch: "diff --git a/a b/a\n## Cost\n",
+    risk: "high",
+    cost_hint: "5分",
+    uses_browser: true,
+  };
+  const forms: readonly (readonly [string, string])[] = [
+    ["alone", JSON.stringify(fields)],
+    ["over several lines", JSON.stringify(fields, null, 2)],
+    ["in a fence", `Here:\n\`\`\`json\n${JSON.stringify(fields)}\n\`\`\`\nDone.`],
+    ["amid prose", `Sure.\n${JSON.stringify(fields)}\n`],
+    ["behind a byte order mark", `\uFEFF${JSON.stringify(fields)}`],
+  ];
+  test.each(forms)("%s is read", (_, text) => {
+    expect(proposalIn(text)).toEqual({
+      plan: "p",
+      patch: fields.patch,
+      risk: "high",
+      costHint: "5分",
+      flags: { uses_browser: true },
+    });
+  });
+
+  test("a patch may be the commands themselves, or none", () => {
+    const command = { type: "shell_command", action: "run", target: "ls" };
+    expect(JSON.parse(proposalIn(JSON.stringify({ plan: ["a", "b"], patch: [command] })).patch)).toEqual([
+      command,
+    ]);
+    expect(proposalIn(JSON.stringify({ patch: [] })).patch).toBe("");
+    expect(proposalIn(JSON.stringify({ patch: null })).patch).toBe("");
+  });
+
+  test("a wish for files may be JSON too", () => {
+    expect(readProposal('{"plan":"look","files":["a.ts"]}')).toEqual({
+      kind: "needs-files",
+      paths: ["a.ts"],
+      plan: "look",
+    });
+  });
+});
+
+describe("without a heading", () => {
+  test("commands are a patch, and the prose before them the plan", () => {
+    const text = "I will list the files.\n\n```bash\nls\n```\n";
+    expect(proposalIn(text)).toMatchObject({ plan: "I will list the files.", patch: text, risk: "medium" });
+  });
+
+  test.each(["", "Hello!", "```py\nprint(1)\n```", '{"answer": 42}', "## Plan\nonly a plan\n"])(
+    "%j is no proposal",
+    (text) => {
+      expect(readProposal(text).kind).toBe("none");
+    },
+  );
+});
+
+test("whatever a plan and a file hold, they come out as they went in", () => {
+  const line = fc.oneof(
+    fc.constantFrom(
+      "## Risk",
+      "## Patch",
+      "# Plan",
+      "",
+      "```",
+      "~~~",
+      "    code",
+      "<<<<<<< SEARCH",
+      "日本語の行",
+      "*** End Patch",
+      "{",
+    ),
+    fc.string({ maxLength: 30 }).map((text) => text.replace(/[\r\n]/g, " ")),
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
+      const content = lines.join("\n");
+      const fence = "`".repeat(Math.max(3, ...[...content.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+      const block = `${fence}txt:notes/a.txt\n${content}\n${fence}`;
+      const read = proposalIn(
+        `## Plan\nWrite notes\n\n## Patch\n${block}\n\n## Risk\nlow\n\n## Cost\nsmall\n`,
+      );
+      expect(read).toEqual({
+        plan: "Write notes",
+        patch: `${block}\n\n`,
+        risk: "low",
+        costHint: "small",
+        flags: {},
+      });
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+test("no text makes it throw", () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 300, unit: "binary" }), (text) => {
+      expect(["proposal", "needs-files", "none"]).toContain(readProposal(text).kind);
+    }),
+    { numRuns: runs(300) },
+  );
+});
