@@ -39,13 +39,9 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
-<<<<<<< 58c349aa9a3fc89aec12a36f92932aec15562530
-  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
-=======
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
-  readonly openIndex: () => Promise<JobIndex & { syncAll(): Promise<void> }>;
->>>>>>> b05c8158a621bcb31c5c12265baa9fa532eb49a7
+  readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
