@@ -76,6 +76,7 @@ export const DEFAULTS: Config = {
     run_hooks: false,
     allow_ssh_agent: false,
     output_limit: MIB,
+    limits: { memory: 0, file_size: 0, open_files: 0, processes: 8192, disk: 20 * GIB },
     network: { mode: "on", allowed_domains: [], denied_domains: [] },
   },
   security: { local_only: true },

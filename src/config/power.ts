@@ -64,6 +64,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "worker.confine": only("on"),
   "worker.run_hooks": only(false),
   "worker.allow_ssh_agent": only(false),
+  "worker.limits.processes": lower,
   "worker.network.mode": only("off"),
   "worker.network.denied_domains": add,
 };

@@ -79,6 +79,7 @@ export function diagnoseSandbox(
       !holds || network.mode === "on",
     ),
     networkCheck(holds),
+    { name: "promise-limits", ok: true, text: said.limitsPromise({ ...config.worker.limits }, holds) },
   ];
 }
 

@@ -1,5 +1,6 @@
-import { serveView } from "../infrastructure/overlay/executor.ts";
+import { serveView, type Told } from "../infrastructure/overlay/executor.ts";
 
-/** Started inside a view by the sandbox, with the folder it serves, the PATH of the user and perhaps a proxy's socket. */
-process.env.PATH = process.argv[3] as string;
-void serveView(process.argv[2] as string, process.argv[4]);
+/** Started inside a view by the sandbox. */
+const told = JSON.parse(process.argv[2] as string) as Told;
+process.env.PATH = told.path;
+void serveView(told);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { confineCopy } from "../infrastructure/overlay/confined-copy.ts";
 import { shapeOf } from "../infrastructure/overlay/home-pieces.ts";
+import type { JobLimits } from "../infrastructure/overlay/job-limits.ts";
 import { beginOverlayTransaction } from "../infrastructure/overlay/overlay-transaction.ts";
 import { openPrivateHome } from "../infrastructure/overlay/private-home.ts";
 import { isRealRoot } from "../infrastructure/overlay/real-root.ts";
@@ -22,6 +23,7 @@ export interface SandboxWiring {
   readonly mustConfine: boolean;
   readonly allowSshAgent: boolean;
   readonly network: NetworkSettings;
+  readonly limits: JobLimits;
   readonly staging: Staging;
 }
 
@@ -49,6 +51,7 @@ export function createSandbox(wiring: SandboxWiring): Sandbox {
           : { path: userHome, layers: opened.layers, pieces: shape.pieces },
       redirects: isRealRoot(),
       network: network.plan,
+      limits: wiring.limits,
       confined: wiring.confined,
       uid,
       gid: process.getgid?.() ?? 0,

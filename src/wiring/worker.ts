@@ -75,7 +75,7 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
     caseInsensitive: isCaseInsensitive(workspace),
     ownPaths,
   });
-  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network } = config.worker;
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network, limits } = config.worker;
   const staging = chooseStaging({ setting, workspace, memory: storage.folder, path: env.PATH ?? "" });
   const sandbox = async () => {
     const { createSandbox } = await import("./sandbox.ts");
@@ -86,6 +86,13 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
       confined: confine !== "off",
       mustConfine: confine === "on" || network.mode !== "on",
       network,
+      limits: {
+        memory: limits.memory,
+        fileSize: limits.file_size,
+        openFiles: limits.open_files,
+        processes: limits.processes,
+        disk: limits.disk,
+      },
       allowSshAgent,
       staging,
     });

@@ -1,6 +1,8 @@
 import { JobBroken } from "../../application/work/job-broken.ts";
+import { LimitReached } from "../../application/work/limit-reached.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { confinementMessages } from "../../domain/messages/confinement/messages.ts";
 import type { FileTrouble } from "../../domain/messages/messages.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { fail } from "./fail.ts";
@@ -15,6 +17,11 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
   EPERM: "permission-denied",
 };
 
+const CODES: Readonly<Record<string, string>> = {
+  EXECUTOR_ENDED: "executor-ended",
+  LIMIT_REACHED: "limit-reached",
+};
+
 /** The one handler at the process edge: system troubles get their remedy, bugs their stack. */
 export function reportCrash(program: CliProgram, error: unknown, json: boolean): number {
   if (error instanceof Stop) return error.exitCode;
@@ -24,7 +31,9 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const { code, path } = (cause ?? {}) as { code?: string; path?: string };
   const trouble = code === undefined ? undefined : TROUBLES[code];
   const lines: string[] = [];
-  if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
+  if (cause instanceof LimitReached)
+    lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));
+  else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
   else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
   else
@@ -36,7 +45,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
   return fail(program, json, {
     exitCode,
-    code: trouble ?? (code === "EXECUTOR_ENDED" ? "executor-ended" : "unexpected"),
+    code: trouble ?? CODES[code ?? ""] ?? "unexpected",
     text: lines.join("\n"),
   });
 }

@@ -68,6 +68,7 @@ export class JobRun {
           stopOnError: request.stopOnError,
           commandTimeoutSeconds: request.commandTimeoutSeconds ?? this.#parts.config.command_timeout,
           gitTimeoutSeconds: this.#parts.config.git_timeout,
+          limits: this.#parts.config.limits,
           mask: this.#parts.mask,
           clock: this.#parts.clock,
           emit: (event) => this.emit(event),

@@ -4,6 +4,7 @@ import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { EditPolicy } from "./policy.ts";
+import type { LimitSettings } from "./worker-parts.ts";
 
 /** What running the commands of a job needs. */
 export interface RunParts {
@@ -17,6 +18,7 @@ export interface RunParts {
   readonly commandTimeoutSeconds: number;
   readonly gitTimeoutSeconds: number;
   readonly outputLimitBytes: number;
+  readonly limits: LimitSettings;
   readonly mask: (text: string) => string;
   readonly messages: Messages;
   readonly clock: () => number;

@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import { guardChanges } from "./guard-changes.ts";
+import { limitNotes } from "./limit-notes.ts";
 import { networkNotes } from "./network-notes.ts";
 import type { Outcome } from "./outcome.ts";
 import { runGit } from "./run-git.ts";
@@ -21,7 +22,7 @@ export async function runProcessCommand(
 }
 
 function guard(
-  { transaction, policy, planOptions, messages }: RunParts,
+  { transaction, policy, planOptions, messages, limits }: RunParts,
   ran: Outcome,
 ): { outcome: Outcome; changes: readonly Change[] } {
   const { protection } = policy;
@@ -36,6 +37,8 @@ function guard(
     if (FOREIGN_OWNER.test(ran.output)) warnings.push(messages.foreignOwner);
   }
   warnings.push(...networkNotes(transaction, messages.locale, ran));
+  if (!ran.ok && transaction.processes !== undefined)
+    warnings.push(...limitNotes(limits, messages.locale, `${ran.error}${ran.output}`));
   if (created.length > 0) warnings.push(messages.protectedCreated(created));
   if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");

@@ -6,6 +6,15 @@ import type { ProcessRunner } from "../ports/process.ts";
 import type { TransactionKind, Transactions } from "../ports/transaction.ts";
 import type { EditPolicy } from "./policy.ts";
 
+/** `worker.limits`: 0 is none; sizes in bytes. */
+export interface LimitSettings {
+  readonly memory: number;
+  readonly file_size: number;
+  readonly open_files: number;
+  readonly processes: number;
+  readonly disk: number;
+}
+
 /** The slice of `worker:` that the Worker itself reads. Times are in seconds, sizes in bytes. */
 export interface WorkerConfig {
   readonly commit_message_prefix: string;
@@ -17,6 +26,7 @@ export interface WorkerConfig {
   readonly env_pass: readonly string[];
   readonly run_hooks: boolean;
   readonly confine: "auto" | "on" | "off";
+  readonly limits: LimitSettings;
   readonly network: { readonly mode: "on" | "off" | "allow_list" };
 }
 

@@ -40,6 +40,18 @@ export const worker = z
     run_hooks: flag(false, "Run the repository's git hooks on auto-commits."),
     allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
     output_limit: size(MIB, "Output kept of one command; head and tail stay."),
+    limits: z
+      .strictObject({
+        memory: size(
+          0,
+          "Memory of each process of a job (what it has written to, not what it has reserved); 0 is no limit.",
+        ),
+        file_size: size(0, "Largest file that a command may write; 0 is no limit."),
+        open_files: count(0, "Files that a process may hold open; 0 is the user's own limit."),
+        processes: count(8192, "Processes and threads of a job; not counted as root.", { min: 16 }),
+        disk: size(20 * GIB, "Disk that the changes of a job, or its private home, may take; 0 is no limit."),
+      })
+      .prefault({}),
     network: z
       .strictObject({
         mode: z

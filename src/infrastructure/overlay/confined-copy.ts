@@ -22,8 +22,8 @@ export interface ConfinedCopy {
   readonly processes: ProcessRunner;
   readonly environment: Readonly<Record<string, string>>;
   readonly limited: LimitedNetwork;
-  /** Whether its executor ended before it was told to. */
-  readonly diedEarly: () => boolean;
+  /** Why its executor ended before the job did. */
+  readonly whyEnded: () => Error | null;
   readonly stop: () => Promise<void>;
 }
 

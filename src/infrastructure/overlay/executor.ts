@@ -1,9 +1,10 @@
 import { writeSync } from "node:fs";
 import { createProcessRunner } from "../process/process-runner.ts";
-import { closeOnExec, hideFromPeers, limitProcesses } from "../runtime/confined-process.ts";
+import { closeOnExec, hideFromPeers } from "../runtime/confined-process.ts";
 import { readDescriptor } from "../runtime/read-descriptor.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
+import { type JobLimits, limitThisProcess, withMemoryLimit } from "./job-limits.ts";
 import { PROXY_PORT } from "./proxy-port.ts";
 import { createProcessServer } from "./remote-processes.ts";
 import { answerViewCall } from "./remote-view.ts";
@@ -12,24 +13,34 @@ import { answerViewCall } from "./remote-view.ts";
 const CALLS = 3;
 const ANSWERS = 4;
 
-/** Enough for any build; a command that forks without end stops there and takes nobody else's share. */
-const MOST_PROCESSES = 8192;
+/** What the executor is told at its start, as JSON. */
+export interface Told {
+  /** The folder it serves. */
+  readonly root: string;
+  /** The PATH of the user. */
+  readonly path: string;
+  /** The socket of the network's only way out, where there is a list of hosts. */
+  readonly proxy: string | null;
+  readonly limits: JobLimits;
+}
 
 /**
  * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,
- * journal and commit stay outside, where nothing that runs in the view can reach them. `proxy` is the socket of the
- * network's only way out.
+ * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
-export async function serveView(root: string, proxy?: string): Promise<void> {
+export async function serveView({ root, proxy, limits }: Told): Promise<void> {
+  limitThisProcess(limits);
   hideFromPeers();
-  limitProcesses(MOST_PROCESSES);
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
   const view = createFolderView(root);
   const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
   void readDescriptor(CALLS, answer).finally(leave);
-  const serve = createProcessServer(createProcessRunner(), (frame) => writeAllBlocking(1, frame));
+  const runner = createProcessRunner();
+  const runProcess: typeof runner.runProcess = (request) =>
+    runner.runProcess({ ...request, argv: withMemoryLimit(request.argv, limits.memory) });
+  const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leave);
-  if (proxy !== undefined) await (await import("../network/forward-port.ts")).forwardPort(PROXY_PORT, proxy);
+  if (proxy !== null) await (await import("../network/forward-port.ts")).forwardPort(PROXY_PORT, proxy);
   writeAllBlocking(1, encodeFrame({ ready: true }));
 }
 

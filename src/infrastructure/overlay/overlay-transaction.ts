@@ -11,7 +11,6 @@ import { inParent } from "../workspace/anchor.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { watchView } from "../workspace/watch-view.ts";
 import { createFirstSight } from "./first-sight.ts";
-import { ChannelClosed } from "./frames.ts";
 import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
@@ -116,7 +115,8 @@ function open(state: OpenOverlay): Transaction {
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     async seal(): Promise<Sealed> {
-      if (executor.diedEarly()) throw new ChannelClosed();
+      const why = executor.whyEnded();
+      if (why !== null) throw why;
       await leave();
       const ops: Op[] = [];
       roots.forEach((root, i) => {

@@ -1,6 +1,7 @@
 import { proxyEnvironment } from "../network/proxy-environment.ts";
 import { isInside } from "../transaction/git-roots.ts";
 import type { HomeShape } from "./home-pieces.ts";
+import type { JobLimits } from "./job-limits.ts";
 import type { HomeLayer } from "./private-home.ts";
 import { PROXY_PORT } from "./proxy-port.ts";
 
@@ -31,6 +32,7 @@ export interface SandboxPlan {
   /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
   readonly redirects: boolean;
   readonly network: SandboxNetwork;
+  readonly limits: JobLimits;
   readonly confined: boolean;
   readonly uid: number;
   readonly gid: number;

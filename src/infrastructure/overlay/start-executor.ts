@@ -1,10 +1,14 @@
 import { closeSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRunner } from "../../application/ports/process.ts";
+import { LimitReached } from "../../application/work/limit-reached.ts";
 import { rawPipe } from "../runtime/confined-process.ts";
 import { openPipe } from "../runtime/pipe.ts";
 import { type SpawnedChild, spawnChild } from "../runtime/spawn.ts";
-import { createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
+import { watchDisk } from "./disk-watch.ts";
+import type { Told } from "./executor.ts";
+import { ChannelClosed, createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
@@ -14,8 +18,8 @@ import { SILENT } from "./staging.ts";
 export interface Executor {
   readonly call: Call;
   readonly processes: ProcessRunner;
-  /** Whether it ended before it was told to: what it had been doing may be half done. */
-  readonly diedEarly: () => boolean;
+  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
+  readonly whyEnded: () => Error | null;
   /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
   stop(): Promise<void>;
 }
@@ -63,20 +67,25 @@ export async function startExecutor(
   });
   const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
   let stopping: Promise<void> | null = null;
-  let diedEarly = false;
+  let whyEnded: Error | null = null;
   const ready = Promise.withResolvers<void>();
   const onFrame = (frame: Frame) => (frame.head.ready === true ? ready.resolve() : remote.onFrame(frame));
   void replies.read(createFrameReader(onFrame)).then(() => {
-    diedEarly ||= stopping === null;
+    if (stopping === null) whyEnded ??= new ChannelClosed();
     remote.onEnd();
   });
+  let unwatch = () => {};
   const stop = () => {
     stopping ??= (async () => {
+      unwatch();
       closeSync(calls.writeEnd);
       closeSync(requests.writeEnd);
       await ended(child, exited);
       closeSync(answers.readEnd);
       await heard(complaining);
+      // A cache that has eaten the disk is no cache.
+      if (whyEnded instanceof LimitReached && whyEnded.what === "home")
+        for (const { folder } of plan.home?.layers ?? []) removeTree(join(folder, "u"));
     })();
     return stopping;
   };
@@ -87,12 +96,16 @@ export async function startExecutor(
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT };
   }
+  unwatch = watchDisk(plan, (reached) => {
+    whyEnded ??= reached;
+    void stop();
+  });
   return {
     ok: true,
     executor: {
       call: createCall(calls.writeEnd, answers.readEnd),
       processes: remote.runner,
-      diedEarly: () => diedEarly,
+      whyEnded: () => whyEnded,
       stop,
     },
   };
@@ -111,9 +124,8 @@ function executorCommand(
     `--tsconfig-override=${join(folder, "tsconfig.json")}`,
     "--no-install",
   ];
-  const proxy = proxySocket(plan);
-  const told = [plan.directory, path, ...(proxy === null ? [] : [proxy])];
-  return [runtime, ...flags, join(folder, executor), ...told];
+  const told: Told = { root: plan.directory, path, proxy: proxySocket(plan), limits: plan.limits };
+  return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
 }
 
 function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {

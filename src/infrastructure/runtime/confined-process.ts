@@ -3,7 +3,7 @@ import { cString, DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from 
 const PR_SET_DUMPABLE = 4;
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
-const RLIMIT_NPROC = 6;
+const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
 const S_IFCHR = 0o020000;
 
 /** Linux: nobody of the same user may read this process's memory or reach its descriptors through /proc. */
@@ -21,16 +21,16 @@ export function closeOnExec(descriptor: number): LibcResult {
 }
 
 /**
- * Linux: no more processes and threads than this in the user namespace of this process and what it starts. As real
- * root, who has no namespace of users here, the kernel counts nothing.
+ * Linux: this process and what it starts get no more than this, whatever they ask for: bytes of one file, open
+ * files of one process, processes of the user namespace. Root's processes are not counted by the kernel.
  */
-export function limitProcesses(most: number): LibcResult {
+export function limitResource(resource: keyof typeof RLIMITS, most: number): LibcResult {
   const lib = linuxLibc();
   if (!lib) return UNSUPPORTED;
   const limits = new BigUint64Array(2);
-  if (lib.c.getrlimit(RLIMIT_NPROC, limits) !== 0) return failure(lib);
+  if (lib.c.getrlimit(RLIMITS[resource], limits) !== 0) return failure(lib);
   for (const i of [0, 1]) if ((limits[i] ?? 0n) > BigInt(most)) limits[i] = BigInt(most);
-  return lib.c.setrlimit(RLIMIT_NPROC, limits) === 0 ? DONE : failure(lib);
+  return lib.c.setrlimit(RLIMITS[resource], limits) === 0 ? DONE : failure(lib);
 }
 
 /** Makes an overlay's mark for "nothing is here" (a character device 0/0, which any user may make). */

@@ -3,7 +3,6 @@ import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../application/ports/transaction.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import type { ConfinedCopy } from "../overlay/confined-copy.ts";
-import { ChannelClosed } from "../overlay/frames.ts";
 import { inParent } from "../workspace/anchor.ts";
 import { createFolderView } from "../workspace/folder-view.ts";
 import { identityOf } from "../workspace/identity.ts";
@@ -220,7 +219,8 @@ function open(state: OpenCopy): Transaction {
     },
     repository: repositoryOf(workspace),
     seal: async () => {
-      if (confined?.diedEarly()) throw new ChannelClosed();
+      const why = confined?.whyEnded() ?? null;
+      if (why !== null) throw why;
       await confined?.stop();
       return seal(state);
     },

@@ -1,4 +1,5 @@
 import type { Refused } from "../../policy/network.ts";
+import { formatBytes } from "../bytes.ts";
 import type { ConfinementMessages } from "./messages.ts";
 
 const REASONS: Readonly<Record<Refused, string>> = {
@@ -9,6 +10,9 @@ const REASONS: Readonly<Record<Refused, string>> = {
   address: "its address is private: only an exact host:port in worker.network.allowed_domains opens it",
 };
 
+const shown = (limit: string, value: number) =>
+  limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
+
 export const en: ConfinementMessages = {
   refusedHost: ({ host, reason, count }) =>
     `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
@@ -16,6 +20,17 @@ export const en: ConfinementMessages = {
     network === "off"
       ? "network: it is off for this job (a preview without --allow-net, or worker.network.mode: off)"
       : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
+  limitMet: (limit, value) =>
+    `${limit}: the command seems to have met worker.limits.${limit} (${shown(limit, value)})`,
+  diskReached: (what, bytes, limitBytes) =>
+    `${what === "changes" ? "The changes of the job" : "The private home of the job"} took ${formatBytes(bytes)} of disk, more than worker.limits.disk (${formatBytes(limitBytes)}), so the job was ended.${what === "home" ? " The private home was emptied." : ""}`,
+  limitsPromise: (limits, holds) => {
+    if (!holds)
+      return "Commands have no limits of memory, disk or processes here (worker.limits needs a sandbox).";
+    const set = Object.entries(limits).filter(([, value]) => value > 0);
+    const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join(", ");
+    return `Limits of a job: ${named}. Memory, file_size and open_files are per process; where memory runs out, a job goes first.`;
+  },
   networkUnavailable: (mode) =>
     `worker.network.mode is ${mode}, but commands cannot be kept from the network here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
   networkPromise: (mode, holds, domains) => {

@@ -1,4 +1,5 @@
 import type { Refused } from "../../policy/network.ts";
+import { formatBytes } from "../bytes.ts";
 import type { ConfinementMessages } from "./messages.ts";
 
 const REASONS: Readonly<Record<Refused, string>> = {
@@ -9,6 +10,9 @@ const REASONS: Readonly<Record<Refused, string>> = {
   address: "プライベートアドレスです。worker.network.allowed_domains の正確な host:port だけが許可します",
 };
 
+const shown = (limit: string, value: number) =>
+  limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
+
 export const ja: ConfinementMessages = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
@@ -16,6 +20,17 @@ export const ja: ConfinementMessages = {
     network === "off"
       ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
       : "ネットワーク: worker.network.allowed_domains のホストにだけ、HTTP_PROXY のプロキシ経由でのみ到達できます。プロキシを使わないプログラムはどこにも到達できません",
+  limitMet: (limit, value) =>
+    `${limit}: コマンドは worker.limits.${limit}（${shown(limit, value)}）に達したようです`,
+  diskReached: (what, bytes, limitBytes) =>
+    `${what === "changes" ? "ジョブの変更" : "ジョブの専用ホーム"}が ${formatBytes(bytes)} に達し、worker.limits.disk（${formatBytes(limitBytes)}）を超えたため、ジョブを終了しました。${what === "home" ? "専用ホームは空にしました。" : ""}`,
+  limitsPromise: (limits, holds) => {
+    if (!holds)
+      return "ここではコマンドのメモリー、ディスク、プロセス数を制限できません（worker.limits にはサンドボックスが必要です）。";
+    const set = Object.entries(limits).filter(([, value]) => value > 0);
+    const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join("、");
+    return `ジョブの上限: ${named}。memory、file_size、open_files はプロセスごとです。メモリーが尽きるとジョブが先に終了します。`;
+  },
   networkUnavailable: (mode) =>
     `worker.network.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。worker.network.mode: on なら制限なしで実行します。`,
   networkPromise: (mode, holds, domains) => {

@@ -9,6 +9,12 @@ export interface ConfinementMessages {
   refusedHost(refused: { readonly host: string; readonly reason: Refused; readonly count: number }): string;
   /** A program could not reach the network, and this is why. */
   networkLimited(network: "off" | "allow-list"): string;
+  /** A command seems to have met a limit of `worker.limits`. */
+  limitMet(limit: "memory" | "file_size" | "open_files" | "processes", value: number): string;
+  /** The job was ended: it took too much of the disk. */
+  diskReached(what: "changes" | "home", bytes: number, limitBytes: number): string;
+  /** What `doctor` says of the limits; `holds`: there is a sandbox to hold them in. */
+  limitsPromise(limits: Readonly<Record<string, number>>, holds: boolean): string;
   /** Nothing ran: the network cannot be limited here. */
   networkUnavailable(mode: string): string;
   /** What `doctor` says of the network. */

@@ -1,0 +1,20 @@
+import { confinementMessages } from "../../domain/messages/confinement/messages.ts";
+import type { Locale } from "../../domain/messages/messages.ts";
+import type { LimitSettings } from "./worker-parts.ts";
+
+type Named = "memory" | "file_size" | "open_files" | "processes";
+
+/** How programs say that they may have no more of something. */
+const SAID: Readonly<Record<Named, RegExp>> = {
+  memory: /Cannot allocate memory|ENOMEM|MemoryError|out of memory|bad_alloc|allocation failed/i,
+  file_size: /SIGXFSZ|File size limit exceeded|File too large|EFBIG/,
+  open_files: /Too many open files|EMFILE/,
+  processes: /fork: retry|Resource temporarily unavailable|EAGAIN|can't start new thread|Cannot fork/i,
+};
+
+/** The limits that a failed command seems to have met, by what it said. */
+export function limitNotes(limits: LimitSettings, locale: Locale, said: string): string[] {
+  return (Object.keys(SAID) as Named[])
+    .filter((limit) => limits[limit] > 0 && SAID[limit].test(said))
+    .map((limit) => confinementMessages(locale).limitMet(limit, limits[limit]));
+}
