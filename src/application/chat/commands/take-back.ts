@@ -51,7 +51,7 @@ async function swap(
     lines.push(done.map(({ job }) => chat.undoneJob(job.jobId)).join("\n"));
     lines.push(direction === "undo" ? chat.redoHint : chat.undoHint(done.at(-1)!.job.jobId));
   }
-  const trouble = explain(parts, outcome, nothing);
+  const trouble = explain(parts, outcome, direction);
   if (trouble !== "") lines.push(trouble);
   const { actions } = chat;
   return {
@@ -73,16 +73,22 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
   return ready.at(-1)?.groupId;
 }
 
-function explain({ chat, messages, worker }: ChatParts, outcome: TakeBack, nothing: string): string {
+function explain(
+  { chat, messages, worker }: ChatParts,
+  outcome: TakeBack,
+  direction: "undo" | "redo",
+): string {
   switch (outcome.status) {
     case "done":
       return "";
     case "nothing":
-      return nothing;
+      return direction === "undo" ? chat.nothingToUndo : chat.nothingToRedo;
     case "unknown":
       return messages.unknownJob(outcome.name);
-    case "conflict":
-      return chat.undoConflict(outcome.conflicts.map((conflict) => describeConflict(messages, conflict)));
+    case "conflict": {
+      const paths = outcome.conflicts.map((conflict) => describeConflict(messages, conflict));
+      return direction === "undo" ? chat.undoConflict(paths) : chat.redoConflict(paths);
+    }
     case "refused": {
       const { jobId, pid } = outcome.job;
       switch (outcome.reason) {

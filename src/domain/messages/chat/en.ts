@@ -95,6 +95,8 @@ export const en: ChatMessages = {
   notYourJob: (jobId) => `This is not a job of this chat: ${jobId}`,
   undoConflict: (paths) =>
     `Nothing was taken back, because these changed since:${list(paths)}\nTo overwrite them: /undo --force`,
+  redoConflict: (paths) =>
+    `Nothing was brought in again, because these changed since:${list(paths)}\nTo overwrite them: /redo --force`,
   noJobs: "There are no jobs yet.",
   dryState: (on) =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",

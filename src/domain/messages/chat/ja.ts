@@ -95,6 +95,8 @@ export const ja: ChatMessages = {
   notYourJob: (jobId) => `このチャットのジョブではありません: ${jobId}`,
   undoConflict: (paths) =>
     `後から変更されたファイルがあるため、何も取り消していません:${list(paths)}\n上書きして取り消すには: /undo --force`,
+  redoConflict: (paths) =>
+    `後から変更されたファイルがあるため、何もやり直していません:${list(paths)}\n上書きしてやり直すには: /redo --force`,
   noJobs: "ジョブはまだないよ。",
   dryState: (on) =>
     on

@@ -77,6 +77,7 @@ export interface ChatMessages {
   readonly nothingToRedo: string;
   notYourJob(jobId: string): string;
   undoConflict(paths: readonly string[]): string;
+  redoConflict(paths: readonly string[]): string;
   readonly noJobs: string;
   dryState(on: boolean): string;
   readonly dryUsage: string;
