@@ -33,7 +33,15 @@ describe("a long text in pieces", () => {
     );
   });
   test("also with fences no piece is too long", () => {
-    const line = fc.constantFrom("```", "````js", "~~~", "x".repeat(30), "y".repeat(500), "", "words and words");
+    const line = fc.constantFrom(
+      "```",
+      "````js",
+      "~~~",
+      "x".repeat(30),
+      "y".repeat(500),
+      "",
+      "words and words",
+    );
     fc.assert(
       fc.property(fc.array(line, { maxLength: 60 }), (lines) => {
         for (const piece of splitText(lines.join("\n"), 200)) expect(piece.length).toBeLessThanOrEqual(200);

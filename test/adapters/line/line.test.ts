@@ -27,7 +27,12 @@ describe("LINE", () => {
     const texts = lineMessagesFor("ja");
     channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({ channelAccessToken: TOKEN, baseURL: line.url }),
-      counter: { used: async () => pushes, add: async (_, __, count) => void (pushes += count) },
+      counter: {
+        used: async () => pushes,
+        async add(_channel, _month, count) {
+          pushes += count;
+        },
+      },
       quota: () => quota,
       wording: () => ({ texts, jobUrl: (id) => `https://console.example/jobs/${id}` }),
       timers,
