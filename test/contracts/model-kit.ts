@@ -22,7 +22,7 @@ export interface ModelBench {
   readonly server?: ModelServer;
 }
 
-export const LIMITS: Limits = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, retries: 3 };
+const LIMITS: Limits = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, retries: 3 };
 
 export function testParts(waits: number[], limits: Partial<Limits> = {}): ModelParts {
   return {

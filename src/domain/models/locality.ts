@@ -27,7 +27,7 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
 }
 
 /** Ollama passes models such as `gpt-oss:120b-cloud` on to its own cloud. */
-export function isCloudTag(model: string): boolean {
+function isCloudTag(model: string): boolean {
   return /[:-]cloud$/i.test(model);
 }
 

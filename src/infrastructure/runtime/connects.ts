@@ -2,6 +2,7 @@
 export async function connects(url: string, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<boolean>();
+  if (signal.aborted) return false;
   signal.addEventListener("abort", () => resolve(false), { once: true });
   void Bun.connect({
     hostname: hostname.replace(/^\[|\]$/g, ""),
