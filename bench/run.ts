@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
+  chat: async () => (await import("./chat.ts")).chatMessage(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 

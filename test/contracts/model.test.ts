@@ -31,7 +31,7 @@ const KINDS: readonly Kind[] = [
     begins: 0,
   },
   { protocol: "openai-chat", type: "openai-compatible", wire: createOpenAiChatWire, begins: 0 },
-  { protocol: "openai-responses", type: "openai", wire: createOpenAiResponsesWire, begins: 1 },
+  { protocol: "openai-responses", type: "openai", wire: createOpenAiResponsesWire, begins: 2 },
   { protocol: "anthropic", type: "anthropic", wire: createAnthropicWire, begins: 3 },
   { protocol: "gemini", type: "google", wire: createGeminiWire, begins: 0 },
 ];

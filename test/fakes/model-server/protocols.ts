@@ -66,7 +66,13 @@ const ENCODERS: Readonly<Record<Protocol, (plan: Plan) => string[]>> = {
 
   "openai-chat": ({ texts, reasoning, calls, finish, usage, model }) => {
     const chunk = (delta: object, finish_reason: string | null = null) =>
-      sse({ id: "c", object: "chat.completion.chunk", model, choices: [{ index: 0, delta, finish_reason }] });
+      sse({
+        id: "c",
+        object: "chat.completion.chunk",
+        created: 1,
+        model,
+        choices: [{ index: 0, delta, finish_reason }],
+      });
     const call = ({ id, name, arguments: args }: ScriptedCall, index: number) => [
       chunk({
         tool_calls: [
@@ -97,22 +103,37 @@ const ENCODERS: Readonly<Record<Protocol, (plan: Plan) => string[]>> = {
 
   "openai-responses": ({ texts, reasoning, calls, finish, usage, model }) => {
     const event = (type: string, rest: object = {}) => sse({ type, ...rest }, type);
-    const call = ({ id, name, arguments: args }: ScriptedCall, index: number) => {
-      const item = { id: `fc_${index}`, type: "function_call", call_id: id ?? `call_${index}`, name };
+    const call = ({ id, name, arguments: args, custom = false }: ScriptedCall, index: number) => {
+      const [type, field, key] = custom
+        ? (["custom_tool_call", "custom_tool_call_input", "input"] as const)
+        : (["function_call", "function_call_arguments", "arguments"] as const);
+      const item = { id: `item_${index}`, type, status: "completed", call_id: id ?? `call_${index}`, name };
       return [
-        event("response.output_item.added", { item: { ...item, arguments: "" } }),
+        event("response.output_item.added", { output_index: index + 1, item: { ...item, [key]: "" } }),
         ...pieces(written(args)).map((delta) =>
-          event("response.function_call_arguments.delta", { item_id: item.id, delta }),
+          event(`response.${field}.delta`, { item_id: item.id, delta }),
         ),
-        event("response.output_item.done", { item: { ...item, arguments: written(args) } }),
+        event("response.output_item.done", {
+          output_index: index + 1,
+          item: { ...item, [key]: written(args) },
+        }),
       ];
     };
+    const message = (content: readonly object[]) => ({
+      output_index: 0,
+      item: { type: "message", id: "msg_0", role: "assistant", status: "completed", content },
+    });
+    const text = { type: "output_text", text: texts.join(""), annotations: [] };
     const response = {
+      id: "resp_0",
+      object: "response",
       model,
       usage: {
         input_tokens: usage.input,
         output_tokens: usage.output,
+        total_tokens: usage.input + usage.output,
         input_tokens_details: { cached_tokens: usage.cached },
+        output_tokens_details: { reasoning_tokens: 0 },
       },
       ...(finish !== undefined && {
         incomplete_details: { reason: finish === "filtered" ? "content_filter" : "max_output_tokens" },
@@ -120,11 +141,13 @@ const ENCODERS: Readonly<Record<Protocol, (plan: Plan) => string[]>> = {
     };
     const stopped = finish === undefined || finish === "stop";
     return [
-      event("response.created", { response: { model } }),
+      event("response.created", { response: { id: "resp_0", object: "response", model } }),
       ...(reasoning === undefined
         ? []
         : [event("response.reasoning_summary_text.delta", { delta: reasoning })]),
+      ...(texts.length === 0 ? [] : [event("response.output_item.added", message([]))]),
       ...texts.map((delta) => event("response.output_text.delta", { item_id: "msg_0", delta })),
+      ...(texts.length === 0 ? [] : [event("response.output_item.done", message([text]))]),
       ...calls.flatMap(call),
       event(stopped ? "response.completed" : "response.incomplete", { response }),
     ];
@@ -153,6 +176,12 @@ const ENCODERS: Readonly<Record<Protocol, (plan: Plan) => string[]>> = {
     return [
       event("message_start", {
         message: {
+          id: "msg_0",
+          type: "message",
+          role: "assistant",
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
           model,
           usage: {
             input_tokens: usage.input - usage.cached,
@@ -173,7 +202,10 @@ const ENCODERS: Readonly<Record<Protocol, (plan: Plan) => string[]>> = {
         ),
       ),
       event("message_delta", {
-        delta: { stop_reason: calls.length > 0 && finish === undefined ? "tool_use" : reason },
+        delta: {
+          stop_sequence: null,
+          stop_reason: calls.length > 0 && finish === undefined ? "tool_use" : reason,
+        },
         usage: { output_tokens: usage.output },
       }),
       event("message_stop"),

@@ -15,6 +15,8 @@ export interface ScriptedCall {
   readonly name: string;
   /** A string is sent as it is: what a model writes that knows no JSON. */
   readonly arguments: unknown;
+  /** A tool of free form, as the responses API has them. */
+  readonly custom?: boolean;
 }
 
 export type Fault =

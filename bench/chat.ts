@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import type { ModelServer } from "../test/fakes/model-server/server.ts";
+import { type Agent, findPeers, ourselves } from "./chat-agents.ts";
+import { runOnce } from "./chat-run.ts";
+import { startChatStub } from "./chat-stub.ts";
+import { type Row, type Sample, summarize } from "./measure.ts";
+import { remove, tempFolder } from "./workspaces.ts";
+
+interface Figures {
+  readonly name: string;
+  readonly wall: Sample;
+  readonly memoryMb: number;
+  readonly requests: number;
+  readonly promptBytes: number;
+}
+
+const RUNS = Number(process.env.PICOCLAW_BENCH_RUNS ?? 7);
+const MEMORY_RUNS = 3;
+
+/**
+ * One message that ends in one edit, against a model without latency: PicoClaw decides by its rules, asks its coder, runs
+ * the job and replies; the others make the same edit by their own tool. Wall time, the tree's peak memory, the bytes sent.
+ */
+export async function chatMessage(): Promise<Row[]> {
+  const folder = tempFolder("chat");
+  const workspace = join(folder, "repo");
+  const stub = await startChatStub(workspace);
+  try {
+    const { found, missing } = findPeers(folder, stub.url, workspace);
+    const { able, failed } = await warmUp([ourselves(folder, stub.url), ...found], workspace);
+    const figures = await measure(able, workspace, stub);
+    return [...rowsOf(figures), ...failed, ...absent(missing)];
+  } finally {
+    await stub.stop();
+    remove(folder);
+  }
+}
+
+/** Who cannot make the edit here is told and not compared. */
+async function warmUp(agents: readonly Agent[], workspace: string) {
+  const able: Agent[] = [];
+  const failed: Row[] = [];
+  for (const first of agents) {
+    for (let agent: Agent | undefined = first; agent !== undefined; agent = agent.instead) {
+      const run = await runOnce(agent, workspace, false);
+      if (run.ok) {
+        able.push(agent);
+        break;
+      }
+      const figure = `did not make the edit: ${run.said.replaceAll("|", "/")}`;
+      failed.push({ name: agent.name, figure, target: "", ok: first !== agents[0] });
+    }
+  }
+  return { able, failed };
+}
+
+/** Taken in turns, so that noise hits all of them. */
+async function measure(agents: readonly Agent[], workspace: string, stub: ModelServer): Promise<Figures[]> {
+  const times = agents.map(() => [] as number[]);
+  for (let round = 0; round < RUNS; round++)
+    for (const [index, agent] of agents.entries()) {
+      const run = await runOnce(agent, workspace, false);
+      if (run.ok) times[index]?.push(run.ms);
+    }
+  const figures: Figures[] = [];
+  for (const [index, agent] of agents.entries()) {
+    const peaks: number[] = [];
+    for (let round = 0; round < MEMORY_RUNS; round++) {
+      stub.requests.length = 0;
+      const run = await runOnce(agent, workspace, true);
+      if (run.ok) peaks.push(run.memoryMb);
+    }
+    figures.push({
+      name: agent.name,
+      wall: summarize(times[index] ?? []),
+      memoryMb: summarize(peaks).median,
+      requests: stub.requests.length,
+      promptBytes: stub.requests.reduce((sum, { bytes }) => sum + bytes, 0),
+    });
+  }
+  return figures;
+}
+
+function rowsOf([own, ...peers]: readonly Figures[]): Row[] {
+  if (own === undefined) return [];
+  const each = [own, ...peers].map(({ name, wall, memoryMb, requests, promptBytes }) => ({
+    name: `one message, one edit: ${name}`,
+    figure: [
+      `${wall.median.toFixed(0)} ms (${wall.low.toFixed(0)}–${wall.high.toFixed(0)})`,
+      `${memoryMb.toFixed(0)} MiB`,
+      `${requests} request${requests === 1 ? "" : "s"}`,
+      `${promptBytes.toLocaleString("en")} bytes`,
+    ].join(", "),
+    target: "",
+    ok: true,
+  }));
+  if (peers.length === 0) return each;
+  const against = (what: string, of: (figures: Figures) => number): Row => {
+    const best = peers.reduce((a, b) => (of(b) < of(a) ? b : a));
+    const ratio = of(own) / of(best);
+    const name = `${what}, picoclaw / the best of the others (${best.name})`;
+    return { name, figure: ratio.toFixed(2), target: "≤ 0.5", ok: ratio <= 0.5 };
+  };
+  return [
+    ...each,
+    against("wall time", ({ wall }) => wall.median),
+    against("peak memory", ({ memoryMb }) => memoryMb),
+    against("prompt bytes", ({ promptBytes }) => promptBytes),
+  ];
+}
+
+function absent(missing: readonly string[]): Row[] {
+  if (missing.length === 0) return [];
+  return [{ name: "not compared", figure: `not installed: ${missing.join(", ")}`, target: "", ok: true }];
+}
