@@ -57,6 +57,11 @@ export interface MessageStore {
   /** The jobs a user caused, newest first. */
   jobIdsOf(user: { readonly channel: string; readonly userId: string }, limit: number): Promise<string[]>;
   ownerOf(jobId: string): Promise<OwnedJob | null>;
+  /** From that day on, oldest first; of one user, or of all. */
+  usage(filter: {
+    readonly fromDay: string;
+    readonly user?: { readonly channel: string; readonly userId: string };
+  }): Promise<UsageRow[]>;
   counts(): Promise<StoreCounts>;
   /** Forgets what was finished before a time. */
   prune(before: string): Promise<number>;
@@ -91,6 +96,20 @@ export interface NewReply {
   readonly replyTo?: Readonly<Record<string, unknown>>;
   readonly since: string;
   readonly at: string;
+  /** The day it counts for, as the session's time zone has it: `2026-03-01`. */
+  readonly day?: string;
+}
+
+/** What the answers of one day by one model cost. */
+export interface UsageRow {
+  readonly day: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly local: boolean;
+  readonly replies: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
 }
 
 export interface ClaimedReply extends Delivery {

@@ -19,7 +19,9 @@ export interface AnswerParts {
   readonly owner: string;
   readonly timers: Timers;
   readonly uuid: () => string;
-  readonly messages: ServeMessages;
+  readonly messages: () => ServeMessages;
+  /** The day a moment belongs to, in the session's time zone. */
+  readonly dayOf: (at: Date) => string;
   /** Chats that are answered at once. */
   readonly limit: number;
   /** A reply waits to be sent. */
@@ -34,6 +36,8 @@ export interface Answering {
   start(isGone: (owner: string) => boolean): Promise<void>;
   /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
   stop(graceMs: number): Promise<void>;
+  /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
+  cancel(messageId: string): boolean;
   readonly running: number;
 }
 
@@ -49,6 +53,7 @@ const AFTER_TROUBLE_MS = 5_000;
 export function createAnswering(parts: AnswerParts): Answering {
   const { store, owner, timers } = parts;
   const stopping = new AbortController();
+  const inHand = new Map<string, AbortController>();
   const cancels = new Map<string, () => void>();
   const lanes = createLanes(parts.limit, async (chat) => {
     for (;;) {
@@ -84,6 +89,7 @@ export function createAnswering(parts: AnswerParts): Answering {
       parts.replyWaits(message);
       return true;
     } catch (error) {
+      inHand.delete(message.id);
       parts.onTrouble(error, message);
       await store.handBack(message.id, owner, { begun: true }).catch(() => {});
       timers.after(AFTER_TROUBLE_MS, () => lanes.wake(message));
@@ -97,15 +103,17 @@ export function createAnswering(parts: AnswerParts): Answering {
     const jobs = new Set([...(await store.jobsOf(message.id)), ...parts.jobsOfGroup(message.id)]);
     if (jobs.size > 0)
       return {
-        ...failed(parts.messages.interrupted([...jobs])),
+        ...failed(parts.messages().interrupted([...jobs])),
         groupId: message.id,
-        actions: [{ label: parts.messages.undoLabel, message: `/undo ${message.id}` }],
+        actions: [{ label: parts.messages().undoLabel, message: `/undo ${message.id}` }],
       };
-    return message.attempts > MOST_ATTEMPTS ? failed(parts.messages.gaveUp(message.attempts - 1)) : null;
+    return message.attempts > MOST_ATTEMPTS ? failed(parts.messages().gaveUp(message.attempts - 1)) : null;
   }
 
   async function handle(message: StoredMessage): Promise<Reply> {
     const noted: Promise<void>[] = [];
+    const abort = new AbortController();
+    inHand.set(message.id, abort);
     const onEvent = (event: ChatEvent) => {
       if (event.type === "job-started") noted.push(note(message, event.jobId));
       parts.bus.publish({ type: "chat", message, event });
@@ -118,12 +126,13 @@ export function createAnswering(parts: AnswerParts): Answering {
         channel,
         chatId,
         userId,
-        text: textOf(message, parts.messages),
+        text: textOf(message, parts.messages()),
         ...(forcedRoute !== undefined && { forcedRoute }),
         ...(strict !== undefined && { strict }),
       },
-      { signal: stopping.signal, onEvent },
+      { signal: AbortSignal.any([stopping.signal, abort.signal]), onEvent },
     );
+    inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));
     await Promise.all(noted);
     return reply;
@@ -142,6 +151,7 @@ export function createAnswering(parts: AnswerParts): Answering {
     ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
     since: message.receivedAt,
     at: timers.now().toISOString(),
+    day: parts.dayOf(timers.now()),
   });
 
   function every(name: string, ms: number, act: () => Promise<void>): void {
@@ -177,6 +187,10 @@ export function createAnswering(parts: AnswerParts): Answering {
       late();
       stopping.abort();
       for (const cancel of cancels.values()) cancel();
+    },
+    cancel(messageId) {
+      inHand.get(messageId)?.abort();
+      return inHand.has(messageId);
     },
     get running() {
       return lanes.running;

@@ -4,6 +4,7 @@ import type {
   Outgoing,
   StoredMessage,
 } from "../../application/ports/channel.ts";
+import type { Reply } from "../../application/ports/conversation.ts";
 import type { ClaimedReply, Exchange, NewReply, ReplyState } from "../../application/ports/message-store.ts";
 import type { MessageRow, ReplyRow } from "./serve-tables.ts";
 
@@ -42,7 +43,17 @@ export function fromMessageRow(row: MessageRow): StoredMessage {
 }
 
 export function toReplyRow(reply: NewReply, position: number): ReplyRow {
+  const { decision, model, usage }: Partial<Reply> =
+    reply.content.kind === "reply" ? reply.content.reply : {};
   return {
+    day: reply.day ?? null,
+    route: decision?.route ?? null,
+    provider: model?.provider ?? null,
+    model: model?.model ?? null,
+    is_local: model === undefined ? null : model.local ? 1 : 0,
+    input_tokens: usage?.inputTokens ?? null,
+    output_tokens: usage?.outputTokens ?? null,
+    cost_usd: usage?.costUsd ?? null,
     key: reply.key,
     message_id: reply.messageId,
     channel: reply.channel,

@@ -6,7 +6,7 @@ import type { ReplyRow } from "./serve-tables.ts";
 
 type Views = Pick<
   MessageStore,
-  "transcript" | "chats" | "message" | "jobsOf" | "jobIdsOf" | "ownerOf" | "counts" | "prune"
+  "transcript" | "chats" | "message" | "jobsOf" | "jobIdsOf" | "ownerOf" | "usage" | "counts" | "prune"
 >;
 
 /** What people look at. */
@@ -108,6 +108,36 @@ export function createMessageViews(db: Kysely<Database>): Views {
             messageId: row.message_id,
             at: row.at,
           };
+    },
+    async usage({ fromDay, user }) {
+      let query = db
+        .selectFrom("replies")
+        .select(({ fn }) => [
+          "day",
+          "provider",
+          "model",
+          "is_local",
+          fn.countAll<number>().as("replies"),
+          fn.sum<number>("input_tokens").as("input"),
+          fn.sum<number>("output_tokens").as("output"),
+          fn.sum<number>("cost_usd").as("cost"),
+        ])
+        .where("day", ">=", fromDay)
+        .where("provider", "is not", null)
+        .groupBy(["day", "provider", "model", "is_local"])
+        .orderBy("day");
+      if (user !== undefined)
+        query = query.where("channel", "=", user.channel).where("user_id", "=", user.userId);
+      return (await query.execute()).map((row) => ({
+        day: row.day ?? "",
+        provider: row.provider ?? "",
+        model: row.model ?? "",
+        local: Number(row.is_local) === 1,
+        replies: Number(row.replies),
+        inputTokens: Number(row.input ?? 0),
+        outputTokens: Number(row.output ?? 0),
+        costUsd: Number(row.cost ?? 0),
+      }));
     },
     async counts() {
       const of = async (table: "messages" | "replies", state: readonly string[]) =>

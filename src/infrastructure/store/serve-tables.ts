@@ -69,6 +69,14 @@ export interface ReplyRow {
   reason: string | null;
   reply_to: string | null;
   content: string;
+  day: string | null;
+  route: string | null;
+  provider: string | null;
+  model: string | null;
+  is_local: number | null;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cost_usd: number | null;
 }
 
 export interface JobOwnerRow {

@@ -50,7 +50,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("reason", "text")
     .addColumn("reply_to", "text")
     .addColumn("content", "text", (column) => column.notNull())
+    .addColumn("day", "text")
+    .addColumn("route", "text")
+    .addColumn("provider", "text")
+    .addColumn("model", "text")
+    .addColumn("is_local", "integer")
+    .addColumn("input_tokens", "bigint")
+    .addColumn("output_tokens", "bigint")
+    .addColumn("cost_usd", "double precision")
     .execute();
+  await db.schema.createIndex("replies_by_day").on("replies").columns(["day", "user_id"]).execute();
   await db.schema.createIndex("replies_by_state").on("replies").columns(["state", "position"]).execute();
   await db.schema.createIndex("replies_by_message").on("replies").column("message_id").execute();
   await db.schema

@@ -1,0 +1,121 @@
+import { Hono } from "hono";
+import { createSignIn } from "../../application/serve/sign-in.ts";
+import { consoleMessagesFor } from "../../domain/messages/console/catalogue.ts";
+import { createAssets } from "./assets.ts";
+import type { PageContext } from "./context.ts";
+import { createFlashes } from "./flash.ts";
+import { isOurHost, isOurOrigin, secured } from "./guard.ts";
+import type { WebHost } from "./host.ts";
+import { html } from "./markup.ts";
+import { bare } from "./parts/layout.ts";
+import { chatRoutes } from "./routes/chat.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { lookRoutes } from "./routes/look.ts";
+import { openRoutes } from "./routes/open.ts";
+import { localeOf, type SignedIn, signedIn, themeOf } from "./session.ts";
+import { lonely, respond, type Web, type WebEnv } from "./web.ts";
+
+/** The whole server as one function from request to response. */
+export function createWebApp(host: WebHost): (request: Request) => Promise<Response> {
+  const web: Web = {
+    host,
+    signIn: createSignIn(host),
+    assets: createAssets(host.sha256),
+    flashes: createFlashes(host.random),
+  };
+  const app = new Hono<WebEnv>();
+  app.onError((error, c) => {
+    host.onTrouble(error, c.req.path);
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "internal", message: "internal error" } }, 500);
+    return c.html(lonely(web, c.req.raw, t.brokenTitle, t.broken), 500);
+  });
+  app.notFound((c) => {
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "not-found", message: "no such address" } }, 404);
+    return c.html(lonely(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
+  });
+  openRoutes(app, web);
+  app.all("/api/*", async (c) => {
+    const { createApi } = await import("./api/api.ts");
+    api.app ??= createApi(web);
+    return api.app.fetch(c.req.raw);
+  });
+  app.all("/mcp", async (c) => (await import("./api/mcp.ts")).answerMcp(web, c.req.raw));
+  app.use("*", async (c, next) => {
+    const person = await signedIn(c.req.raw, host.place(), web.signIn);
+    if (person === null) return enter(web, c.req.raw);
+    if (c.req.method !== "GET" && c.req.method !== "HEAD") {
+      const form = new URLSearchParams(await c.req.text());
+      if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
+        const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+        return c.html(lonely(web, c.req.raw, t.forbiddenTitle, t.stale), 403);
+      }
+      c.set("form", form);
+    }
+    c.set("person", person);
+    c.set("page", contextOf(web, c.req.raw, person));
+    await next();
+  });
+  chatRoutes(app, web);
+  jobRoutes(app, web);
+  lookRoutes(app, web);
+  const api: { app?: { fetch(request: Request): Response | Promise<Response> } } = {};
+
+  return async (request) => {
+    const place = host.place();
+    if (!isOurHost(request.headers.get("host"), place))
+      return secured(new Response("Forbidden: the Host is not this server\n", { status: 403 }), place);
+    return secured(await app.fetch(request), place);
+  };
+}
+
+function contextOf({ host, assets }: Web, request: Request, { viewer, session }: SignedIn): PageContext {
+  const locale = localeOf(request, host.locale());
+  const { pathname, search } = new URL(request.url);
+  return {
+    t: consoleMessagesFor(locale),
+    words: host.messagesFor(locale),
+    viewer,
+    csrf: session.csrf,
+    theme: themeOf(request),
+    demo: host.demo,
+    here: request.method === "GET" ? `${pathname}${search}` : pathname,
+    timezone: host.timezone(),
+    now: host.now(),
+    style: assets.style.path,
+    script: assets.script.path,
+  };
+}
+
+/**
+ * Nobody is known. A link from LINE or Slack comes without the cookie, since that is for our own pages only: such a
+ * visit is sent once more, from a page of ours.
+ */
+function enter(web: Web, request: Request): Response {
+  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
+  const url = new URL(request.url);
+  const assets = { style: web.assets.style.path, script: web.assets.script.path };
+  const elsewhere = request.headers.get("sec-fetch-site") === "cross-site";
+  if (request.method === "GET" && elsewhere && !url.searchParams.has("again")) {
+    url.searchParams.set("again", "1");
+    const target = `${url.pathname}${url.search}`;
+    return respond(
+      bare(t, themeOf(request), assets, {
+        title: t.loginTitle,
+        body: html`<h1>${t.loginOpening}</h1><p><a href="${target}">${t.loginContinue}</a></p>`,
+        refreshTo: target,
+      }),
+      200,
+    );
+  }
+  return respond(
+    bare(t, themeOf(request), assets, {
+      title: t.loginTitle,
+      body: html`<h1>${t.loginNeeded}</h1><p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`,
+    }),
+    401,
+  );
+}

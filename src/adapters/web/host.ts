@@ -1,0 +1,57 @@
+import type { AccessStore } from "../../application/ports/access.ts";
+import type { Receive } from "../../application/ports/channel.ts";
+import type { ConsoleSources } from "../../application/ports/console.ts";
+import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { Bus } from "../../application/serve/bus.ts";
+import type { HealthReport } from "../../application/serve/health.ts";
+import type { JobDesk } from "../../application/serve/job-desk.ts";
+import type { Locale, Messages } from "../../domain/messages/messages.ts";
+
+/** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
+export interface WebHost {
+  readonly version: string;
+  readonly demo: boolean;
+  readonly startedAt: Date;
+  readonly desk: JobDesk;
+  readonly messages: MessageStore;
+  readonly access: AccessStore;
+  readonly receive: Receive;
+  /** Ends the answering of a message. */
+  readonly cancelMessage: (messageId: string) => boolean;
+  readonly bus: Bus;
+  readonly sources: () => ConsoleSources;
+  readonly health: () => Promise<HealthReport>;
+  /** The effective configuration, secrets masked. */
+  readonly configuration: () => Promise<readonly ConfigLine[]>;
+  readonly metrics: () => Promise<string>;
+  readonly messagesFor: (locale: Locale) => Messages;
+  readonly workspace: () => string;
+  readonly locale: () => Locale;
+  readonly mask: (text: string) => string;
+  /** Day of the session's time zone, `2026-03-01`. */
+  readonly dayOf: (at: Date) => string;
+  readonly timezone: () => string;
+  readonly place: () => Place;
+  readonly sha256: (text: string) => string;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly now: () => Date;
+  readonly onTrouble: (error: unknown, path: string) => void;
+  /** The MCP endpoint; loaded at its first request. */
+  readonly mcp: () => Promise<(request: Request) => Promise<Response>>;
+  /** Aborted when the server stops: streams end. */
+  readonly closing: AbortSignal;
+}
+
+/** Where this server is reached. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end; null when nobody named it. */
+  readonly publicUrl: string | null;
+}
+
+export interface ConfigLine {
+  readonly key: string;
+  readonly value: string;
+  readonly source: string | null;
+}

@@ -1,0 +1,124 @@
+import type { ChatEvent } from "../../application/ports/conversation.ts";
+import type { ServeEvent } from "../../application/serve/bus.ts";
+import type { ConsoleMessages } from "../../domain/messages/console/messages.ts";
+import type { WebHost } from "./host.ts";
+
+/** What a page wants to hear of. */
+export type Interest =
+  | { readonly kind: "chat"; readonly channel: string; readonly chatId: string }
+  | { readonly kind: "job"; readonly jobId: string }
+  | { readonly kind: "jobs"; readonly userId: string | null };
+
+interface Line {
+  readonly event: "changed" | "now" | "text" | "output";
+  readonly data: Readonly<Record<string, string>>;
+}
+
+const BEAT_MS = 15_000;
+/** A browser that reads slower than this is let go; it comes back and reads the page anew. */
+const MOST_WAITING = 256;
+
+/** Server-sent events of one page. Ends when the browser goes, or the server does. */
+export function liveStream(
+  host: Pick<WebHost, "bus" | "closing" | "mask">,
+  interest: Interest,
+  t: ConsoleMessages,
+  every: (ms: number, callback: () => void) => () => void,
+): Response {
+  const encoder = new TextEncoder();
+  let end = () => {};
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const send = (text: string) => {
+          if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
+          controller.enqueue(encoder.encode(text));
+        };
+        const unsubscribe = host.bus.subscribe((event) => {
+          const line = lineOf(event, interest, t, host.mask);
+          if (line !== null) send(`event: ${line.event}\ndata: ${JSON.stringify(line.data)}\n\n`);
+        });
+        const stopBeat = every(BEAT_MS, () => send(": beat\n\n"));
+        end = () => {
+          unsubscribe();
+          stopBeat();
+          host.closing.removeEventListener("abort", end);
+          try {
+            controller.close();
+          } catch {
+            // The browser was faster.
+          }
+        };
+        host.closing.addEventListener("abort", end, { once: true });
+        send("retry: 2000\n: hello\n\n");
+      },
+      cancel: () => end(),
+    },
+    { highWaterMark: 1 },
+  );
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
+  });
+}
+
+function lineOf(
+  event: ServeEvent,
+  interest: Interest,
+  t: ConsoleMessages,
+  mask: (text: string) => string,
+): Line | null {
+  switch (interest.kind) {
+    case "chat": {
+      if (!("message" in event)) return null;
+      const { message } = event;
+      if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
+      if (event.type !== "chat") return { event: "changed", data: {} };
+      if (event.event.type === "text")
+        return { event: "text", data: { message: message.id, text: event.event.text } };
+      const now = progressText(t, event.event);
+      return now === null ? null : { event: "now", data: { message: message.id, text: now } };
+    }
+    case "job": {
+      if (event.type === "job" && event.jobId === interest.jobId)
+        return event.output === undefined
+          ? { event: "changed", data: {} }
+          : { event: "output", data: { text: mask(event.output) } };
+      if (event.type !== "chat") return null;
+      const inner = event.event;
+      if (!("jobId" in inner) || inner.jobId !== interest.jobId) return null;
+      return inner.type === "job-output"
+        ? { event: "output", data: { text: inner.text } }
+        : { event: "changed", data: {} };
+    }
+    case "jobs": {
+      if (event.type === "job")
+        return event.output === undefined && interest.userId === null ? { event: "changed", data: {} } : null;
+      if (event.type !== "chat" || !/^job-(started|finished)|undone$/.test(event.event.type)) return null;
+      return interest.userId === null || interest.userId === event.message.userId
+        ? { event: "changed", data: {} }
+        : null;
+    }
+  }
+}
+
+function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
+  const words = t.chatEvents;
+  switch (event.type) {
+    case "decided":
+      return words.decided(event.decision.route);
+    case "thinking":
+      return words.thinking(event.agent);
+    case "proposed":
+      return words.proposed(event.commands);
+    case "job-started":
+      return words.jobStarted;
+    case "job-finished":
+      return words.jobFinished;
+    case "tool":
+      return event.state === "started" ? words.tool(event.name) : null;
+    case "notice":
+      return event.text;
+    default:
+      return null;
+  }
+}

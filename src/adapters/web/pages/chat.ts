@@ -1,0 +1,101 @@
+import type { Reply } from "../../../application/ports/conversation.ts";
+import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
+import { empty } from "../parts/empty.ts";
+import { actionButton, csrfField } from "../parts/form.ts";
+import { agentOf, ICONS, seal } from "../parts/icons.ts";
+import { page } from "../parts/layout.ts";
+import { markdown } from "../parts/markdown.ts";
+import { moment } from "../parts/times.ts";
+import { visible } from "../parts/visible.ts";
+
+export interface ChatView {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly exchanges: readonly Exchange[];
+  readonly chats: readonly Chat[];
+  /** Whether there is more above. */
+  readonly older: boolean;
+  readonly eventId: string;
+  /** A person may write here; an operator only reads what others write elsewhere. */
+  readonly mayWrite: boolean;
+  readonly draft?: string;
+}
+
+export function chatPage(context: PageContext, view: ChatView): Markup {
+  const { t } = context;
+  const busy = view.exchanges.some(({ message }) => message.state !== "done");
+  const key = `${view.channel}:${view.chatId}`;
+  return page(context, {
+    title: t.chatTitle,
+    section: "chat",
+    tall: true,
+    ...(busy && { refreshSeconds: 3 }),
+    body: html`<div class="chat" data-live="/live?chat=${encodeURIComponent(key)}">
+<div class="chat-head"><h1>${t.chatTitle}</h1>
+${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="/chat/${encodeURIComponent(chat.chatId)}" ${chat.chatId === view.chatId && html`aria-current="true"`}>${visible(chat.lastText).slice(0, 60)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
+${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
+<div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}">
+${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
+${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeOf(context, exchange))}
+</div>
+${view.mayWrite && composer(context, view)}
+</div>`,
+  });
+}
+
+function firstWords(context: PageContext, view: ChatView): Markup {
+  const { t } = context;
+  return empty(
+    t.chatEmptyTitle,
+    t.chatEmpty,
+    html`<ul class="examples">${t.chatExamples.map((example) => html`<li><a href="/chat/${encodeURIComponent(view.chatId)}?draft=${encodeURIComponent(example)}">${example}</a></li>`)}</ul>`,
+  );
+}
+
+function composer(context: PageContext, view: ChatView): Markup {
+  const { t } = context;
+  return html`<form class="composer" method="post" action="/chat/${encodeURIComponent(view.chatId)}" data-composer>
+${csrfField(context)}<input type="hidden" name="event" value="${view.eventId}">
+<label class="unseen" for="text">${t.messageLabel}</label>
+<textarea id="text" name="text" rows="1" required maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" autofocus>${view.draft}</textarea>
+<button type="submit" class="main" aria-label="${t.send}">${ICONS.send}</button>
+<p id="hint" class="hint">${t.sendHint}</p></form>`;
+}
+
+function exchangeOf(context: PageContext, { message, replies }: Exchange): Markup {
+  const { t } = context;
+  return html`<article class="exchange" id="${message.id}">
+<div class="said"><div class="bubble">${visible(message.text)}</div><p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
+${replies.map(({ content, state }) => [
+  content.kind === "reply"
+    ? replyOf(context, content.reply)
+    : html`<div class="reply"><div class="text">${markdown(content.text)}</div></div>`,
+  state === "failed" && html`<p class="note bad">${t.notDelivered}</p>`,
+])}
+${
+  message.state !== "done" &&
+  html`<div class="reply pending" data-message="${message.id}">${seal("Mio")}<div class="body"><p class="now" role="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now>${message.state === "working" ? t.working : t.waiting}</span></p><div class="text" data-stream></div>
+${message.state === "working" && message.channel === "web" && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`
+}
+</article>`;
+}
+
+function replyOf(context: PageContext, reply: Reply): Markup {
+  const { t } = context;
+  const agent = agentOf(reply.decision?.route);
+  return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
+<p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
+<div class="text">${markdown(reply.text)}</div>
+${reply.jobs.map(
+  (job) =>
+    html`<div class="job-card ${job.success ? "good" : "bad"}"><a href="/jobs/${encodeURIComponent(job.job_id)}">${t.replyJob(job.changes.length, job.success)}</a><span class="paths">${job.changes
+      .slice(0, 4)
+      .map(({ path }) => visible(path))
+      .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
+)}
+${reply.actions.length > 0 && html`<div class="actions">${reply.actions.map(({ label, message }) => html`<form method="post" action="/chat" class="act" data-action>${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
+${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
+</div></div>`;
+}

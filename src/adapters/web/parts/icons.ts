@@ -1,0 +1,61 @@
+import { html, type Markup } from "../markup.ts";
+
+const icon = (path: Markup): Markup =>
+  html`<svg class="icon" viewBox="0 0 24 24" width="20" height="20" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`;
+
+export const ICONS = {
+  chat: icon(html`<path d="M4 5h16v11H9l-5 4z"/>`),
+  jobs: icon(html`<path d="M5 6h14M5 12h14M5 18h9"/><circle cx="19" cy="18" r="1"/>`),
+  playground: icon(html`<path d="M8 4v16M8 8h8M8 16h8M16 4l3 4-3 4M16 12l3 4-3 4" />`),
+  tasks: icon(html`<rect x="4" y="4" width="16" height="16" rx="3"/><path d="m8 12 3 3 5-6"/>`),
+  sessions: icon(
+    html`<path d="M6 3v4M18 3v4M4 9h16"/><rect x="4" y="5" width="16" height="16" rx="3"/><path d="M8 14h3M8 17h6"/>`,
+  ),
+  usage: icon(html`<path d="M4 20h16M7 20v-6M12 20V8M17 20v-9"/>`),
+  system: icon(
+    html`<circle cx="12" cy="12" r="3"/><path d="M12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M5.6 18.4l2.2-2.2M16.2 7.8l2.2-2.2"/>`,
+  ),
+  more: icon(
+    html`<circle cx="5" cy="12" r="1.2"/><circle cx="12" cy="12" r="1.2"/><circle cx="19" cy="12" r="1.2"/>`,
+  ),
+  undo: icon(html`<path d="M9 7 4 12l5 5"/><path d="M4 12h10a6 6 0 0 1 6 6"/>`),
+  redo: icon(html`<path d="m15 7 5 5-5 5"/><path d="M20 12H10a6 6 0 0 0-6 6"/>`),
+  send: icon(html`<path d="M4 12 20 4l-5 16-4-6z"/>`),
+} as const;
+
+/** The mark: a claw that holds one small thing. */
+export const MARK: Markup = html`<svg class="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true"><path d="M7 24C3 15 9 6 19 6c-4 2-6 5-6 9" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"/><path d="M25 13c2 6-2 13-10 13 4-2 6-4 6-8" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"/><circle cx="17" cy="16" r="2.6" class="pearl"/></svg>`;
+
+/** A seal with the agent's character: 澪 白 赤 青 銀. */
+const SEALS: Readonly<Record<string, readonly [string, string]>> = {
+  Mio: ["澪", "mio"],
+  Shiro: ["白", "shiro"],
+  Aka: ["赤", "aka"],
+  Ao: ["青", "ao"],
+  Gin: ["銀", "gin"],
+};
+
+export function seal(agent: string): Markup {
+  const [character, style] = SEALS[agent] ?? ["爪", "none"];
+  return html`<span class="seal ${style}" aria-hidden="true">${character}</span>`;
+}
+
+/** Who answers a route (003 §3.2). */
+export function agentOf(route: string | undefined): string {
+  switch (route) {
+    case "CODE1":
+      return "Aka";
+    case "CODE2":
+      return "Ao";
+    case "CODE3":
+    case "CODE":
+      return "Gin";
+    case "OPS":
+    case "RESEARCH":
+    case "ANALYZE":
+    case "PLAN":
+      return "Shiro";
+    default:
+      return "Mio";
+  }
+}

@@ -1,0 +1,19 @@
+import type { ShownJob } from "../../../application/serve/job-desk.ts";
+import type { JobTone } from "../../../domain/messages/console/messages.ts";
+
+/** A job's state as a person reads it. */
+export function toneOf({ job, alive }: ShownJob): JobTone {
+  if (job.state === "running") return alive ? "running" : "interrupted";
+  if (job.state === "undone") return "undone";
+  if (job.state === "staged") return "preview";
+  if (job.outcome === "rolled-back" || job.outcome === "aborted" || job.state === "discarded")
+    return "rolled-back";
+  if (!job.success) return "failed";
+  return job.state === "evicted" ? "evicted" : "succeeded";
+}
+
+export function undoOf({ job }: ShownJob): "available" | "unavailable" | "none" | "undone" {
+  if (job.state === "undone") return "undone";
+  if (job.state === "evicted" || job.kind === "none") return "unavailable";
+  return job.state === "committed" && job.changes.length > 0 ? "available" : "none";
+}

@@ -1,0 +1,73 @@
+import type { JobEvent, JournalLine } from "../../../application/ports/journal.ts";
+import type { ConsoleMessages } from "../../../domain/messages/console/messages.ts";
+import type { PatchCommand } from "../../../domain/patch/command.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup, type Piece } from "../markup.ts";
+import { duration, moment } from "./times.ts";
+import { visible } from "./visible.ts";
+
+/** A job told from its journal, event by event. */
+export function timeline(context: PageContext, lines: readonly JournalLine[]): Markup {
+  return html`<ol class="timeline">${lines.map(({ at, event }) => {
+    const entry = entryOf(context.t, event);
+    return (
+      entry !== null &&
+      html`<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
+    );
+  })}</ol>`;
+}
+
+interface Entry {
+  readonly tone: "plain" | "good" | "bad" | "command";
+  readonly what: Piece;
+}
+
+function entryOf(t: ConsoleMessages, event: JobEvent): Entry | null {
+  const words = t.timeline;
+  switch (event.type) {
+    case "job_started":
+      return { tone: "plain", what: words.started(event.kind) };
+    case "command_started":
+      return { tone: "command", what: commandLine(t, event.command) };
+    case "command_finished":
+      return {
+        tone: event.success ? "good" : "bad",
+        what: html`<span>${event.success ? "✓" : "✗"} ${duration(event.duration)}</span>
+${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
+${event.notes.map((note) => html`<p class="note">${visible(note)}</p>`)}
+${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
+      };
+    case "auto_commit":
+      return {
+        tone: event.error === undefined ? "plain" : "bad",
+        what: [
+          words.autoCommit(event.moment, event.commit),
+          event.error !== undefined && ` ${visible(event.error)}`,
+        ],
+      };
+    case "staged":
+      return { tone: "plain", what: words.staged(event.changes) };
+    case "committed":
+      return { tone: "good", what: words.committed(event.changes) };
+    case "conflict":
+      return {
+        tone: "bad",
+        what: [words.conflict, html`<p class="paths">${event.paths.map(visible).join(", ")}</p>`],
+      };
+    case "rolled_back":
+      return { tone: "bad", what: words.rolledBack(visible(event.reason)) };
+    case "undone":
+      return { tone: "plain", what: words.undone(event.changes) };
+    case "redone":
+      return { tone: "good", what: words.redone(event.changes) };
+    case "evicted":
+      return { tone: "plain", what: words.evicted };
+    case "note":
+      return { tone: "plain", what: visible(event.text) };
+  }
+}
+
+export function commandLine(t: ConsoleMessages, command: PatchCommand): Markup {
+  const kind = t.commandKinds[command.type as keyof typeof t.commandKinds] ?? command.type;
+  return html`<span class="chip">${kind}</span> <span class="verb">${command.action}</span> <code>${visible(command.target).split("\n")[0]}</code>`;
+}

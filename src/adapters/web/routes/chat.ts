@@ -1,0 +1,77 @@
+import type { Viewer } from "../../../application/serve/viewer.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { chatPage } from "../pages/chat.ts";
+
+const SHOWN = 40;
+const MOST_CHARACTERS = 20_000;
+const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
+
+/** Conversations in the console. A person's chats are called as they are, or `<person>.<something>`. */
+export function chatRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  app.get("/", (c) => c.redirect("/chat", 302));
+  app.get("/chat", async (c) => {
+    const { viewer } = c.var.person;
+    const [last] = await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 1 });
+    return c.redirect(`/chat/${encodeURIComponent(last?.chatId ?? viewer.userId)}`, 302);
+  });
+  app.get("/chat/:chat", async (c) => {
+    const { viewer } = c.var.person;
+    const chatId = c.req.param("chat");
+    if (!mayWrite(viewer, chatId))
+      return respond(trouble(c.var.page, c.var.page.t.notFoundTitle, c.var.page.t.notFound), 404);
+    const before = c.req.query("before");
+    const exchanges = await host.messages.transcript({
+      channel: "web",
+      chatId,
+      limit: SHOWN + 1,
+      ...(before !== undefined && { before }),
+    });
+    const draft = c.req.query("draft");
+    return respond(
+      chatPage(c.var.page, {
+        channel: "web",
+        chatId,
+        exchanges: exchanges.slice(-SHOWN),
+        older: exchanges.length > SHOWN,
+        chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
+        eventId: crypto.randomUUID(),
+        mayWrite: true,
+        ...(draft !== undefined && { draft: draft.slice(0, 500) }),
+      }),
+    );
+  });
+  app.post("/chat/new", (c) => {
+    const name = host.now().getTime().toString(36);
+    return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
+  });
+  app.post("/chat", (c) => say(c.var.person.viewer, c.var.person.viewer.userId, c.var.form));
+  app.post("/chat/:chat", (c) => say(c.var.person.viewer, c.req.param("chat"), c.var.form));
+  app.post("/chat/:chat/stop", async (c) => {
+    const message = await host.messages.message(c.var.form.get("message") ?? "");
+    const { viewer } = c.var.person;
+    if (message !== null && (viewer.role === "operator" || mayWrite(viewer, message.chatId)))
+      host.cancelMessage(message.id);
+    return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
+  });
+
+  async function say(viewer: Viewer, chatId: string, form: URLSearchParams): Promise<Response> {
+    const text = (form.get("text") ?? "").trim();
+    const event = form.get("event") ?? crypto.randomUUID();
+    if (!mayWrite(viewer, chatId)) return new Response("Not found\n", { status: 404 });
+    if (text !== "" && text.length <= MOST_CHARACTERS)
+      await host.receive({
+        channel: "web",
+        // The page's own number: a form that is sent twice is one message.
+        eventId: `${viewer.userId}:${event.slice(0, 100)}`,
+        chatId,
+        userId: viewer.userId,
+        text,
+      });
+    return new Response(null, { status: 303, headers: { location: `/chat/${encodeURIComponent(chatId)}` } });
+  }
+}
+
+function mayWrite({ userId }: Viewer, chatId: string): boolean {
+  return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
+}

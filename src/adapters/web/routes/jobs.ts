@@ -1,0 +1,98 @@
+import { describeRefusal } from "../../../application/report/describe-refusal.ts";
+import { parsePatch } from "../../../domain/patch/parse-patch.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import type { PageContext } from "../context.ts";
+import { jobPage, type Notice } from "../pages/job.ts";
+import { JOBS_SHOWN, jobsPage } from "../pages/jobs.ts";
+import { playgroundPage } from "../pages/playground.ts";
+import { fileDiffs } from "../parts/diff-rows.ts";
+import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
+import { type Outcome, previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";
+
+/** Jobs, what can be done with them, and the playground. */
+export function jobRoutes(app: WebApp, web: Web): void {
+  const { host, flashes } = web;
+  const { desk } = host;
+  const missing = ({ t, ...context }: PageContext) =>
+    respond(trouble({ t, ...context }, t.notFoundTitle, t.notFound), 404);
+  app.get("/jobs", async (c) => respond(jobsPage(c.var.page, await desk.list(c.var.person.viewer, JOBS_SHOWN))));
+  app.get("/jobs/:job", async (c) => {
+    const shown = await desk.read(c.var.person.viewer, c.req.param("job"));
+    if (shown === null) return missing(c.var.page);
+    const { jobId } = shown.job;
+    const notice = flashes.take(c.req.query("flash"));
+    return respond(
+      jobPage(c.var.page, {
+        shown,
+        journal: desk.journal(jobId),
+        files: await fileDiffs(desk.differences(jobId)),
+        view: c.req.query("view") === "split" ? "split" : "inline",
+        ...(notice !== undefined && { notice }),
+      }),
+    );
+  });
+  app.post("/jobs/:job/:verb", async (c) => {
+    const jobId = c.req.param("job");
+    const outcome = await act(c.var.page, jobId, c.req.param("verb"), c.var.form.get("force") === "1");
+    if (outcome === null || outcome.status === 404) return missing(c.var.page);
+    return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(noticeOf(outcome))}`, 303);
+  });
+
+  async function act(
+    { words, viewer }: PageContext,
+    jobId: string,
+    verb: string,
+    force: boolean,
+  ): Promise<Outcome | null> {
+    switch (verb) {
+      case "undo":
+      case "redo":
+        return takeBackOutcome(words, host.workspace(), await desk.takeBack(viewer, jobId, verb, force), verb);
+      case "apply":
+        return previewOutcome(words, host.workspace(), jobId, await desk.applyPreview(viewer, jobId));
+      case "stop":
+        return stopOutcome(words, jobId, await desk.stop(viewer, jobId));
+      default:
+        return null;
+    }
+  }
+
+  app.get("/playground", (c) => {
+    const { page } = c.var;
+    if (page.viewer.role !== "operator") return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    const name = c.req.query("example") ?? "";
+    const patch = Object.hasOwn(PATCH_EXAMPLES, name)
+      ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
+      : "";
+    return respond(
+      playgroundPage(page, { patch, parsed: patch === "" ? null : parsePatch(patch), atomic: false }),
+    );
+  });
+  app.post("/playground", async (c) => {
+    const { page, form } = c.var;
+    if (page.viewer.role !== "operator") return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    // Browsers send CRLF; the patch was typed with line feeds.
+    const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
+    const atomic = form.get("atomic") === "1";
+    const verb = form.get("do");
+    const parsed = parsePatch(patch);
+    if (verb !== "preview" && verb !== "apply")
+      return respond(playgroundPage(page, { patch, parsed, atomic }));
+    const again = (text: string) =>
+      respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
+    if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
+    if (parsed.commands.length === 0) return again(page.t.emptyPatch);
+    const execution = await desk.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
+    if (execution.status === "refused")
+      return again(describeRefusal(page.words, host.workspace(), execution.refusal).join("\n"));
+    if (execution.status === "parse-error") return again(execution.failure.message);
+    const { result, outcome } = execution;
+    const text = outcome === "staged" ? page.t.previewReady : result.summary;
+    const flash = flashes.keep({ ok: result.success, text });
+    return c.redirect(`/jobs/${result.jobId}?${flash}`, 303);
+  });
+}
+
+function noticeOf({ ok, text, offerForce }: Outcome): Notice {
+  return { ok, text, ...(offerForce !== undefined && { offerForce }) };
+}

@@ -1,0 +1,128 @@
+import { consoleMessagesFor } from "../../../domain/messages/console/catalogue.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import type { PageContext } from "../context.ts";
+import { type Interest, liveStream } from "../live.ts";
+import { chatPage } from "../pages/chat.ts";
+import { sessionsPage } from "../pages/sessions.ts";
+import { systemPage } from "../pages/system.ts";
+import { tasksPage } from "../pages/tasks.ts";
+import { usagePage } from "../pages/usage.ts";
+import { preferenceCookie, sessionCookie } from "../session.ts";
+
+const USAGE_DAYS = 30;
+const DAY_MS = 24 * 3_600_000;
+
+/** Pages to look at, the stream behind them, and one's own preferences. */
+export function lookRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  const forbidden = (page: PageContext) => respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+  const missing = (page: PageContext) => respond(trouble(page, page.t.notFoundTitle, page.t.notFound), 404);
+
+  app.get("/tasks", async (c) => {
+    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
+    const { tasks, environments } = host.sources();
+    return respond(
+      tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []),
+    );
+  });
+  app.get("/sessions", async (c) => {
+    const { viewer } = c.var.page;
+    const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
+    const chats = await host.messages.chats({ ...mine, limit: 50 });
+    const keys = new Set(chats.map(({ channel, chatId }) => `${channel}:${chatId}`));
+    const seen = <T extends { readonly key: string }>(list: readonly T[]) =>
+      viewer.role === "operator" ? list : list.filter(({ key }) => keys.has(key));
+    const { sessions } = host.sources();
+    return respond(
+      sessionsPage(c.var.page, {
+        chats,
+        sessions: seen((await sessions?.list({ limit: 50 })) ?? []),
+        notes: seen((await sessions?.notes({ limit: 20 })) ?? []),
+      }),
+    );
+  });
+  app.get("/sessions/:channel/:chat", async (c) => {
+    const { page } = c.var;
+    const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
+    if (!(await maySee(page, channel, chatId))) return missing(page);
+    const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
+    if (exchanges.length === 0) return missing(page);
+    return respond(
+      chatPage(page, { channel, chatId, exchanges, chats: [], older: false, eventId: "", mayWrite: false }),
+    );
+  });
+  app.get("/usage", async (c) => {
+    const { viewer } = c.var.page;
+    const now = host.now().getTime();
+    const days = Array.from({ length: USAGE_DAYS }, (_, n) =>
+      host.dayOf(new Date(now - (USAGE_DAYS - 1 - n) * DAY_MS)),
+    );
+    const rows = await host.messages.usage({
+      fromDay: days[0] as string,
+      ...(viewer.role !== "operator" && { user: { channel: viewer.channel, userId: viewer.userId } }),
+    });
+    return respond(usagePage(c.var.page, { days: [...new Set(days)], rows }));
+  });
+  app.get("/system", async (c) => {
+    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
+    return respond(
+      systemPage(c.var.page, {
+        version: host.version,
+        workspace: host.workspace(),
+        upSeconds: Math.floor((host.now().getTime() - host.startedAt.getTime()) / 1_000),
+        health: await host.health(),
+        counts: await host.messages.counts(),
+        configuration: await host.configuration(),
+      }),
+    );
+  });
+  app.get("/live", async (c) => {
+    const { page } = c.var;
+    const interest = await interestOf(page, new URL(c.req.url).searchParams);
+    if (interest === null) return c.text("not found\n", 404);
+    return liveStream(host, interest, page.t, (ms, callback) => {
+      const timer = setInterval(callback, ms);
+      return () => clearInterval(timer);
+    });
+  });
+  app.post("/preferences", (c) => {
+    const { form } = c.var;
+    const back = form.get("back") ?? "/";
+    const response = c.redirect(/^\/(?!\/)[\x21-\x7e]*$/.test(back) ? back : "/", 303);
+    const [lang, theme] = [form.get("lang"), form.get("theme")];
+    if (lang === "ja" || lang === "en")
+      response.headers.append("set-cookie", preferenceCookie(host.place(), "lang", lang));
+    if (theme === "auto" || theme === "light" || theme === "dark")
+      response.headers.append("set-cookie", preferenceCookie(host.place(), "theme", theme));
+    return response;
+  });
+  app.post("/logout", async (c) => {
+    await web.signIn.closeSession(c.var.person.secret);
+    const t = consoleMessagesFor(c.var.page.t.locale);
+    return c.text(`${t.logout}\n`, 303, {
+      location: "/",
+      "set-cookie": sessionCookie(host.place(), null),
+      "clear-site-data": '"cache"',
+    });
+  });
+
+  async function maySee({ viewer }: PageContext, channel: string, chatId: string): Promise<boolean> {
+    if (viewer.role === "operator") return true;
+    const chats = await host.messages.chats({ channel: viewer.channel, userId: viewer.userId, limit: 1_000 });
+    return chats.some((chat) => chat.channel === channel && chat.chatId === chatId);
+  }
+
+  async function interestOf(page: PageContext, query: URLSearchParams): Promise<Interest | null> {
+    const [chat, jobId] = [query.get("chat"), query.get("job")];
+    if (chat !== null) {
+      const at = chat.indexOf(":");
+      const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
+      const { userId } = page.viewer;
+      const own = channel === "web" && (chatId === userId || chatId.startsWith(`${userId}.`));
+      return own || (await maySee(page, channel, chatId)) ? { kind: "chat", channel, chatId } : null;
+    }
+    if (jobId !== null)
+      return (await host.desk.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };
+    return { kind: "jobs", userId: page.viewer.role === "operator" ? null : page.viewer.userId };
+  }
+}

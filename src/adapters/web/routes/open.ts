@@ -1,0 +1,62 @@
+import { consoleMessagesFor } from "../../../domain/messages/console/catalogue.ts";
+import { lonely, type Web, type WebApp } from "../web.ts";
+import { isLoopback } from "../guard.ts";
+import { html } from "../markup.ts";
+import { localeOf, sessionCookie, signedIn } from "../session.ts";
+import { viewerOfToken } from "../token.ts";
+
+const FOR_EVER = "public, max-age=31536000, immutable";
+
+/** What needs no session: files, signing in, probes. */
+export function openRoutes(app: WebApp, web: Web): void {
+  const { host, signIn, assets } = web;
+  for (const asset of [assets.style, assets.script])
+    app.get(asset.path, (c) =>
+      c.body(asset.body, 200, { "content-type": asset.type, "cache-control": FOR_EVER }),
+    );
+  app.get("/assets/mark.svg", (c) =>
+    c.body(String(ICON), 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }),
+  );
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/readyz", async (c) => {
+    const { ready, checks } = await host.health();
+    const { publicUrl, host: address } = host.place();
+    const near = publicUrl === null && isLoopback(address);
+    const known = near || (await isOperator(web, c.req.raw));
+    const shown = checks.map(({ name, ok, required, detail, remedy }) =>
+      known ? { name, ok, required, detail, ...(remedy !== undefined && { remedy }) } : { name, ok, required },
+    );
+    return c.json({ ready, checks: shown }, ready ? 200 : 503);
+  });
+  app.get("/metrics", async (c) => {
+    if (!(await isOperator(web, c.req.raw)))
+      return c.text("401: send a token with the scope read\n", 401, { "www-authenticate": "Bearer" });
+    return c.body(await host.metrics(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+  });
+  app.get("/login/:secret", async (c) => {
+    const request = c.req.raw;
+    const opened = await signIn.openLink(c.req.param("secret"));
+    if (opened === null) {
+      // The link may have been opened twice by the same browser.
+      if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
+      const t = consoleMessagesFor(localeOf(request, host.locale()));
+      return c.html(lonely(web, request, t.loginTitle, t.loginUsed), 403);
+    }
+    return c.body(null, 303, {
+      location: "/chat",
+      "set-cookie": sessionCookie(host.place(), opened.secret),
+      "referrer-policy": "no-referrer",
+    });
+  });
+  app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
+}
+
+async function isOperator(web: Web, request: Request): Promise<boolean> {
+  const person = await signedIn(request, web.host.place(), web.signIn);
+  if (person !== null) return person.viewer.role === "operator";
+  const viewer = await viewerOfToken(web, request);
+  return viewer?.role === "operator" && viewer.scopes.includes("read");
+}
+
+const ICON = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5f8b"/><path d="M7 24C3 15 9 6 19 6c-4 2-6 5-6 9M25 13c2 6-2 13-10 13 4-2 6-4 6-8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/><circle cx="17" cy="16" r="2.6" fill="#e9b44c"/></svg>`;
+

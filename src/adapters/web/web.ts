@@ -1,0 +1,50 @@
+import type { Hono } from "hono";
+import type { SignIn } from "../../application/serve/sign-in.ts";
+import { consoleMessagesFor } from "../../domain/messages/console/catalogue.ts";
+import type { Asset } from "./assets.ts";
+import type { PageContext } from "./context.ts";
+import type { Flashes } from "./flash.ts";
+import type { WebHost } from "./host.ts";
+import { html, type Markup } from "./markup.ts";
+import { bare, page } from "./parts/layout.ts";
+import { localeOf, type SignedIn, themeOf } from "./session.ts";
+
+/** What the routes of the console share. */
+export interface Web {
+  readonly host: WebHost;
+  readonly signIn: SignIn;
+  readonly assets: { readonly style: Asset; readonly script: Asset };
+  readonly flashes: Flashes;
+}
+
+export interface WebEnv {
+  Variables: { readonly person: SignedIn; readonly page: PageContext; readonly form: URLSearchParams };
+}
+
+export type WebApp = Hono<WebEnv>;
+
+export function lonely(web: Web, request: Request, title: string, text: string): string {
+  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
+  return String(
+    bare(t, themeOf(request), { style: web.assets.style.path, script: web.assets.script.path }, {
+      title,
+      body: html`<h1>${title}</h1><p>${text}</p><p><a href="/chat">${t.back}</a></p>`,
+    }),
+  );
+}
+
+/** Trouble of somebody who is known: the frame stays. */
+export function trouble(context: PageContext, title: string, text: string): Markup {
+  return page(context, {
+    title,
+    section: null,
+    body: html`<h1>${title}</h1><p class="lead">${text}</p><p><a href="/chat">${context.t.back}</a></p>`,
+  });
+}
+
+export function respond(markup: Markup, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(String(markup), {
+    status,
+    headers: { "content-type": "text/html; charset=utf-8", ...headers },
+  });
+}

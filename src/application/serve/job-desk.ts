@@ -1,0 +1,162 @@
+import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { JournalLine } from "../ports/journal.ts";
+import type { MessageStore } from "../ports/message-store.ts";
+import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { ExecuteRequest, Execution } from "../work/execution.ts";
+import type { StopJob } from "../work/stop-job.ts";
+import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
+import type { Bus } from "./bus.ts";
+import { owns, type Viewer } from "./viewer.ts";
+
+/** A Worker on the served workspace. */
+export interface DeskWorker {
+  readonly workspace: string;
+  readonly archive: JobArchive;
+  readonly settings: Pick<ExecuteRequest, "stopOnError" | "autoCommit">;
+  execute(request: ExecuteRequest): Promise<Execution>;
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  commitPreview(jobId: string): Promise<PreviewCommit>;
+  stop(jobId: string): Promise<StopJob>;
+  isAlive(pid: number): boolean;
+}
+
+export interface DeskParts {
+  readonly worker: () => DeskWorker;
+  readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
+  /** Ends the answering of a message of this process. */
+  readonly cancelMessage: (messageId: string) => boolean;
+  readonly bus: Bus;
+  readonly pid: number;
+  readonly now: () => Date;
+}
+
+export interface ShownJob {
+  readonly job: StoredJob;
+  /** Whether it still runs, whatever its folder says. */
+  readonly alive: boolean;
+}
+
+/**
+ * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
+ * somebody else is `unknown`, not `forbidden`.
+ */
+export interface JobDesk {
+  /** Newest first. */
+  list(viewer: Viewer, limit: number): Promise<readonly ShownJob[]>;
+  read(viewer: Viewer, jobId: string): Promise<ShownJob | null>;
+  journal(jobId: string): readonly JournalLine[];
+  differences(jobId: string): readonly FileDifference[];
+  run(viewer: Viewer, request: RunRequest): Promise<Execution>;
+  takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<TakeBack>;
+  applyPreview(viewer: Viewer, jobId: string): Promise<PreviewCommit>;
+  stop(viewer: Viewer, jobId: string): Promise<StopJob>;
+}
+
+export interface RunRequest {
+  readonly patch: string;
+  readonly mode: "dry-run" | "preview" | "apply";
+  readonly atomic?: boolean;
+  readonly source: string;
+}
+
+export function createJobDesk(parts: DeskParts): JobDesk {
+  const { worker, store, bus } = parts;
+  /** Jobs that this process runs for people at the console. */
+  const running = new Map<string, AbortController>();
+  const shown = (job: StoredJob): ShownJob => ({
+    job,
+    alive: job.state === "running" && job.pid !== undefined && worker().isAlive(job.pid),
+  });
+
+  async function read(viewer: Viewer, jobId: string): Promise<ShownJob | null> {
+    if (!JOB_ID.test(jobId)) return null;
+    if (viewer.role !== "operator" && !owns(viewer, await store.ownerOf(jobId))) return null;
+    const job = worker().archive.read(jobId);
+    return job === null ? null : shown(job);
+  }
+
+  return {
+    read,
+    async list(viewer, limit) {
+      const { archive } = worker();
+      if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(shown);
+      const ids = await store.jobIdsOf(viewer, limit);
+      return ids
+        .map((id) => archive.read(id))
+        .filter((job) => job !== null)
+        .map(shown);
+    },
+    journal: (jobId) => worker().archive.events(jobId),
+    differences: (jobId) => worker().archive.differences(jobId),
+    async run(viewer, { patch, mode, atomic = false, source }) {
+      const abort = new AbortController();
+      const noted: Promise<void>[] = [];
+      const ids = new Set<string>();
+      const { settings, execute } = worker();
+      const execution = await execute({
+        patch,
+        source,
+        groupId: `${source}_${parts.now().getTime()}_${viewer.userId}`,
+        dryRun: mode === "dry-run",
+        preview: mode === "preview",
+        atomic,
+        ...settings,
+        signal: abort.signal,
+        onStart: (jobId) => {
+          ids.add(jobId);
+          running.set(jobId, abort);
+          noted.push(note(viewer, jobId));
+          bus.publish({ type: "job", jobId });
+        },
+        onOutput: (output) => {
+          for (const jobId of ids) bus.publish({ type: "job", jobId, output });
+        },
+        onEvent: () => {
+          for (const jobId of ids) bus.publish({ type: "job", jobId });
+        },
+      });
+      if (execution.status === "ran" && execution.outcome !== "dry-run")
+        noted.push(note(viewer, execution.result.jobId));
+      await Promise.all(noted);
+      for (const jobId of ids) {
+        running.delete(jobId);
+        bus.publish({ type: "job", jobId });
+      }
+      return execution;
+    },
+    async takeBack(viewer, jobId, direction, force) {
+      if ((await read(viewer, jobId)) === null) return { status: "unknown", name: jobId };
+      const outcome = await worker().takeBack({ direction, name: jobId, force });
+      bus.publish({ type: "job", jobId });
+      return outcome;
+    },
+    async applyPreview(viewer, jobId) {
+      if ((await read(viewer, jobId)) === null) return { status: "unknown" };
+      const outcome = await worker().commitPreview(jobId);
+      bus.publish({ type: "job", jobId });
+      return outcome;
+    },
+    async stop(viewer, jobId) {
+      const found = await read(viewer, jobId);
+      if (found === null) return { status: "unknown" };
+      const { job } = found;
+      if (job.state !== "running") return { status: "not-running", state: job.state };
+      if (job.pid !== parts.pid) return worker().stop(jobId);
+      // One of ours: a signal would end the whole server.
+      const abort = running.get(jobId);
+      if (abort !== undefined) abort.abort();
+      else {
+        const messageId = (await store.ownerOf(jobId))?.messageId ?? "";
+        if (!parts.cancelMessage(messageId)) return { status: "not-running", state: job.state };
+      }
+      return { status: "stopped" };
+    },
+  };
+
+  function note({ channel, userId }: Viewer, jobId: string): Promise<void> {
+    return store.noteJob({ jobId, channel, userId, messageId: null, at: parts.now().toISOString() });
+  }
+}
+
+/** Nothing else may become the name of a folder. */
+const JOB_ID = /^job_\d{1,12}_[0-9a-z]{8}$/;
