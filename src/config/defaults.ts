@@ -135,7 +135,21 @@ export const DEFAULTS: Config = {
   },
   mcp_servers: {},
   budget: { daily: null, on_exceed: "local", prices: {} },
-  serve: { host: "127.0.0.1", port: 7433, public_url: null },
+  serve: {
+    host: "127.0.0.1",
+    port: 7433,
+    public_url: null,
+    max_chats: 50,
+    rate_limit: 30,
+    keep_days: 90,
+  },
+  schedules: [],
+  heartbeat: {
+    enabled: false,
+    cron: "*/30 * * * *",
+    chat: "web:operator",
+    message: "Is there anything that needs attention?",
+  },
   tools: {
     write_scope: "workspace-write",
     policy: { default: "allow", allow: [], deny: [] },

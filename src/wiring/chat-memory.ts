@@ -48,6 +48,11 @@ export interface ChatMemoryOptions {
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly pid: number;
+  /**
+   * A store that is open already; it stays open. Two connections of one process to one SQLite file would wait for each
+   * other.
+   */
+  readonly db?: Kysely<Database>;
 }
 
 const CLASSIFIER_TIMEOUT_MS = 20_000;
@@ -60,6 +65,7 @@ export type OpenedChatMemory =
   | { readonly ok: false; readonly message: string };
 
 export async function openChatMemory(options: ChatMemoryOptions): Promise<OpenedChatMemory> {
+  if (options.db !== undefined) return { ok: true, memory: createChatMemory(options, options.db) };
   const opened = await openMigratedStore(options, options.now);
   if (opened.ok) return { ok: true, memory: createChatMemory(options, opened.db) };
   return { ok: false, message: memoryMessagesFor(options.locale).storeUnavailable(opened.trouble) };
@@ -126,6 +132,8 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
       clock,
       ruleProblems: configured.problems,
     }),
-    close: () => db.destroy(),
+    close: async () => {
+      if (options.db === undefined) await db.destroy();
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { Kysely } from "kysely";
 import type { OpenedChat, OpenOptions } from "../adapters/cli/program.ts";
 import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
@@ -6,6 +7,7 @@ import type { Models } from "../application/ports/model.ts";
 import { chatMessagesFor } from "../domain/messages/chat/catalogue.ts";
 import { costOf, priceOf } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { openChatMemory } from "./chat-memory.ts";
 import { openModels } from "./models.ts";
@@ -18,6 +20,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface ChatChoices {
   readonly models?: Models;
   readonly now?: () => Date;
+  /** A store that is open already; it stays open. */
+  readonly db?: Kysely<Database>;
 }
 
 /** Opens the conversation on a workspace: the Worker, the models and the memory, wired by hand. */
@@ -50,6 +54,7 @@ export async function openChat(
     mask: worker.mask,
     now,
     pid: process.pid,
+    ...(choices.db !== undefined && { db: choices.db }),
   });
   if (!remembered.ok)
     return { ok: false, exitCode: 3, messages: worker.messages, problems: [], message: remembered.message };

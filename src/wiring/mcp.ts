@@ -29,6 +29,9 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
   return {
     ok: true as const,
     worker,
+    async endpoint() {
+      return (await import("../adapters/mcp-server/web-endpoint.ts")).createMcpEndpoint(host);
+    },
     async serveStdio(stop: AbortSignal) {
       const { serveStdio } = await import("../adapters/mcp-server/serve-stdio.ts");
       await serveStdio(host, { input: process.stdin, output: process.stdout }, stop);

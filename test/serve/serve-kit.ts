@@ -19,7 +19,7 @@ export interface ServeChoices {
   readonly conversation?: Conversation;
   readonly limit?: number;
   readonly owner?: string;
-  readonly jobsOfGroup?: (groupId: string) => readonly string[];
+  readonly jobsOfMessage?: (messageId: string) => readonly string[];
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
   /** Stands between the use cases and the store. */
@@ -54,7 +54,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     store,
     conversation: () => conversation,
     channel: () => fake.channel,
-    jobsOfGroup: choices.jobsOfGroup ?? (() => []),
+    jobsOfMessage: choices.jobsOfMessage ?? (() => []),
     bus,
     owner,
     timers,

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   mcp: async () => (await import("./mcp.ts")).mcp,
   env: async () => (await import("./env.ts")).env,
   images: async () => (await import("./images.ts")).images,
+  serve: async () => (await import("./serve.ts")).serve,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

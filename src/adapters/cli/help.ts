@@ -149,6 +149,23 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--again", "変更がなくても作り直す", "build even what is unchanged"],
     ],
   },
+  serve: {
+    usage: "serve [link|token …]",
+    ja: "Web コンソール、HTTP API、Webhook、スケジュール",
+    en: "the web console, the HTTP API, webhooks and schedules",
+    flags: [
+      ["--host ADDRESS", "待ち受けるアドレス", "the address to listen on"],
+      ["--port N", "ポート（0 は空いているもの）", "the port; 0 is any free one"],
+      ["--demo", "台本モデルと使い捨ての workspace で動かす", "a scripted model and a throw-away workspace"],
+      ["link", "ログイン用のリンクを作る", "make another link to sign in"],
+      ["token create NAME", "API トークンを作る", "make a token for the API"],
+      ["token list", "API トークンの一覧", "the tokens there are"],
+      ["token remove ID", "API トークンを削除する", "take a token away"],
+      ["--user NAME", "リンクやトークンの持ち主", "whose link or token it is"],
+      ["--role ROLE", "operator または user", "operator or user"],
+      ["--scope LIST", "read,chat,jobs,mcp のいずれか", "some of read,chat,jobs,mcp"],
+    ],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

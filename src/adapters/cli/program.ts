@@ -1,7 +1,9 @@
+import type { AccessStore } from "../../application/ports/access.ts";
 import type { Conversation } from "../../application/ports/conversation.ts";
 import type { JobIndex } from "../../application/ports/job-index.ts";
 import type { JobArchive } from "../../application/ports/jobs.ts";
 import type { Repaired } from "../../application/ports/transaction.ts";
+import type { SignIn } from "../../application/serve/sign-in.ts";
 import type { PreviewCommit } from "../../application/work/commit-preview.ts";
 import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
 import type { StopJob } from "../../application/work/stop-job.ts";
@@ -10,6 +12,7 @@ import type { Config } from "../../config/config.ts";
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-problem.ts";
 import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
+import type { ServeMessages } from "../../domain/messages/serve/messages.ts";
 import type { OpenedEnvironments } from "./environments.ts";
 
 /** What the command line needs of the process and of the wiring. */
@@ -42,6 +45,10 @@ export interface CliProgram {
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
+  /** The server and everything it runs; nothing listens until it is told to. */
+  readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
+  /** A throw-away workspace with a scripted model; the options and the environment that lead there. */
+  readonly openDemo: () => Promise<DemoPlace>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
@@ -107,6 +114,37 @@ export type OpenedMcp =
       serveHttp(port: number, stop: AbortSignal): Promise<void>;
     }
   | Extract<Opened, { ok: false }>;
+
+export type OpenedServe =
+  | {
+      readonly ok: true;
+      readonly worker: OpenWorker;
+      readonly words: () => ServeMessages;
+      readonly access: AccessStore;
+      readonly signIn: SignIn;
+      /** Rejects with a `code` when the address cannot be had. */
+      listen(options: {
+        readonly host: string;
+        readonly port: number;
+        readonly log: (text: string) => void;
+      }): Promise<Serving>;
+      close(): Promise<void>;
+    }
+  | Extract<Opened, { ok: false }>;
+
+export interface Serving {
+  readonly url: string;
+  /** Null, or why the old configuration stays. */
+  reload(): Promise<string | null>;
+  /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
+  stop(): Promise<void>;
+}
+
+export interface DemoPlace {
+  readonly workspace: string;
+  readonly env: CliProgram["env"];
+  remove(): Promise<void>;
+}
 
 /** The agent's tools, as the command line calls them. */
 export interface Toolkit {

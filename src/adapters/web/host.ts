@@ -38,6 +38,8 @@ export interface WebHost {
   readonly onTrouble: (error: unknown, path: string) => void;
   /** The MCP endpoint; loaded at its first request. */
   readonly mcp: () => Promise<(request: Request) => Promise<Response>>;
+  /** Where services post to: what follows `/webhooks/`, and who answers there. Each checks signatures itself. */
+  readonly webhooks: () => ReadonlyMap<string, (request: Request) => Promise<Response>>;
   /** Aborted when the server stops: streams end. */
   readonly closing: AbortSignal;
 }

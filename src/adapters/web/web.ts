@@ -26,10 +26,15 @@ export type WebApp = Hono<WebEnv>;
 export function lonely(web: Web, request: Request, title: string, text: string): string {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   return String(
-    bare(t, themeOf(request), { style: web.assets.style.path, script: web.assets.script.path }, {
-      title,
-      body: html`<h1>${title}</h1><p>${text}</p><p><a href="/chat">${t.back}</a></p>`,
-    }),
+    bare(
+      t,
+      themeOf(request),
+      { style: web.assets.style.path, script: web.assets.script.path },
+      {
+        title,
+        body: html`<h1>${title}</h1><p>${text}</p><p><a href="/chat">${t.back}</a></p>`,
+      },
+    ),
   );
 }
 
@@ -42,7 +47,11 @@ export function trouble(context: PageContext, title: string, text: string): Mark
   });
 }
 
-export function respond(markup: Markup, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+export function respond(
+  markup: Markup,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(String(markup), {
     status,
     headers: { "content-type": "text/html; charset=utf-8", ...headers },

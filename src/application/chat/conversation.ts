@@ -125,7 +125,8 @@ async function openTurn(parts: ChatParts, message: IncomingMessage, run: TurnOpt
     emit({ type: "cut-over", sessionId: session.id });
     emit({ type: "notice", text: chat.cutOver(session.id) });
   }
-  const groupId = newGroupId(parts, sessionKey);
+  const groupId =
+    message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
   const [{ memory, turns }, { dry }, models] = await Promise.all([
     sessions.context(session),
     sessions.settings({ channel, chatId }),

@@ -9,10 +9,10 @@ export interface ConsoleSources {
 }
 
 export interface SessionReader {
-  /** Newest first. `key` is `<channel>:<chatId>`. */
-  list(filter: { readonly key?: string; readonly limit: number }): Promise<readonly SessionSummary[]>;
-  /** The note that the cut-over of a day left; newest first. */
-  notes(filter: { readonly key?: string; readonly limit: number }): Promise<readonly DailyNote[]>;
+  /** Of these chats (`<channel>:<chatId>`), newest first. */
+  list(keys: readonly string[], limit: number): Promise<readonly SessionSummary[]>;
+  /** The notes that the cut-overs of past days left; newest first. */
+  notes(keys: readonly string[], limit: number): Promise<readonly DailyNote[]>;
 }
 
 export interface SessionSummary {

@@ -54,6 +54,7 @@ export interface MessageStore {
     readonly limit: number;
   }): Promise<Chat[]>;
   message(id: string): Promise<StoredMessage | null>;
+  repliesTo(messageId: string): Promise<Exchange["replies"]>;
   /** The jobs a user caused, newest first. */
   jobIdsOf(user: { readonly channel: string; readonly userId: string }, limit: number): Promise<string[]>;
   ownerOf(jobId: string): Promise<OwnedJob | null>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ROUTES } from "../../domain/routing/route.ts";
 import { isTimeZone } from "../time-zone.ts";
-import { count, flag, optionalUrl, secret, text } from "./primitives.ts";
+import { chosenName, count, flag, optionalUrl, secret, text } from "./primitives.ts";
 
 export const session = z
   .strictObject({
@@ -54,5 +54,38 @@ export const serve = z
       .default(7433)
       .meta({ description: "Port; 0 is any free one.", shown: "port" }),
     public_url: optionalUrl("The address that others see."),
+    max_chats: count(50, "Chats that are answered at once.", { min: 1 }),
+    rate_limit: count(30, "Messages of one user in a minute; 0 is any number."),
+    keep_days: count(90, "Days that answered messages are kept; 0 is for ever."),
+  })
+  .prefault({});
+
+const chat = z.string().regex(/^[a-z]+:\S+$/);
+const cron = z.string().regex(/^\S+(?: +\S+){4,5}$/);
+
+export const schedules = z
+  .array(
+    z.strictObject({
+      name: chosenName,
+      cron,
+      timezone: z.string().refine(isTimeZone).optional(),
+      chat,
+      user: z.string().min(1).optional(),
+      message: z.string().min(1),
+      enabled: z.boolean().default(true),
+    }),
+  )
+  .default([])
+  .meta({
+    description: "Messages that are posted to a chat at set times while `serve` runs.",
+    shown: "list of {name, cron, timezone, chat: channel:chat, user, message, enabled}",
+  });
+
+export const heartbeat = z
+  .strictObject({
+    enabled: flag(false, "Post a message to a chat again and again."),
+    cron: cron.default("*/30 * * * *").meta({ description: "When.", shown: "cron expression" }),
+    chat: chat.default("web:operator").meta({ description: "To which chat.", shown: "channel:chat" }),
+    message: text("Is there anything that needs attention?", "What is posted."),
   })
   .prefault({});

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { line, serve, session, slack } from "./channels.ts";
+import { heartbeat, line, schedules, serve, session, slack } from "./channels.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
 import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
@@ -24,6 +24,8 @@ export const configSchema = z.strictObject({
   mcp_servers: mcpServers,
   budget,
   serve,
+  schedules,
+  heartbeat,
   tools,
   tasks,
   log,

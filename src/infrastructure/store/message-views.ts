@@ -6,7 +6,16 @@ import type { ReplyRow } from "./serve-tables.ts";
 
 type Views = Pick<
   MessageStore,
-  "transcript" | "chats" | "message" | "jobsOf" | "jobIdsOf" | "ownerOf" | "usage" | "counts" | "prune"
+  | "transcript"
+  | "chats"
+  | "message"
+  | "repliesTo"
+  | "jobsOf"
+  | "jobIdsOf"
+  | "ownerOf"
+  | "usage"
+  | "counts"
+  | "prune"
 >;
 
 /** What people look at. */
@@ -27,7 +36,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
           db.selectFrom("messages").select("position").where("id", "=", before),
         );
       const rows = (await query.execute()).reverse();
-      const replies = await repliesTo(rows.map(({ id }) => id));
+      const replies = await answersTo(rows.map(({ id }) => id));
       return rows.map((row) => ({
         message: fromMessageRow(row),
         replies: (replies.get(row.id) ?? []).map(toAnswer),
@@ -72,6 +81,9 @@ export function createMessageViews(db: Kysely<Database>): Views {
     async message(id) {
       const row = await db.selectFrom("messages").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : fromMessageRow(row);
+    },
+    async repliesTo(messageId) {
+      return ((await answersTo([messageId])).get(messageId) ?? []).map(toAnswer);
     },
     async jobsOf(messageId) {
       const rows = await db
@@ -173,7 +185,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
     },
   };
 
-  async function repliesTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
+  async function answersTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
     const found = new Map<string, ReplyRow[]>();
     if (ids.length === 0) return found;
     const rows = await db

@@ -1,0 +1,135 @@
+// Live parts of the console. Every page reads well without this; what is drawn anew comes ready-made from the server.
+
+const offline = document.querySelector(".offline");
+
+/** Reads this page again and puts its live parts in place of the old ones. */
+const refresh = (() => {
+  let running = false;
+  let again = false;
+  return async function refresh() {
+    if (running) {
+      again = true;
+      return;
+    }
+    running = true;
+    try {
+      const response = await fetch(location.href, { headers: { accept: "text/html" } });
+      if (response.status === 401) location.reload();
+      if (response.ok) replaceParts(new DOMParser().parseFromString(await response.text(), "text/html"));
+    } catch {
+      // The stream says when the server is back.
+    } finally {
+      running = false;
+      if (again) {
+        again = false;
+        refresh();
+      }
+    }
+  };
+})();
+
+function replaceParts(page) {
+  for (const part of document.querySelectorAll("[data-part]")) {
+    const fresh = page.getElementById(part.id);
+    if (fresh === null || fresh.innerHTML === part.innerHTML) continue;
+    const follow = isAtEnd(part);
+    const open = [...part.querySelectorAll("details")].map((one) => one.open);
+    part.replaceChildren(...fresh.childNodes);
+    for (const [n, one] of [...part.querySelectorAll("details")].entries())
+      if (open[n] !== undefined) one.open = open[n];
+    if (follow) toEnd(part);
+  }
+  const live = document.getElementById("live");
+  const fresh = page.getElementById("live");
+  if (live && fresh) live.hidden = fresh.hidden && live.querySelector("pre").textContent === "";
+  const event = document.querySelector(".composer [name=event]");
+  if (event) event.value = page.querySelector(".composer [name=event]")?.value ?? event.value;
+}
+
+const isAtEnd = (part) => part.scrollHeight - part.scrollTop - part.clientHeight < 80;
+const toEnd = (part) => {
+  part.scrollTop = part.scrollHeight;
+};
+
+function listen(place) {
+  const stream = new EventSource(place.dataset.live);
+  let lost = false;
+  stream.addEventListener("open", () => {
+    offline.hidden = true;
+    if (lost) refresh();
+    lost = false;
+  });
+  stream.addEventListener("error", () => {
+    lost = true;
+    offline.hidden = false;
+  });
+  stream.addEventListener("changed", refresh);
+  stream.addEventListener("now", (event) => {
+    const { message, text } = JSON.parse(event.data);
+    const slot = pending(message)?.querySelector("[data-now]");
+    if (slot) slot.textContent = text;
+  });
+  stream.addEventListener("text", (event) => {
+    const { message, text } = JSON.parse(event.data);
+    const slot = pending(message)?.querySelector("[data-stream]");
+    const log = document.getElementById("log");
+    const follow = log && isAtEnd(log);
+    if (slot) slot.append(text);
+    if (follow) toEnd(log);
+  });
+  stream.addEventListener("output", (event) => {
+    const slot = document.querySelector("[data-output]");
+    if (!slot) return;
+    document.getElementById("live").hidden = false;
+    slot.append(JSON.parse(event.data).text);
+    if (slot.textContent.length > 200000) slot.textContent = slot.textContent.slice(-100000);
+    toEnd(slot);
+  });
+  addEventListener("pagehide", () => stream.close());
+}
+
+const pending = (id) => document.querySelector(`[data-message="${CSS.escape(id)}"]`);
+
+const place = document.querySelector("[data-live]");
+if (place) listen(place);
+
+const log = document.getElementById("log");
+if (log) toEnd(log);
+
+const composer = document.querySelector("[data-composer]");
+if (composer) {
+  const text = composer.querySelector("textarea");
+  text.setSelectionRange(text.value.length, text.value.length);
+  text.addEventListener("keydown", (event) => {
+    // While Japanese is being composed, Enter chooses a word.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    if (text.value.trim() !== "") composer.requestSubmit();
+  });
+  composer.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (text.value.trim() === "") return;
+    const body = new URLSearchParams(new FormData(composer));
+    text.value = "";
+    try {
+      const response = await fetch(composer.action, { method: "POST", body, redirect: "manual" });
+      if (response.type !== "opaqueredirect" && !response.ok) throw new Error(String(response.status));
+      await refresh();
+    } catch {
+      text.value = body.get("text");
+      offline.hidden = false;
+    }
+    toEnd(log);
+    text.focus();
+  });
+}
+
+for (const details of document.querySelectorAll("details.menu, details.more"))
+  document.addEventListener("click", (event) => {
+    if (!details.contains(event.target)) details.open = false;
+  });
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape")
+    for (const details of document.querySelectorAll("details.menu[open], details.more[open]"))
+      details.open = false;
+});

@@ -47,7 +47,7 @@ export function jobPage(context: PageContext, { shown, journal, files, view, not
 <div class="actions">${buttons(context, shown)}</div></div>
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0"></pre></section>
-<div class="columns"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
+<div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
 ${files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
 ${job.notes.map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">

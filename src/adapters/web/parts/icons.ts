@@ -1,3 +1,5 @@
+import { type AgentName, agentOf as agentOfRole, roleOf } from "../../../domain/agents/roster.ts";
+import type { Route } from "../../../domain/routing/route.ts";
 import { html, type Markup } from "../markup.ts";
 
 const icon = (path: Markup): Markup =>
@@ -40,22 +42,7 @@ export function seal(agent: string): Markup {
   return html`<span class="seal ${style}" aria-hidden="true">${character}</span>`;
 }
 
-/** Who answers a route (003 §3.2). */
-export function agentOf(route: string | undefined): string {
-  switch (route) {
-    case "CODE1":
-      return "Aka";
-    case "CODE2":
-      return "Ao";
-    case "CODE3":
-    case "CODE":
-      return "Gin";
-    case "OPS":
-    case "RESEARCH":
-    case "ANALYZE":
-    case "PLAN":
-      return "Shiro";
-    default:
-      return "Mio";
-  }
+/** Who answers a route (003 §3.2), where the reply does not say. */
+export function agentOf(route: Route | undefined): AgentName {
+  return agentOfRole(roleOf(route ?? "CHAT", "coder3"));
 }

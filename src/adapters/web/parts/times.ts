@@ -8,12 +8,17 @@ export function moment({ t, timezone, now }: Reader, iso: string): Markup {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return html``;
   const day = (date: Date) => date.toLocaleDateString("sv", { timeZone: timezone });
-  const time = at.toLocaleTimeString(t.locale, { timeZone: timezone, hour: "2-digit", minute: "2-digit" });
+  const time = at.toLocaleTimeString(t.locale, {
+    timeZone: timezone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
   const text =
     day(at) === day(now)
       ? time
       : `${at.toLocaleDateString(t.locale, { timeZone: timezone, month: "short", day: "numeric" })} ${time}`;
-  return html`<time datetime="${iso}" title="${at.toLocaleString(t.locale, { timeZone: timezone, dateStyle: "long", timeStyle: "medium" })}">${text}</time>`;
+  return html`<time datetime="${iso}" title="${at.toLocaleString(t.locale, { timeZone: timezone, dateStyle: "long", timeStyle: "medium", hourCycle: "h23" })}">${text}</time>`;
 }
 
 export function duration(ms: number): string {

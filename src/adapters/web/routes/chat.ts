@@ -1,6 +1,6 @@
 import type { Viewer } from "../../../application/serve/viewer.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
 import { chatPage } from "../pages/chat.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
 const SHOWN = 40;
 const MOST_CHARACTERS = 20_000;

@@ -1,6 +1,5 @@
 import { describeRefusal } from "../../../application/report/describe-refusal.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage, type Notice } from "../pages/job.ts";
 import { JOBS_SHOWN, jobsPage } from "../pages/jobs.ts";
@@ -8,6 +7,7 @@ import { playgroundPage } from "../pages/playground.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
 import { type Outcome, previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
 /** Jobs, what can be done with them, and the playground. */
 export function jobRoutes(app: WebApp, web: Web): void {
@@ -15,7 +15,9 @@ export function jobRoutes(app: WebApp, web: Web): void {
   const { desk } = host;
   const missing = ({ t, ...context }: PageContext) =>
     respond(trouble({ t, ...context }, t.notFoundTitle, t.notFound), 404);
-  app.get("/jobs", async (c) => respond(jobsPage(c.var.page, await desk.list(c.var.person.viewer, JOBS_SHOWN))));
+  app.get("/jobs", async (c) =>
+    respond(jobsPage(c.var.page, await desk.list(c.var.person.viewer, JOBS_SHOWN))),
+  );
   app.get("/jobs/:job", async (c) => {
     const shown = await desk.read(c.var.person.viewer, c.req.param("job"));
     if (shown === null) return missing(c.var.page);
@@ -47,7 +49,12 @@ export function jobRoutes(app: WebApp, web: Web): void {
     switch (verb) {
       case "undo":
       case "redo":
-        return takeBackOutcome(words, host.workspace(), await desk.takeBack(viewer, jobId, verb, force), verb);
+        return takeBackOutcome(
+          words,
+          host.workspace(),
+          await desk.takeBack(viewer, jobId, verb, force),
+          verb,
+        );
       case "apply":
         return previewOutcome(words, host.workspace(), jobId, await desk.applyPreview(viewer, jobId));
       case "stop":
@@ -59,7 +66,8 @@ export function jobRoutes(app: WebApp, web: Web): void {
 
   app.get("/playground", (c) => {
     const { page } = c.var;
-    if (page.viewer.role !== "operator") return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    if (page.viewer.role !== "operator")
+      return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     const name = c.req.query("example") ?? "";
     const patch = Object.hasOwn(PATCH_EXAMPLES, name)
       ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
@@ -70,7 +78,8 @@ export function jobRoutes(app: WebApp, web: Web): void {
   });
   app.post("/playground", async (c) => {
     const { page, form } = c.var;
-    if (page.viewer.role !== "operator") return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    if (page.viewer.role !== "operator")
+      return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     // Browsers send CRLF; the patch was typed with line feeds.
     const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
     const atomic = form.get("atomic") === "1";

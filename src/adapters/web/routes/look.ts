@@ -1,5 +1,4 @@
 import { consoleMessagesFor } from "../../../domain/messages/console/catalogue.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
 import type { PageContext } from "../context.ts";
 import { type Interest, liveStream } from "../live.ts";
 import { chatPage } from "../pages/chat.ts";
@@ -8,6 +7,7 @@ import { systemPage } from "../pages/system.ts";
 import { tasksPage } from "../pages/tasks.ts";
 import { usagePage } from "../pages/usage.ts";
 import { preferenceCookie, sessionCookie } from "../session.ts";
+import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
 const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
@@ -15,29 +15,28 @@ const DAY_MS = 24 * 3_600_000;
 /** Pages to look at, the stream behind them, and one's own preferences. */
 export function lookRoutes(app: WebApp, web: Web): void {
   const { host } = web;
-  const forbidden = (page: PageContext) => respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+  const forbidden = (page: PageContext) =>
+    respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
   const missing = (page: PageContext) => respond(trouble(page, page.t.notFoundTitle, page.t.notFound), 404);
 
   app.get("/tasks", async (c) => {
     if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
     const { tasks, environments } = host.sources();
-    return respond(
-      tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []),
-    );
+    return respond(tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []));
   });
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;
     const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
     const chats = await host.messages.chats({ ...mine, limit: 50 });
-    const keys = new Set(chats.map(({ channel, chatId }) => `${channel}:${chatId}`));
-    const seen = <T extends { readonly key: string }>(list: readonly T[]) =>
-      viewer.role === "operator" ? list : list.filter(({ key }) => keys.has(key));
+    const keys = chats.map(({ channel, chatId }) => `${channel}:${chatId}`);
+    // What was said at a terminal of this machine is the operator's.
+    if (viewer.role === "operator") keys.push("cli:default");
     const { sessions } = host.sources();
     return respond(
       sessionsPage(c.var.page, {
         chats,
-        sessions: seen((await sessions?.list({ limit: 50 })) ?? []),
-        notes: seen((await sessions?.notes({ limit: 20 })) ?? []),
+        sessions: (await sessions?.list(keys, 50)) ?? [],
+        notes: (await sessions?.notes(keys, 20)) ?? [],
       }),
     );
   });

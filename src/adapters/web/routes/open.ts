@@ -1,9 +1,9 @@
 import { consoleMessagesFor } from "../../../domain/messages/console/catalogue.ts";
-import { lonely, type Web, type WebApp } from "../web.ts";
 import { isLoopback } from "../guard.ts";
 import { html } from "../markup.ts";
 import { localeOf, sessionCookie, signedIn } from "../session.ts";
 import { viewerOfToken } from "../token.ts";
+import { lonely, type Web, type WebApp } from "../web.ts";
 
 const FOR_EVER = "public, max-age=31536000, immutable";
 
@@ -24,7 +24,9 @@ export function openRoutes(app: WebApp, web: Web): void {
     const near = publicUrl === null && isLoopback(address);
     const known = near || (await isOperator(web, c.req.raw));
     const shown = checks.map(({ name, ok, required, detail, remedy }) =>
-      known ? { name, ok, required, detail, ...(remedy !== undefined && { remedy }) } : { name, ok, required },
+      known
+        ? { name, ok, required, detail, ...(remedy !== undefined && { remedy }) }
+        : { name, ok, required },
     );
     return c.json({ ready, checks: shown }, ready ? 200 : 503);
   });
@@ -48,6 +50,10 @@ export function openRoutes(app: WebApp, web: Web): void {
       "referrer-policy": "no-referrer",
     });
   });
+  app.post("/webhooks/:name", (c) => {
+    const answer = host.webhooks().get(c.req.param("name"));
+    return answer === undefined ? c.notFound() : answer(c.req.raw);
+  });
   app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
 }
 
@@ -59,4 +65,3 @@ async function isOperator(web: Web, request: Request): Promise<boolean> {
 }
 
 const ICON = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5f8b"/><path d="M7 24C3 15 9 6 19 6c-4 2-6 5-6 9M25 13c2 6-2 13-10 13 4-2 6-4 6-8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/><circle cx="17" cy="16" r="2.6" fill="#e9b44c"/></svg>`;
-

@@ -6,6 +6,8 @@ export const en: ServeMessages = {
   gaveUp: (attempts) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
   tooLong: (limitChars) => `The message is too long (at most ${limitChars} characters).`,
+  stranger: "You are not known here. Ask the operator to let you in.",
+  tooMany: "That was a lot at once. Try again in a minute.",
   attachment: (name, sizeBytes) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
   undoLabel: "Undo",
   showLabel: "Show",
@@ -30,6 +32,7 @@ export const en: ServeMessages = {
   tokenUnknown: (id) => `no such token: ${id}`,
   noTokens: "No tokens yet: picoclaw serve token create NAME",
   badScope: (scope, known) => `unknown scope: ${scope} (known: ${known})`,
+  badUser: (user) => `--user ${user}: a-z, 0-9, _ and -; "operator" is the operator`,
   badRole: (role) => `unknown role: ${role} (operator or user)`,
   scheduleUnknownChannel: (name, channel) =>
     `schedule ${name}: there is no channel "${channel}" (chat is written channel:chat)`,

@@ -6,6 +6,8 @@ export const ja: ServeMessages = {
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
+  stranger: "まだ登録されていません。管理者に登録を依頼してください。",
+  tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
   undoLabel: "取り消す",
   showLabel: "表示",
@@ -30,6 +32,7 @@ export const ja: ServeMessages = {
   tokenUnknown: (id) => `そのトークンはありません: ${id}`,
   noTokens: "トークンはまだありません: picoclaw serve token create NAME",
   badScope: (scope, known) => `不明なスコープです: ${scope}（使えるもの: ${known}）`,
+  badUser: (user) => `--user ${user}: a-z、0-9、_、- が使えます（"operator" は管理者です）`,
   badRole: (role) => `不明な役割です: ${role}（operator または user）`,
   scheduleUnknownChannel: (name, channel) =>
     `schedule ${name}: チャネル "${channel}" はありません（chat は channel:chat と書きます）`,

@@ -5,6 +5,8 @@ export interface ServeMessages {
   /** It died several times over the same message. */
   readonly gaveUp: (attempts: number) => string;
   readonly tooLong: (limitChars: number) => string;
+  readonly stranger: string;
+  readonly tooMany: string;
   readonly attachment: (name: string, sizeBytes: number) => string;
   readonly undoLabel: string;
   readonly showLabel: string;
@@ -25,6 +27,7 @@ export interface ServeMessages {
   readonly tokenUnknown: (id: string) => string;
   readonly noTokens: string;
   readonly badScope: (scope: string, known: string) => string;
+  readonly badUser: (user: string) => string;
   readonly badRole: (role: string) => string;
   readonly scheduleUnknownChannel: (name: string, channel: string) => string;
 }

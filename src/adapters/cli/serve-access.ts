@@ -1,0 +1,80 @@
+import { type Role, SCOPES, type Scope } from "../../application/ports/access.ts";
+import { fail } from "./fail.ts";
+import type { Flags } from "./parse-flags.ts";
+import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
+
+type Open = Extract<OpenedServe, { ok: true }>;
+
+const USER = /^[a-z0-9_-]{1,40}$/;
+
+/** `serve link` and `serve token create|list|remove`: works beside a running server, through the store. */
+export async function admit(program: CliProgram, { values, words }: Flags, opened: Open): Promise<number> {
+  const say = opened.words();
+  const json = values.json === true;
+  const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  const [what, verb, name] = words;
+  const role = (values.role ?? "operator") as Role;
+  const userId = typeof values.user === "string" ? values.user : "operator";
+  if (role !== "operator" && role !== "user") return bad(say.badRole(String(role)));
+  if (!USER.test(userId)) return bad(say.badUser(userId));
+  if (userId === "operator" && role === "user") return bad(say.badUser(userId));
+  if (what === "link" && verb === undefined) {
+    const { host, port, public_url: publicUrl } = opened.worker.config.serve;
+    const base =
+      publicUrl?.replace(/\/+$/, "") ??
+      `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const login = `${base}/login/${await opened.signIn.createLink({ userId, role })}`;
+    program.out(
+      json ? `${JSON.stringify({ login, user: userId, role })}\n` : `${login}\n${say.loginLinkNote}\n`,
+    );
+    return EXIT.done;
+  }
+  if (what !== "token") return bad(say.usage);
+  switch (verb) {
+    case "create": {
+      const scopes =
+        typeof values.scope === "string" ? values.scope.split(",").map((one) => one.trim()) : ["read"];
+      const strange = scopes.find((scope) => !SCOPES.includes(scope as Scope));
+      if (strange !== undefined) return bad(say.badScope(strange, SCOPES.join(", ")));
+      if (name === undefined) return bad(say.usage);
+      const { secret, token } = await opened.signIn.createToken({
+        name,
+        userId,
+        role,
+        scopes: scopes as Scope[],
+      });
+      program.out(
+        json
+          ? `${JSON.stringify({ id: token.id, token: secret, scopes, user: userId, role })}\n`
+          : `${say.tokenCreated(secret)}\n`,
+      );
+      return EXIT.done;
+    }
+    case "list": {
+      const tokens = (await opened.access.tokens()).map(({ hash: _, ...token }) => token);
+      const lines = tokens.map(
+        (token) =>
+          `${token.id}  ${token.name}  ${token.userId} (${token.role})  ${token.scopes.join(",")}  ${token.lastUsedAt ?? "-"}`,
+      );
+      program.out(json ? `${JSON.stringify({ tokens })}\n` : `${lines.join("\n") || say.noTokens}\n`);
+      return EXIT.done;
+    }
+    case "remove": {
+      if (name === undefined) return bad(say.usage);
+      if (!(await opened.access.removeToken(name)))
+        return fail(program, json, {
+          exitCode: EXIT.usage,
+          code: "unknown-token",
+          text: say.tokenUnknown(name),
+        });
+      program.out(json ? `${JSON.stringify({ success: true, id: name })}\n` : `${say.tokenRemoved(name)}\n`);
+      return EXIT.done;
+    }
+    default:
+      return bad(say.usage);
+  }
+}
+
+function portFlag({ port }: Flags["values"], configured: number): string {
+  return typeof port === "string" ? port : String(configured);
+}

@@ -1,0 +1,124 @@
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
+import { type CliProgram, EXIT, type OpenedServe, type Serving } from "./program.ts";
+
+type Open = Extract<OpenedServe, { ok: true }>;
+
+const FLAGS = {
+  host: "string",
+  port: "string",
+  demo: "boolean",
+  "demo-unless-configured": "boolean",
+  user: "string",
+  role: "string",
+  scope: "string",
+} as const;
+
+/** `serve`: the console, the API and the channels, until a signal ends it. `serve link`, `serve token …`: who may in. */
+export async function serve(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "serve", args, FLAGS, 3);
+  const { values, words } = flags;
+  const demo =
+    values.demo === true ||
+    (values["demo-unless-configured"] === true && !(await isConfigured(program, flags)));
+  if (!demo) return run(program, flags, { demo: false });
+  if (words.length > 0) return usage(program, flags);
+  const place = await program.openDemo();
+  try {
+    const inside = program.elsewhere({ cwd: place.workspace, env: place.env });
+    return await run(inside, { ...flags, values: { ...values, workspace: place.workspace } }, { demo: true });
+  } finally {
+    await place.remove();
+  }
+}
+
+async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo: boolean }): Promise<number> {
+  const { values, words } = flags;
+  const opened = await openedOrStop(program, values, (options) => program.openServe({ ...options, demo }));
+  try {
+    if (words.length === 0) return await listen(program, flags, opened, demo);
+    const { admit } = await import("./serve-access.ts");
+    return await admit(program, flags, opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boolean): Promise<number> {
+  const { values } = flags;
+  const json = values.json === true;
+  const settings = opened.worker.config.serve;
+  const host = typeof values.host === "string" ? values.host : settings.host;
+  const port = values.port === undefined ? settings.port : portOf(values.port);
+  const words = opened.words();
+  if (port === null)
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--port N: 0-65535" });
+  let serving: Serving;
+  try {
+    serving = await opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
+  } catch (error) {
+    if ((error as { code?: string }).code === undefined) throw error;
+    const text = words.portTaken(`${host}:${port}`, (error as Error).message);
+    return fail(program, json, { exitCode: EXIT.refused, code: "port", text });
+  }
+  const secret = await opened.signIn.createLink({ userId: "operator", role: "operator" });
+  const link = `${serving.url}/login/${secret}`;
+  if (json) program.out(`${JSON.stringify({ url: serving.url, login: link, demo })}\n`);
+  else {
+    program.out(`${[words.listening(serving.url), ...(demo ? words.demo : [])].join("\n")}\n\n`);
+    program.out(`${words.loginLink(link)}\n${words.loginLinkNote}\n`);
+    if (!/^(127\.|localhost$|::1$)/.test(host) && settings.public_url === null)
+      program.err(`${words.exposed(host)}\n`);
+  }
+  await untilStopped(program, opened, serving);
+  return EXIT.done;
+}
+
+/** The first signal stops gently, the second at once; a hang-up reads the configuration again. */
+async function untilStopped(program: CliProgram, opened: Open, serving: Serving): Promise<void> {
+  const say = (text: string) => program.err(`${text}\n`);
+  const reload = () => {
+    void serving
+      .reload()
+      .then((problem) =>
+        say(problem === null ? opened.words().reloaded : opened.words().reloadRefused(problem)),
+      )
+      .catch((error: unknown) => say(opened.words().reloadRefused(String(error))));
+  };
+  process.on("SIGHUP", reload);
+  const signalled = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<"again">();
+  const count = { signals: 0 };
+  const end = () => {
+    count.signals += 1;
+    if (count.signals === 1) signalled.resolve();
+    else again.resolve("again");
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
+  await signalled.promise;
+  say(opened.words().stopping);
+  const ended = await Promise.race([serving.stop().then(() => "stopped" as const), again.promise]);
+  process.off("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
+  if (ended === "again") {
+    say(opened.words().stoppingHard);
+    process.exit(EXIT.failed);
+  }
+}
+
+async function isConfigured(program: CliProgram, { values }: Flags): Promise<boolean> {
+  const { resolveHome, homeConfigFile } = await import("../../config/home.ts");
+  const { existsSync } = await import("node:fs");
+  return typeof values.config === "string" || existsSync(homeConfigFile(resolveHome(program.env)));
+}
+
+function usage(program: CliProgram, { values }: Flags): number {
+  const text = "picoclaw serve --help";
+  return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+}
+
+function portOf(text: string | boolean): number | null {
+  const port = Number(text);
+  return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : null;
+}

@@ -1,0 +1,35 @@
+import type { Hono } from "hono";
+import type { Scope } from "../../../application/ports/access.ts";
+import type { Viewer } from "../../../application/serve/viewer.ts";
+
+export interface ApiEnv {
+  Variables: { readonly viewer: Viewer };
+}
+
+export type Api = Hono<ApiEnv>;
+
+export function failure(status: number, code: string, message: string, facts: object = {}): Response {
+  return Response.json({ error: { code, message, ...facts } }, { status });
+}
+
+/** Null when the viewer may. */
+export function lacks(viewer: Viewer, scope: Scope, options: { operator?: boolean } = {}): Response | null {
+  if (!viewer.scopes.includes(scope))
+    return failure(403, "missing-scope", `this token lacks the scope ${scope}`);
+  if (options.operator === true && viewer.role !== "operator")
+    return failure(403, "operators-only", "this needs an operator's token");
+  return null;
+}
+
+/** The body as an object; a response that says what is wrong with it otherwise. */
+export async function bodyOf(request: Request): Promise<Record<string, unknown> | Response> {
+  try {
+    const text = await request.text();
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  return failure(400, "bad-json", "the body is not a JSON object");
+}

@@ -1,0 +1,33 @@
+import { Hono } from "hono";
+import { viewerOfToken } from "../token.ts";
+import type { Web } from "../web.ts";
+import { type Api, type ApiEnv, failure } from "./answers.ts";
+import { jobApi } from "./jobs.ts";
+import { lookApi } from "./look.ts";
+import { messageApi } from "./messages.ts";
+import { openApi } from "./openapi.ts";
+
+/** `/api/v1`: what the console does, for programs with a token. JSON in, JSON out, described at openapi.json. */
+export function createApi(web: Web): Api {
+  const app = new Hono<ApiEnv>().basePath("/api/v1");
+  app.onError((error, c) => {
+    web.host.onTrouble(error, c.req.path);
+    return failure(500, "internal", "internal error");
+  });
+  app.notFound(() => failure(404, "not-found", "no such address"));
+  app.get("/openapi.json", (c) => c.json(openApi(web.host.version)));
+  app.use("*", async (c, next) => {
+    const viewer = await viewerOfToken(web, c.req.raw);
+    if (viewer === null) {
+      const refused = failure(401, "unauthorized", "send a token: Authorization: Bearer pico_…");
+      refused.headers.set("www-authenticate", "Bearer");
+      return refused;
+    }
+    c.set("viewer", viewer);
+    await next();
+  });
+  messageApi(app, web);
+  jobApi(app, web);
+  lookApi(app, web);
+  return app;
+}

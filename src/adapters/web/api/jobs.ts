@@ -1,0 +1,104 @@
+import { describeRefusal } from "../../../application/report/describe-refusal.ts";
+import { diffText } from "../../../application/report/diff-text.ts";
+import type { ShownJob } from "../../../application/serve/job-desk.ts";
+import { toResultJson } from "../../../application/work/result-json.ts";
+import { listed, toJobJson } from "../../cli/jobs.ts";
+import { previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";
+import type { Web } from "../web.ts";
+import { type Api, bodyOf, failure, lacks } from "./answers.ts";
+
+const MOST_JOBS = 500;
+const MODES = ["apply", "preview", "dry-run"] as const;
+
+/** Jobs: look, run, take back. */
+export function jobApi(app: Api, { host }: Web): void {
+  const { desk } = host;
+  const words = () => host.messagesFor(host.locale());
+  const unknown = () => failure(404, "unknown-job", "no such job");
+  app.get("/jobs", async (c) => {
+    const refused = lacks(c.var.viewer, "read");
+    if (refused !== null) return refused;
+    const limit = Number(c.req.query("limit") ?? 50);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
+      return failure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
+    return c.json({ jobs: (await desk.list(c.var.viewer, limit)).map(toJson) });
+  });
+  app.post("/jobs", async (c) => {
+    const refused = lacks(c.var.viewer, "jobs", { operator: true });
+    if (refused !== null) return refused;
+    const body = await bodyOf(c.req.raw);
+    if (body instanceof Response) return body;
+    const { patch, mode = "apply", atomic = false } = body;
+    if (typeof patch !== "string") return failure(400, "bad-patch", "patch: a text");
+    if (!MODES.includes(mode as (typeof MODES)[number]))
+      return failure(400, "bad-mode", `mode: one of ${MODES.join(", ")}`);
+    if (typeof atomic !== "boolean") return failure(400, "bad-atomic", "atomic: true or false");
+    const execution = await desk.run(c.var.viewer, {
+      patch,
+      mode: mode as (typeof MODES)[number],
+      atomic,
+      source: "api",
+    });
+    switch (execution.status) {
+      case "parse-error": {
+        const { code, message, ...facts } = execution.failure;
+        return failure(422, code, message, facts);
+      }
+      case "refused": {
+        const text = describeRefusal(words(), host.workspace(), execution.refusal).join("\n");
+        return failure(409, execution.refusal.code, text);
+      }
+      case "ran":
+        return c.json({ outcome: execution.outcome, result: toResultJson(execution.result) });
+    }
+  });
+  app.get("/jobs/:job", async (c) => {
+    const refused = lacks(c.var.viewer, "read");
+    if (refused !== null) return refused;
+    const shown = await desk.read(c.var.viewer, c.req.param("job"));
+    if (shown === null) return unknown();
+    return c.json({ ...toJson(shown), events: desk.journal(shown.job.jobId) });
+  });
+  app.get("/jobs/:job/diff", async (c) => {
+    const refused = lacks(c.var.viewer, "read");
+    if (refused !== null) return refused;
+    const shown = await desk.read(c.var.viewer, c.req.param("job"));
+    if (shown === null) return unknown();
+    const diff = await diffText(desk.differences(shown.job.jobId));
+    return c.json({ job_id: shown.job.jobId, diff });
+  });
+  app.post("/jobs/:job/:verb", async (c) => {
+    const { viewer } = c.var;
+    const refused = lacks(viewer, "jobs");
+    if (refused !== null) return refused;
+    const [jobId, verb] = [c.req.param("job"), c.req.param("verb")];
+    const body = await bodyOf(c.req.raw);
+    if (body instanceof Response) return body;
+    const outcome = await act();
+    if (outcome === null) return failure(404, "not-found", "no such address");
+    if (!outcome.ok) return failure(outcome.status, outcome.code, outcome.text);
+    const shown = await desk.read(viewer, jobId);
+    return c.json({ message: outcome.text, ...(shown !== null && { job: toJson(shown) }) });
+
+    async function act() {
+      switch (verb) {
+        case "undo":
+        case "redo": {
+          const force = (body as Record<string, unknown>).force === true;
+          const taken = await desk.takeBack(viewer, jobId, verb, force);
+          return takeBackOutcome(words(), host.workspace(), taken, verb);
+        }
+        case "apply":
+          return previewOutcome(words(), host.workspace(), jobId, await desk.applyPreview(viewer, jobId));
+        case "stop":
+          return stopOutcome(words(), jobId, await desk.stop(viewer, jobId));
+        default:
+          return null;
+      }
+    }
+  });
+}
+
+function toJson({ job, alive }: ShownJob): Record<string, unknown> {
+  return { ...toJobJson(listed(job)), alive };
+}

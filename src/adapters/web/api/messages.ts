@@ -1,0 +1,127 @@
+import type { StoredMessage } from "../../../application/ports/channel.ts";
+import type { Route } from "../../../application/ports/conversation.ts";
+import type { Exchange } from "../../../application/ports/message-store.ts";
+import { ROUTES } from "../../../domain/routing/route.ts";
+import type { Web } from "../web.ts";
+import { type Api, bodyOf, failure, lacks } from "./answers.ts";
+
+const LONGEST_WAIT_SECONDS = 25;
+const MOST_CHARACTERS = 100_000;
+
+/** Messages to a chat of the token's own person, and what was answered. */
+export function messageApi(app: Api, web: Web): void {
+  const { host } = web;
+  app.post("/messages", async (c) => {
+    const { viewer } = c.var;
+    const refused = lacks(viewer, "chat");
+    if (refused !== null) return refused;
+    const body = await bodyOf(c.req.raw);
+    if (body instanceof Response) return body;
+    const { text, chat, route, event_id: eventId, wait = 0 } = body;
+    if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
+      return failure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
+    if (chat !== undefined && (typeof chat !== "string" || !/^[a-z0-9]{1,20}$/.test(chat)))
+      return failure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
+    if (route !== undefined && !ROUTES.includes(route as Route))
+      return failure(400, "bad-route", `route: one of ${ROUTES.join(", ")}`);
+    if (eventId !== undefined && (typeof eventId !== "string" || eventId.length > 100))
+      return failure(400, "bad-event-id", "event_id: at most 100 characters");
+    if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
+      return failure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
+    const received = await host.receive({
+      channel: viewer.channel,
+      eventId: `${viewer.userId}:api:${eventId ?? crypto.randomUUID()}`,
+      chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
+      userId: viewer.userId,
+      text,
+      ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
+    });
+    if (received.status === "refused") {
+      const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
+      return failure(status, received.reason, received.text);
+    }
+    if (wait > 0) await answered(received.messageId, wait * 1_000);
+    const found = await find(received.messageId);
+    if (found === null) return failure(404, "unknown-message", "no such message");
+    return c.json(toJson(found), found.message.state === "done" ? 200 : 202);
+  });
+  app.get("/messages/:id", async (c) => {
+    const { viewer } = c.var;
+    const refused = lacks(viewer, "read");
+    if (refused !== null) return refused;
+    const found = await find(c.req.param("id"));
+    const own = found?.message.channel === viewer.channel && found.message.userId === viewer.userId;
+    if (found === null || !(own || viewer.role === "operator"))
+      return failure(404, "unknown-message", "no such message");
+    return c.json(toJson(found));
+  });
+
+  /** When it was, or the time is over. */
+  function answered(messageId: string, limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        unsubscribe();
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(end, limitMs);
+      const unsubscribe = host.bus.subscribe((event) => {
+        if (event.type === "answered" && event.message.id === messageId) end();
+      });
+      void host.messages.message(messageId).then((message) => {
+        if (message?.state === "done") end();
+      });
+    });
+  }
+
+  async function find(id: string): Promise<Exchange | null> {
+    const message = await host.messages.message(id);
+    return message === null ? null : { message, replies: await host.messages.repliesTo(id) };
+  }
+}
+
+export function toJson({ message, replies }: Exchange): Record<string, unknown> {
+  const [answer] = replies;
+  return {
+    ...messageJson(message),
+    reply:
+      answer === undefined
+        ? null
+        : answer.content.kind === "notice"
+          ? { text: answer.content.text, ok: true, jobs: [], actions: [] }
+          : replyJson(answer.content.reply),
+  };
+}
+
+function messageJson(message: StoredMessage): Record<string, unknown> {
+  return {
+    message_id: message.id,
+    channel: message.channel,
+    chat_id: message.chatId,
+    user_id: message.userId,
+    text: message.text,
+    received_at: message.receivedAt,
+    state: message.state,
+  };
+}
+
+function replyJson(reply: Extract<Exchange["replies"][number]["content"], { kind: "reply" }>["reply"]) {
+  const { text, ok, sessionId, groupId, decision, jobs, usage, model, actions } = reply;
+  return {
+    text,
+    ok,
+    session_id: sessionId,
+    ...(groupId !== undefined && { group_id: groupId }),
+    ...(decision !== undefined && { decision }),
+    jobs,
+    ...(usage !== undefined && {
+      usage: {
+        input_tokens: usage.inputTokens,
+        output_tokens: usage.outputTokens,
+        cost_usd: usage.costUsd,
+      },
+    }),
+    ...(model !== undefined && { model }),
+    actions,
+  };
+}

@@ -1,0 +1,180 @@
+import { SCHEMAS } from "./openapi-schemas.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ref = (name: keyof typeof SCHEMAS) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: Json) => ({ "application/json": { schema } });
+const ok = (description: string, schema: Json) => ({ description, content: json(schema) });
+const failed = (description: string) => ok(description, ref("Error"));
+const parameter = (name: string, place: "path" | "query", schema: Json, description: string) => ({
+  name,
+  in: place,
+  required: place === "path",
+  schema,
+  description,
+});
+const jobId = parameter(
+  "job",
+  "path",
+  { type: "string", pattern: "^job_\\d+_[0-9a-z]{8}$" },
+  "The job's id.",
+);
+
+/** Answers that any request may get. */
+const COMMON = {
+  "401": failed("No token, or one that is not known."),
+  "403": failed("The token lacks the scope, or an operator's is needed."),
+};
+
+function operation(summary: string, scope: string, more: Json): Json {
+  const { responses, ...rest } = more;
+  return {
+    summary,
+    description: `Scope: \`${scope}\`.`,
+    security: [{ token: [] }],
+    ...rest,
+    responses: { ...(responses as Json), ...COMMON },
+  };
+}
+
+const change = (summary: string, more: Json = {}) =>
+  operation(summary, "jobs", {
+    parameters: [jobId],
+    responses: {
+      "200": ok("Done.", ref("Changed")),
+      "404": failed("No such job."),
+      "409": failed("It is in another state, or something stands in the way; nothing was changed."),
+    },
+    ...more,
+  });
+
+/** The API's own description, OpenAPI 3.1. */
+export function openApi(version: string): Json {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "PicoClaw",
+      version,
+      description:
+        "Messages, jobs and what they cost. Make a token with `picoclaw serve token create NAME`. Users see what they caused themselves; a job or message of somebody else is unknown to them.",
+    },
+    servers: [{ url: "/api/v1" }],
+    paths: {
+      "/messages": {
+        post: operation("Send a message", "chat", {
+          requestBody: { required: true, content: json(ref("NewMessage")) },
+          responses: {
+            "200": ok("It was sent and answered within `wait`.", ref("Message")),
+            "202": ok("It is stored and will be answered.", ref("Message")),
+            "400": failed("Something in the body is not right."),
+            "413": failed("Too long."),
+            "429": failed("Too many messages."),
+          },
+        }),
+      },
+      "/messages/{id}": {
+        get: operation("A message and its reply", "read", {
+          parameters: [parameter("id", "path", { type: "string" }, "The message's id.")],
+          responses: { "200": ok("The message.", ref("Message")), "404": failed("No such message.") },
+        }),
+      },
+      "/jobs": {
+        get: operation("Jobs, newest first", "read", {
+          parameters: [
+            parameter(
+              "limit",
+              "query",
+              { type: "integer", minimum: 1, maximum: 500, default: 50 },
+              "How many.",
+            ),
+          ],
+          responses: {
+            "200": ok("The jobs.", {
+              type: "object",
+              required: ["jobs"],
+              additionalProperties: false,
+              properties: { jobs: { type: "array", items: ref("Job") } },
+            }),
+            "400": failed("Not a number of jobs."),
+          },
+        }),
+        post: operation("Carry out a patch as one job", "jobs, of an operator", {
+          requestBody: { required: true, content: json(ref("NewJob")) },
+          responses: {
+            "200": ok("It ran; `result` says with what success.", ref("Ran")),
+            "400": failed("Something in the body is not right."),
+            "409": failed("It was refused before anything ran."),
+            "422": failed("This is no patch."),
+          },
+        }),
+      },
+      "/jobs/{job}": {
+        get: operation("One job with its journal", "read", {
+          parameters: [jobId],
+          responses: { "200": ok("The job.", ref("JobWithEvents")), "404": failed("No such job.") },
+        }),
+      },
+      "/jobs/{job}/diff": {
+        get: operation("What a job changed, as a unified diff", "read", {
+          parameters: [jobId],
+          responses: { "200": ok("The difference.", ref("Diff")), "404": failed("No such job.") },
+        }),
+      },
+      "/jobs/{job}/undo": {
+        post: change("Take a job back", { requestBody: { required: false, content: json(ref("Force")) } }),
+      },
+      "/jobs/{job}/redo": {
+        post: change("Bring it in again", { requestBody: { required: false, content: json(ref("Force")) } }),
+      },
+      "/jobs/{job}/apply": { post: change("Apply exactly what a preview showed") },
+      "/jobs/{job}/stop": { post: change("End a running job; nothing of it is applied") },
+      "/sessions": {
+        get: operation("Chats, the last used first", "read", {
+          responses: { "200": ok("The chats.", ref("Sessions")) },
+        }),
+      },
+      "/sessions/{channel}/{chat}": {
+        get: operation("What was said in a chat", "read", {
+          parameters: [
+            parameter("channel", "path", { type: "string" }, "`web`, `line`, `slack`."),
+            parameter("chat", "path", { type: "string" }, "The chat's id."),
+          ],
+          responses: {
+            "200": ok("The last hundred messages.", {
+              type: "object",
+              required: ["messages"],
+              additionalProperties: false,
+              properties: { messages: { type: "array", items: ref("Message") } },
+            }),
+            "404": failed("No such chat."),
+          },
+        }),
+      },
+      "/usage": {
+        get: operation("Tokens and cost by day and model", "read", {
+          parameters: [
+            parameter(
+              "days",
+              "query",
+              { type: "integer", minimum: 1, maximum: 366, default: 30 },
+              "How far back.",
+            ),
+          ],
+          responses: { "200": ok("The sums.", ref("Usage")), "400": failed("Not a number of days.") },
+        }),
+      },
+      "/health": {
+        get: operation("Which parts work", "read", { responses: { "200": ok("The parts.", ref("Health")) } }),
+      },
+      "/config": {
+        get: operation("The effective configuration, secrets masked", "read, of an operator", {
+          responses: { "200": ok("The keys.", ref("Config")) },
+        }),
+      },
+    },
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
+  };
+}

@@ -1,0 +1,39 @@
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new connections; what is being answered may finish. */
+  drain(): void;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limitBytes: number;
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+/** Seconds in which a connection must send or take something. */
+const IDLE_SECONDS = 20;
+
+/** Throws with a `code` when the address cannot be had. */
+export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): HttpServer {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    maxRequestBodySize: limitBytes,
+    idleTimeout: IDLE_SECONDS,
+    development: false,
+    async fetch(request, self) {
+      const response = await fetch(request);
+      // A stream of events is quiet for as long as nothing happens; it sends a beat of its own.
+      if (response.headers.get("content-type")?.startsWith("text/event-stream")) self.timeout(request, 0);
+      return response;
+    },
+  });
+  return {
+    port: server.port ?? port,
+    drain: () => void server.stop(false),
+    close: () => server.stop(true),
+  };
+}

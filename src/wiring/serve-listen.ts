@@ -1,0 +1,241 @@
+import type { Kysely } from "kysely";
+import type { OpenedServe, OpenOptions, Serving } from "../adapters/cli/program.ts";
+import { createWebApp } from "../adapters/web/app.ts";
+import { createWebChannel } from "../adapters/web/channel.ts";
+import type { WebHost } from "../adapters/web/host.ts";
+import type { AccessStore } from "../application/ports/access.ts";
+import type { Channel } from "../application/ports/channel.ts";
+import type { MessageStore } from "../application/ports/message-store.ts";
+import type { Timers } from "../application/ports/timers.ts";
+import { createAdmission } from "../application/serve/admission.ts";
+import { createAnswering } from "../application/serve/answer-messages.ts";
+import { createBus } from "../application/serve/bus.ts";
+import { checkHealth } from "../application/serve/health.ts";
+import { createJobDesk } from "../application/serve/job-desk.ts";
+import { createMetrics } from "../application/serve/metrics.ts";
+import { createReceiver } from "../application/serve/receive-messages.ts";
+import { createSending } from "../application/serve/send-replies.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { messagesFor } from "../domain/messages/catalogue.ts";
+import type { ServeMessages } from "../domain/messages/serve/messages.ts";
+import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { listenHttp } from "../infrastructure/runtime/http-server.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+import { VERSION } from "../version.ts";
+import { openModels } from "./models.ts";
+import { startSchedules } from "./serve-schedules.ts";
+import type { OpenedState } from "./serve-state.ts";
+import { configurationLines, dayIn, healthChecks, sessionReader } from "./serve-views.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ListenParts {
+  readonly env: Environment;
+  readonly options: OpenOptions & { readonly demo: boolean };
+  readonly db: Kysely<Database>;
+  readonly state: Extract<OpenedState, { ok: true }>;
+  readonly access: AccessStore;
+  readonly store: MessageStore;
+  /** As it was at the start: address, limits. */
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly home: string;
+  readonly words: () => ServeMessages;
+}
+
+const LIMIT_BYTES = 10 * 1024 ** 2;
+const HEALTH_MS = 3_000;
+const HEALTH_CACHE_MS = 2_000;
+const PRUNE_MS = 6 * 3_600_000;
+/** Together less than the thirty seconds in which a service manager expects us gone. */
+const [ANSWER_GRACE_MS, SEND_GRACE_MS] = [20_000, 5_000];
+
+const timers: Timers = {
+  now: () => new Date(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+const now = timers.now;
+const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+const sha256 = (text: string) => hashHex("sha256", text);
+
+/** Wires receiving, answering, sending and the web together, and listens. */
+export async function listenAndServe(
+  { env, options, db, state, access, store, config, secrets, home, words }: ListenParts,
+  { host, port, log }: Parameters<Extract<OpenedServe, { ok: true }>["listen"]>[0],
+): Promise<Serving> {
+  const closing = new AbortController();
+  const bus = createBus();
+  const metrics = createMetrics(bus);
+  const owners = createOwnerNames(process.pid);
+  const owner = owners.next();
+  const startedAt = now();
+  const onTrouble = (error: unknown, place = "serve") =>
+    log(
+      `${place}: ${state.current().worker.mask(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+    );
+  const channels = new Map<string, Channel>([["web", createWebChannel()]]);
+  const sending = createSending({
+    store,
+    channel: (name) => channels.get(name),
+    bus,
+    owner,
+    timers,
+    chance: Math.random,
+    onTrouble,
+  });
+  const answering = createAnswering({
+    store,
+    conversation: () => state.current().conversation,
+    channel: (name) => channels.get(name),
+    jobsOfMessage: (id) =>
+      state
+        .current()
+        .worker.archive.list()
+        .filter(({ groupId }) => groupId.endsWith(`#${id}`))
+        .map(({ jobId }) => jobId),
+    bus,
+    owner,
+    timers,
+    uuid: () => crypto.randomUUID(),
+    messages: words,
+    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    limit: config.serve.max_chats,
+    replyWaits: (chat) => sending.kick(chat),
+    onTrouble: (error, message) => onTrouble(error, message?.id),
+  });
+  const receive = createReceiver({
+    store,
+    admit: createAdmission({
+      access,
+      messages: words,
+      perMinute: () => state.current().config.serve.rate_limit,
+      now,
+    }),
+    bus,
+    wake: (chat) => answering.wake(chat),
+    now,
+    random,
+  });
+  const desk = createJobDesk({
+    worker: () => {
+      const { worker } = state.current();
+      const { stop_on_error: stopOnError, auto_commit: autoCommit } = worker.config.worker;
+      return { ...worker, settings: { stopOnError, autoCommit } };
+    },
+    store,
+    cancelMessage: (id) => answering.cancel(id),
+    bus,
+    pid: process.pid,
+    now,
+  });
+  const health = cached(HEALTH_CACHE_MS, () => checkHealth(checksNow(), HEALTH_MS, timers.after));
+  const checksNow = () => {
+    const { config: at, locale, worker } = state.current();
+    const { enabled, docker } = at.command_executor;
+    return healthChecks({
+      db,
+      models: openModels(at, secrets, { locale, home, env, mask: worker.mask }),
+      docker: { enabled, host: docker.host },
+      channels: channels.values(),
+    });
+  };
+  const mcp: {
+    endpoint?: Promise<{ handle(request: Request): Promise<Response>; close(): Promise<void> }>;
+  } = {};
+  const place = { host, port, publicUrl: config.serve.public_url?.replace(/\/+$/, "") ?? null };
+  const web: WebHost = {
+    version: VERSION,
+    demo: options.demo,
+    startedAt,
+    desk,
+    messages: store,
+    access,
+    receive,
+    cancelMessage: (id) => answering.cancel(id),
+    bus,
+    sources: () => ({ sessions: sessionReader(db) }),
+    health,
+    configuration: () => configurationLines(env, options),
+    metrics: async () =>
+      metrics.render(
+        {
+          process_resident_memory_bytes: process.memoryUsage.rss(),
+          picoclaw_uptime_seconds: Math.floor((now().getTime() - startedAt.getTime()) / 1_000),
+        },
+        await store.counts(),
+      ),
+    messagesFor,
+    workspace: () => state.current().worker.workspace,
+    locale: () => state.current().locale,
+    mask: (text) => state.current().worker.mask(text),
+    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    timezone: () => state.current().config.session.timezone,
+    place: () => place,
+    sha256,
+    random,
+    now,
+    onTrouble: (error, path) => onTrouble(error, path),
+    webhooks: () => new Map(),
+    mcp: async () => {
+      mcp.endpoint ??= state.openMcp();
+      const endpoint = await mcp.endpoint;
+      return (request) => endpoint.handle(request);
+    },
+    closing: closing.signal,
+  };
+  const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
+  place.port = server.port;
+  await state.current().worker.repair();
+  await state.current().worker.buryDeadJobs();
+  await answering.start(owners.isGone);
+  await sending.start();
+  const schedules = { stop: await startSchedules(state.current().config, receive, onTrouble) };
+  const prune = setInterval(() => {
+    const days = state.current().config.serve.keep_days;
+    const before = new Date(now().getTime() - days * 24 * 3_600_000).toISOString();
+    void (days > 0 ? store.prune(before) : Promise.resolve()).catch(onTrouble);
+    void access.prune(now().toISOString()).catch(onTrouble);
+  }, PRUNE_MS);
+  prune.unref();
+  const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+  const serving: Serving = {
+    url: place.publicUrl ?? `http://${shown}:${server.port}`,
+    async reload() {
+      const problem = await state.reload();
+      if (problem !== null) return problem;
+      schedules.stop();
+      schedules.stop = await startSchedules(state.current().config, receive, onTrouble);
+      return null;
+    },
+    async stop() {
+      clearInterval(prune);
+      schedules.stop();
+      closing.abort();
+      server.drain();
+      await answering.stop(ANSWER_GRACE_MS);
+      await sending.stop(SEND_GRACE_MS);
+      await (await mcp.endpoint)?.close();
+      await Promise.all([...channels.values()].map((channel) => channel.close()));
+      await server.close();
+    },
+  };
+  return serving;
+}
+
+/** The same answer for a short while, and one question at a time. */
+function cached<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  const last: { at: number; answer?: Promise<T> } = { at: 0 };
+  return () => {
+    if (last.answer === undefined || Date.now() - last.at > ms) {
+      last.at = Date.now();
+      last.answer = ask();
+    }
+    return last.answer;
+  };
+}

@@ -1,0 +1,70 @@
+import type { Kysely } from "kysely";
+import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
+import type { Conversation } from "../application/ports/conversation.ts";
+import type { Config } from "../config/config.ts";
+import { resolveLocale } from "../config/locale.ts";
+import type { Locale } from "../domain/messages/messages.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a reload replaces. */
+export interface ServeState {
+  readonly worker: OpenWorker;
+  readonly conversation: Conversation;
+  readonly config: Config;
+  readonly locale: Locale;
+}
+
+export type OpenedState =
+  | {
+      readonly ok: true;
+      current(): ServeState;
+      /** Reads the configuration again; null when that went well, else why the old one stays. */
+      reload(): Promise<string | null>;
+      openMcp(): Promise<{ handle(request: Request): Promise<Response>; close(): Promise<void> }>;
+      close(): Promise<void>;
+    }
+  | { readonly ok: false; readonly refused: Extract<Opened, { ok: false }> };
+
+/** The workspace and the conversation on it, exchangeable while the server runs. */
+export async function openServeState(
+  env: Environment,
+  options: OpenOptions,
+  db: Kysely<Database>,
+): Promise<OpenedState> {
+  const { openChat } = await import("./chat.ts");
+  const first = await openChat(env, options, { db });
+  if (!first.ok) return { ok: false, refused: first };
+  const held = { chat: first };
+  /** Messages that are being answered keep what they began with. */
+  const retired: (typeof first)[] = [];
+  return {
+    ok: true,
+    current: () => {
+      const { worker, conversation } = held.chat;
+      const { config } = worker;
+      return { worker, conversation, config, locale: resolveLocale({ env, config }) };
+    },
+    async reload() {
+      const next = await openChat(env, options, { db });
+      if (!next.ok) {
+        const { messages, problems, message } = next;
+        return message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n");
+      }
+      retired.push(held.chat);
+      held.chat = next;
+      return null;
+    },
+    async openMcp() {
+      const { openMcp } = await import("./mcp.ts");
+      const { workspace } = held.chat.worker;
+      const opened = await openMcp(env, { ...options, workspace }, () => {});
+      if (!opened.ok) throw new Error(opened.message ?? "the workspace cannot be opened");
+      return opened.endpoint();
+    },
+    async close() {
+      for (const chat of [...retired, held.chat]) await chat.close();
+    },
+  };
+}

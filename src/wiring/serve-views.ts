@@ -1,0 +1,129 @@
+import { type Kysely, sql } from "kysely";
+import type { OpenOptions } from "../adapters/cli/program.ts";
+import type { ConfigLine } from "../adapters/web/host.ts";
+import type { Channel } from "../application/ports/channel.ts";
+import type { SessionReader } from "../application/ports/console.ts";
+import type { ModelRole, Models } from "../application/ports/model.ts";
+import type { HealthCheck } from "../application/serve/health.ts";
+import { describeConfig } from "../config/describe.ts";
+import { loadConfig } from "../config/load.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+import { createSessionStore } from "../infrastructure/store/session-store.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
+
+/** `2026-03-01`, in a time zone. */
+export function dayIn(timeZone: string, at: Date): string {
+  return at.toLocaleDateString("sv", { timeZone });
+}
+
+/** The parts that `/readyz` asks. Only the store is needed to take a message; the others are told. */
+export function healthChecks(parts: {
+  readonly db: Kysely<Database>;
+  readonly models: Models;
+  readonly docker: { readonly enabled: boolean; readonly host: string };
+  readonly channels: Iterable<Channel>;
+}): HealthCheck[] {
+  return [
+    {
+      name: "store",
+      required: true,
+      async check() {
+        await sql`select 1`.execute(parts.db);
+        return { ok: true, detail: "answers" };
+      },
+    },
+    ...ROLES.map(
+      (role): HealthCheck => ({
+        name: `model ${role}`,
+        required: false,
+        async check(signal) {
+          const model = parts.models.forRole(role);
+          if (!("generate" in model)) return { ok: false, detail: model.message };
+          const checked = await model.check(signal);
+          const named = `${model.provider}/${model.model}`;
+          if (checked.ok) return { ok: true, detail: `${named}: ${checked.detail}` };
+          const remedy = checked.remedy === undefined ? {} : { remedy: checked.remedy };
+          return { ok: false, detail: `${named}: ${checked.failure.message}`, ...remedy };
+        },
+      }),
+    ),
+    {
+      name: "docker",
+      required: false,
+      async check(signal) {
+        if (!parts.docker.enabled) return { ok: true, detail: "command_executor.enabled: false" };
+        const { pingDocker } = await import("../infrastructure/runtime/docker-ping.ts");
+        return { ok: true, detail: await pingDocker(parts.docker.host, signal) };
+      },
+    },
+    ...[...parts.channels].map(
+      (channel): HealthCheck => ({
+        name: `channel ${channel.name}`,
+        required: false,
+        check: (signal) => channel.check(signal),
+      }),
+    ),
+  ];
+}
+
+/** Sessions and notes, as the conversation keeps them. */
+export function sessionReader(db: Kysely<Database>): SessionReader {
+  const store = createSessionStore(db, () => new Date());
+  return {
+    async list(keys, limit) {
+      const lists = await Promise.all(keys.map((key) => store.list(key, limit)));
+      return lists
+        .flat()
+        .map(({ id, chatKey, openedAt, closedAt, turns }) => ({
+          id,
+          key: chatKey,
+          startedAt: openedAt,
+          updatedAt: closedAt ?? openedAt,
+          turns,
+        }))
+        .sort((x, y) => (x.startedAt < y.startedAt ? 1 : -1))
+        .slice(0, limit);
+    },
+    async notes(keys, limit) {
+      const lists = await Promise.all(keys.map((key) => store.notes(key, limit)));
+      return lists
+        .flat()
+        .sort((x, y) => (x.savedAt < y.savedAt ? 1 : -1))
+        .slice(0, limit)
+        .map(({ chatKey, sessionId, text }) => ({
+          day: sessionId.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3"),
+          key: chatKey,
+          text,
+        }));
+    },
+  };
+}
+
+/** What `config show` would print now. */
+export async function configurationLines(env: Environment, options: OpenOptions): Promise<ConfigLine[]> {
+  const loaded = await loadConfig({
+    env,
+    cwd: options.cwd,
+    ...(options.workspace !== undefined && { workspace: options.workspace }),
+    ...(options.configFile !== undefined && { configFile: options.configFile }),
+  });
+  if (!loaded.ok) return [];
+  return describeConfig(loaded).map(({ key, value, source }) => ({
+    key,
+    value: JSON.stringify(value),
+    source: source.kind === "default" ? null : sourceText(source),
+  }));
+}
+
+function sourceText(source: {
+  readonly kind: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly variable?: string;
+}): string {
+  if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
+  return source.variable ?? source.kind;
+}

@@ -1,0 +1,67 @@
+import type { OpenedServe, OpenOptions } from "../adapters/cli/program.ts";
+import { createSignIn } from "../application/serve/sign-in.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { messagesFor } from "../domain/messages/catalogue.ts";
+import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
+import { serveMessagesFor } from "../domain/messages/serve/catalogue.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { createAccessStore } from "../infrastructure/store/access-store.ts";
+import { createMessageStore } from "../infrastructure/store/message-store.ts";
+import { openServeState } from "./serve-state.ts";
+import { openMigratedStore } from "./store.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const now = () => new Date();
+const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+const sha256 = (text: string) => hashHex("sha256", text);
+
+/** Opens everything that `serve` runs; nothing listens yet. */
+export async function openServe(
+  env: Environment,
+  options: OpenOptions & { readonly demo: boolean },
+): Promise<OpenedServe> {
+  const loaded = await loadConfig({
+    env,
+    cwd: options.cwd,
+    ...(options.workspace !== undefined && { workspace: options.workspace }),
+    ...(options.configFile !== undefined && { configFile: options.configFile }),
+  });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, secrets } = loaded;
+  const databaseUrl = secrets.resolve(config.database_url);
+  const stored = await openMigratedStore({ home, databaseUrl }, now);
+  if (!stored.ok) {
+    const locale = resolveLocale({ env, config });
+    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
+    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
+  }
+  const { db } = stored;
+  const state = await openServeState(env, options, db);
+  if (!state.ok) {
+    await db.destroy();
+    return state.refused;
+  }
+  const access = await createAccessStore(db, now);
+  const store = await createMessageStore(db, now);
+  const signIn = createSignIn({ access, sha256, random, now });
+  const words = () => serveMessagesFor(state.current().locale);
+  return {
+    ok: true,
+    worker: state.current().worker,
+    words,
+    access,
+    signIn,
+    close: async () => {
+      await state.close();
+      await db.destroy();
+    },
+    listen: async (at) =>
+      (await import("./serve-listen.ts")).listenAndServe(
+        { env, options, db, state, access, store, config, secrets, home, words },
+        at,
+      ),
+  };
+}
