@@ -29,6 +29,8 @@ export async function diagnose(
   });
   const { diagnoseSandbox } = await import("./diagnose-sandbox.ts");
   checks.push(...diagnoseSandbox(env, worker));
+  const { diagnoseDocker } = await import("./diagnose-docker.ts");
+  checks.push(...(await diagnoseDocker(env, worker)));
   const { diagnoseModels } = await import("./diagnose-models.ts");
   checks.push(...(await diagnoseModels(env, worker)));
   // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.

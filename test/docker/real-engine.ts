@@ -52,7 +52,7 @@ export function docker(...args: readonly string[]): string {
   return stdout.trim();
 }
 
-export function realImage(): string {
+function realImage(): string {
   const own = "picoclaw-debian:bookworm";
   if (docker("images", "-q", own) !== "") return own;
   const other = "debian:bookworm-slim";
@@ -107,7 +107,7 @@ function openSandbox(
 }
 
 /** Everything with this installation's label, by the engine's own client. */
-export function removeInstallation(home: string): void {
+function removeInstallation(home: string): void {
   const label = `label=picoclaw.installation=${installationOf(home)}`;
   const containers = docker("ps", "-aq", "--filter", label).split("\n").filter(Boolean);
   if (containers.length > 0) docker("rm", "-fv", ...containers);

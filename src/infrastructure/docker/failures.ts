@@ -55,10 +55,17 @@ export function fromStatus(status: number, message: string, path: string): Sandb
   return failed("engine-error", `${message} (HTTP ${status})`);
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: "no such socket",
+  ECONNREFUSED: "connection refused",
+  ConnectionRefused: "connection refused",
+  FailedToOpenSocket: "no engine answers",
+};
+
 /** What the runtime threw while it tried to reach the engine. */
 export function fromThrown(error: unknown, host: string): SandboxFailure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
-  if (code === "EACCES" || code === "EPERM" || /permission/i.test(message))
-    return failed("engine-forbidden", `${host}: ${message}`, error);
-  return failed("engine-unreachable", `${host}: ${message}`, error);
+  if (code === "EACCES" || code === "EPERM")
+    return failed("engine-forbidden", `${host}: permission denied`, error);
+  return failed("engine-unreachable", `${host}: ${WORDS[code] ?? message}`, error);
 }

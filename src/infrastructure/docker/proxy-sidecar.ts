@@ -34,7 +34,7 @@ export interface SidecarParts {
 type OpenNetwork = Exclude<ContainerNetwork, { mode: "none" }>;
 
 /** The proxy's rules. Every public host on every port, or the listed domains; and the exact exceptions. */
-export function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } {
+function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } {
   const domains = network.mode === "open" ? ["*:*"] : network.allowedDomains;
   return { allowed: [...new Set([...domains, ...network.allowedHosts])].sort() };
 }

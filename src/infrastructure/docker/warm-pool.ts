@@ -20,7 +20,7 @@ export interface WarmPoolParts {
 }
 
 /** Whether a spec can be served by a container that was made before it was known. */
-export function canBeWarm(spec: ContainerSpec): boolean {
+function canBeWarm(spec: ContainerSpec): boolean {
   return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
 }
 

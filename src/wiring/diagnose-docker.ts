@@ -1,0 +1,82 @@
+import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { Config } from "../config/config.ts";
+import { dockerMessages } from "../domain/messages/docker/messages.ts";
+import { readFacts } from "../infrastructure/docker/engine-facts.ts";
+import { openEngine } from "./docker-sandbox.ts";
+
+const PATIENCE_MS = 5000;
+
+/** What engine there is for task environments, what it enforces and what not. Missing is a fault only where needed. */
+export async function diagnoseDocker(
+  env: Readonly<Record<string, string | undefined>>,
+  { messages, config }: Pick<OpenWorker, "messages" | "config">,
+): Promise<Check[]> {
+  const { docker, enabled } = config.command_executor;
+  const texts = dockerMessages(messages.locale);
+  const engine = openEngine(docker, env);
+  if ("ok" in engine)
+    return [
+      { name: "docker", ok: !enabled, text: texts.badHost(docker.host), remedy: texts.remedy("set-host") },
+    ];
+  const facts = await readFacts(engine, AbortSignal.timeout(PATIENCE_MS));
+  if (!facts.ok) {
+    const forbidden = facts.code === "engine-forbidden";
+    return [
+      {
+        name: "docker",
+        ok: !enabled,
+        text: forbidden
+          ? texts.notPermitted(docker.host, enabled)
+          : texts.notReachable(facts.detail, enabled),
+        remedy: texts.remedy(forbidden ? "join-group" : "start-docker"),
+      },
+    ];
+  }
+  const checks: Check[] = [
+    {
+      name: "docker",
+      ok: true,
+      text: texts.engine({
+        version: facts.engineVersion,
+        api: facts.apiVersion,
+        host: facts.host,
+      }),
+    },
+    {
+      name: "docker-kernel",
+      ok: true,
+      text: texts.kernel({
+        cgroup: facts.cgroup,
+        driver: facts.storageDriver,
+        filesystem: facts.backingFilesystem,
+        rootless: facts.rootless,
+      }),
+    },
+    {
+      name: "environment-limits",
+      ok: facts.missing.length === 0 || !enabled,
+      text: texts.limits(facts.missing),
+      remedy: texts.remedy("kernel-limits"),
+    },
+    { name: "environment-disk", ok: true, text: texts.disk(facts.disk, docker.resources.disk_limit) },
+    { name: "environment-network", ok: true, text: networkText(texts, docker.network) },
+    {
+      name: "environment-hardening",
+      ok: facts.seccomp || !enabled,
+      text: texts.hardening(facts.seccomp),
+      remedy: texts.remedy("seccomp"),
+    },
+  ];
+  if (docker.mount_docker_socket)
+    checks.push({ name: "docker-socket", ok: false, text: texts.socketMounted });
+  return checks;
+}
+
+function networkText(
+  texts: ReturnType<typeof dockerMessages>,
+  network: Config["command_executor"]["docker"]["network"],
+): string {
+  const { external_access, whitelist_mode, allowed_domains, allowed_hosts } = network;
+  if (!external_access) return texts.network("none", [], []);
+  return texts.network(whitelist_mode ? "allow-list" : "open", allowed_domains, allowed_hosts);
+}
