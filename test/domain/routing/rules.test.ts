@@ -1,0 +1,195 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { renderRules } from "../../../scripts/gen-routing-rules.ts";
+import { DEFAULTS } from "../../../src/config/defaults.ts";
+import type { Rule } from "../../../src/domain/routing/rule.ts";
+import { compileRules, matchRules } from "../../../src/domain/routing/rule-dictionary.ts";
+import { SHIPPED_RULES } from "../../../src/domain/routing/shipped-rules.ts";
+import { HELD_OUT } from "./held-out-messages.ts";
+import { MESSAGES } from "./messages.ts";
+
+const folder = join(import.meta.dir, "../../../src/domain/routing");
+const yaml = readFileSync(join(folder, "rules.yaml"), "utf8");
+const written = (parse(yaml) as { rules: Rule[] }).rules;
+const rules = [
+  ...compileRules(DEFAULTS.routing.rules, "config").rules,
+  ...compileRules(SHIPPED_RULES, "shipped").rules,
+];
+
+test("shipped-rules.ts is what rules.yaml says", () => {
+  expect(readFileSync(join(folder, "shipped-rules.ts"), "utf8")).toBe(renderRules(yaml));
+});
+
+test("every shipped rule has examples, holds them, and is as safe as a user's has to be", () => {
+  expect(compileRules(written, "shipped", () => performance.now()).problems).toEqual([]);
+  for (const { match } of written) expect(match?.length ?? 0).toBeGreaterThan(0);
+});
+
+interface Score {
+  readonly decided: number;
+  readonly right: number;
+  readonly wrong: readonly string[];
+  /** Wrong ones that would have acted. */
+  readonly acted: number;
+  readonly accuracy: number;
+}
+
+/** Rules alone; what they leave open goes to CHAT. */
+function score(messages: readonly (readonly [string, string])[]): Score {
+  let decided = 0;
+  let right = 0;
+  let chat = 0;
+  let acted = 0;
+  const wrong: string[] = [];
+  for (const [route, message] of messages) {
+    const found = matchRules(rules, message);
+    if (found === null) chat += route === "CHAT" ? 1 : 0;
+    else if (found.rule.route === route) right += 1;
+    else {
+      wrong.push(`${message}: ${found.rule.route}, not ${route}`);
+      if (/^(?:CODE|OPS)/.test(found.rule.route) && !/^(?:CODE|OPS)/.test(route)) acted += 1;
+    }
+    decided += found === null ? 0 : 1;
+  }
+  return { decided, right, wrong, acted, accuracy: (right + chat) / messages.length };
+}
+
+describe("accuracy of the rules alone", () => {
+  const isJapanese = (text: string) => /[\u3040-\u30ff\u4e00-\u9fff]/u.test(text);
+  const report = (name: string, messages: typeof MESSAGES) => {
+    const result = score(messages);
+    console.log(
+      `routing, ${name}: ${messages.length} messages, rules decide ${result.decided}, right ${result.right} ` +
+        `(${percent(result.right / result.decided)}); with CHAT for the rest ${percent(result.accuracy)}`,
+    );
+    return result;
+  };
+
+  test("the messages the dictionary was made with, in both languages", () => {
+    expect(MESSAGES.length).toBeGreaterThanOrEqual(200);
+    for (const [language, chosen] of [
+      ["Japanese", MESSAGES.filter(([, text]) => isJapanese(text))],
+      ["English", MESSAGES.filter(([, text]) => !isJapanese(text))],
+    ] as const) {
+      expect(chosen.length).toBeGreaterThanOrEqual(100);
+      const { wrong, accuracy } = report(language, chosen);
+      expect(wrong).toEqual([]);
+      expect(accuracy).toBeGreaterThanOrEqual(0.99);
+    }
+  });
+
+  test("messages it has never seen: what it decides is right, the rest is the classifier's", () => {
+    const { decided, right, acted } = report("held out", HELD_OUT);
+    expect(right / decided).toBeGreaterThanOrEqual(0.9);
+    expect(acted).toBe(0);
+  });
+});
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+describe("what a message says", () => {
+  const routeOf = (message: string) => matchRules(rules, message)?.rule.route ?? null;
+  test.each([
+    ["ファイルは作成しないで", null],
+    ["ファイルを作成しないでください", null],
+    ["ファイルを作成せずに説明して", null],
+    ["don't create a file", null],
+    ["do not deploy", null],
+    ["deploy, but don't restart the server", "OPS"],
+    ["```\nfix the bug\n```", null],
+    ["`デプロイして` という文字列の意味は？", null],
+    ["> fix the bug\n\nそう言われた", null],
+    ["https://example.com/fix/the/bug", null],
+    ["ＦＩＸ　ｔｈｅ　ｐａｒｓｅｒ", "CODE"],
+    ["ﾌｧｲﾙを作成して", "CODE"],
+    ["ログヲ確認", null],
+    ["FIX THE PARSER", "CODE"],
+    ["\u200bfix the parser", "CODE"],
+    ["", null],
+    ["   \n\t ", null],
+    ["🙂", null],
+    [`${"あ".repeat(5000)}ファイルを作成`, null],
+  ])("%p goes to %p", (message, route) => {
+    expect<string | null>(routeOf(message)).toBe(route);
+  });
+
+  test("a long hostile message costs little", () => {
+    const texts = [
+      "a ".repeat(500_000),
+      "て".repeat(500_000),
+      "```".repeat(300_000),
+      "where ".repeat(100_000),
+      "\n".repeat(1_000_000),
+    ];
+    for (const text of texts) matchRules(rules, text);
+    const began = performance.now();
+    for (const text of texts) matchRules(rules, text);
+    expect(performance.now() - began).toBeLessThan(1500);
+  });
+});
+
+describe("a user's rule", () => {
+  const compile = (rule: Partial<Rule>) =>
+    compileRules([{ pattern: "x", route: "CODE", confidence: 0.9, ...rule }], "config", () =>
+      performance.now(),
+    );
+
+  test("is refused when it fails its own examples", () => {
+    expect(compile({ pattern: "色", match: ["背景の色"] }).problems).toEqual([]);
+    expect(compile({ pattern: "色", match: ["背景"] }).problems).toEqual([
+      { kind: "example", pattern: "色", example: "背景", expected: true },
+    ]);
+    expect(compile({ pattern: "色", not_match: ["色えんぴつ"] }).problems).toEqual([
+      { kind: "example", pattern: "色", example: "色えんぴつ", expected: false },
+    ]);
+  });
+
+  test.each([
+    "(a+)+$",
+    "(a|a)*b",
+    "(a|ab)*c",
+    "(aa?)+b",
+    "(.*)*",
+    "(?=(a+)+)b",
+    "(x+x+)+y",
+    ".*.*.*x",
+    "a.*b.*c.*d",
+    "(?:a{1,30}){1,30}b",
+    "(\\w|\\d)+!",
+    "(?:\\s|　)*x|([あ-ん]|ん)+。",
+    "(a)\\1",
+    "(?<=x)y",
+    "(?<n>a)\\k<n>",
+    "a?".repeat(18) + "a".repeat(18),
+    "x".repeat(501),
+  ])("that could take for ever is refused: %p", (pattern) => {
+    const { rules: kept, problems } = compile({ pattern });
+    expect(kept).toEqual([]);
+    expect(problems[0]?.kind).toBe("catastrophic");
+  });
+
+  test.each(["(", "[z-a]", "a{2,1}", "\\"])("that is no pattern is refused: %p", (pattern) => {
+    expect(compile({ pattern }).problems[0]?.kind).toBe("not-a-pattern");
+  });
+
+  test.each([
+    "ファイルを作成",
+    "状態|status|確認",
+    "^(?:foo|bar)+ baz",
+    "a.*b",
+    "a.{0,20}b.{0,20}c",
+    "[a-z]{2,}\\d+",
+    "\\p{Lu}\\w+",
+    "[\\]\\\\]x",
+    "\\u3042\\x41\\u{1F600}",
+    "(?i:abc)",
+    "(?<name>abc)",
+    "^$|\\bword\\B",
+  ])("that is harmless is taken: %p", (pattern) => {
+    expect(compile({ pattern }).problems).toEqual([]);
+  });
+});
