@@ -22,13 +22,19 @@ interface ToolboxParts {
 /** PicoClaw's own tools and those of the configured MCP servers, for one message. */
 export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest): Promise<Toolbox> {
   const { worker, env, options, loaded } = parts;
-  const { groupId, sessionKey } = request;
+  const { groupId, sessionKey, readOnly } = request;
   const own =
     request.toolkit === false
       ? null
-      : createAgentToolkit(contextOf(env, worker, options, { groupId, sessionKey }));
+      : createAgentToolkit(
+          contextOf(env, worker, options, {
+            groupId,
+            sessionKey,
+            ...(readOnly && { writeScope: "read-only" as const }),
+          }),
+        );
   const servers = Object.entries(loaded.config.mcp_servers).filter(
-    ([name]) => request.servers === undefined || request.servers.includes(name),
+    ([name]) => !readOnly && (request.servers === undefined || request.servers.includes(name)),
   );
   let mcp: McpTools | null = null;
   if (servers.length > 0) {

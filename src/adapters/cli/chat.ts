@@ -39,9 +39,9 @@ export async function chat(program: CliProgram, args: readonly string[]): Promis
     }
     const text =
       words.length === 0 || (words.length === 1 && words[0] === "-") ? read(program) : words.join(" ");
-    if (text === null) {
-      const { messages } = opened.worker;
-      return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: messages.noInput });
+    if (text === null || text.trim() === "") {
+      const said = text === null ? opened.worker.messages.noInput : opened.chat.emptyMessage;
+      return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
     }
     return await sendOne(program, opened, text, { json, events: values.events === true, route });
   } finally {

@@ -19,7 +19,11 @@ export async function answerWithTools(
   text: string,
 ): Promise<Answer> {
   const { groupId, sessionKey } = turn;
-  const toolbox = await parts.openToolbox({ groupId, sessionKey });
+  const toolbox = await parts.openToolbox({
+    groupId,
+    sessionKey,
+    readOnly: turn.dryRun || turn.preview,
+  });
   try {
     for (const { server, detail } of toolbox.unavailable)
       turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.worker.mask(detail)) });

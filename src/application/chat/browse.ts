@@ -25,7 +25,13 @@ export async function browse(
   if (!settings.mcpServers.includes("browser"))
     return { ...done, ok: false, text: `${done.text}\n\n${chat.browserMissing}` };
   const { groupId, sessionKey } = turn;
-  const toolbox = await parts.openToolbox({ groupId, sessionKey, servers: ["browser"], toolkit: false });
+  const toolbox = await parts.openToolbox({
+    groupId,
+    sessionKey,
+    servers: ["browser"],
+    toolkit: false,
+    readOnly: false,
+  });
   try {
     const [missing] = toolbox.unavailable;
     if (missing !== undefined) {

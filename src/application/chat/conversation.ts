@@ -1,4 +1,5 @@
 import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
+import { isCoder } from "../../domain/routing/route.ts";
 import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
 import type {
   ChatEvent,
@@ -80,7 +81,9 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     });
     emit({ type: "decided", decision });
     asked.push({ text, decision });
-    if (text.trim() === "") answers.push({ text: parts.chat.emptyMessage, ok: false, agent: "", jobs: [] });
+    const nothing = (said: string): Answer => ({ text: said, ok: false, agent: "", jobs: [] });
+    if (text.trim() === "") answers.push(nothing(parts.chat.emptyMessage));
+    else if (preview && !isCoder(decision.route)) answers.push(nothing(parts.chat.previewUsage));
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
   const merged = mergeAnswers(parts.chat, asked, answers);

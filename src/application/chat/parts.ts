@@ -84,6 +84,8 @@ export interface ToolboxRequest {
   readonly servers?: readonly string[];
   /** Whether PicoClaw's own tools are among them. Default: yes. */
   readonly toolkit?: boolean;
+  /** Dry mode or a preview: nothing is written and no MCP server is started. */
+  readonly readOnly: boolean;
 }
 
 /** Tools for one message. A call never rejects. */

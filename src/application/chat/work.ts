@@ -105,6 +105,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
       for (const one of wanted) {
         const made = await callTool(parts, turn, toolbox, one);
         calls.push(made);
+        if (made.server !== undefined) logCall(parts, turn, one, calls);
         exchange.push({ role: "tool", callId: one.id, name: one.name, text: made.text });
         if (turn.signal.aborted) return ended(chat.aborted);
       }
@@ -147,6 +148,21 @@ async function callTool(
     ...(!ok && { note: text.split("\n", 1)[0]!.slice(0, 200) }),
   });
   return { name, ok, text, ...(jobId !== undefined && { jobId }), ...(server !== undefined && { server }) };
+}
+
+/** 003 §9.4. */
+function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
+  const made = calls.at(-1);
+  const about = { job_id: turn.groupId, tool_name: call.name };
+  logger.info("worker", "MCP tool execution", "worker.mcp_tool", { ...about, tool_args: call.arguments });
+  if (made?.ok !== false) return;
+  const outward = calls.filter(({ server }) => server !== undefined);
+  logger.error("worker", "MCP tool execution failed", "worker.mcp_tool_failed", {
+    ...about,
+    error: made.text,
+    partial_success: outward.filter(({ ok }) => ok).length,
+    total: outward.length,
+  });
 }
 
 /** For a model whose window is full: tool results shrink first, the newest least. */
