@@ -132,6 +132,15 @@ export function createEnvironments(
   const toolkitParts = { env, config, home, sandboxes, engine, records, mask, locale };
   return {
     manager: new ExecutionEnvironmentManager(parts),
+    sandboxes,
+    async modelSide() {
+      const { commandExecutorPrompt } = await import("./command-executor-prompt.ts");
+      const { execute, editor } = await parts.definitions();
+      return {
+        tools: config.command_executor.text_editor.enabled ? [execute, editor] : [execute],
+        promptFragment: commandExecutorPrompt(createCommandPolicy(config.command_executor.allowed_commands)),
+      };
+    },
     config,
     messages: messagesFor(locale),
     texts,

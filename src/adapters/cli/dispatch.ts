@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   show: async () => (await import("./show.ts")).show,
   tool: async () => (await import("./tool.ts")).tool,
   tools: async () => (await import("./tools.ts")).tools,
+  solve: async () => (await import("./solve.ts")).solve,
   mcp: async () => (await import("./mcp.ts")).mcp,
   env: async () => (await import("./env.ts")).env,
   images: async () => (await import("./images.ts")).images,

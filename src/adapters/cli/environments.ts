@@ -1,7 +1,10 @@
 import type { Built } from "../../application/environments/build-image.ts";
 import type { ContainerInfo } from "../../application/environments/container-info.ts";
-import type { ExecutionEnvironmentManager } from "../../application/environments/execution-environment-manager.ts";
-import type { ContainerFacts, SandboxFailure } from "../../application/ports/sandbox.ts";
+import type {
+  ExecutionEnvironmentManager,
+  FunctionDefinition,
+} from "../../application/environments/execution-environment-manager.ts";
+import type { ContainerFacts, SandboxFailure, SandboxManager } from "../../application/ports/sandbox.ts";
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/messages/config-problem.ts";
 import type { EnvironmentMessages } from "../../domain/messages/environments/messages.ts";
@@ -14,6 +17,9 @@ import { type CliProgram, EXIT, type Opened, type ToolEnvelope } from "./program
 /** Environments and their images, as the command line uses them. */
 export interface OpenEnvironments {
   readonly manager: ExecutionEnvironmentManager;
+  readonly sandboxes: SandboxManager;
+  /** What a model is told: its tools, and the fragment of its prompt (001 §6.5). */
+  modelSide(): Promise<{ readonly tools: readonly FunctionDefinition[]; readonly promptFragment: string }>;
   readonly config: Config;
   readonly messages: Messages;
   readonly texts: EnvironmentMessages;

@@ -97,6 +97,18 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--format FORM", "openai, anthropic, mcp の形式で出力する", "as openai, anthropic or mcp write them"],
     ],
   },
+  solve: {
+    usage: "solve URL",
+    ja: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
+    en: "work on one issue, PR or MR of GitHub or GitLab, up to its pull request",
+    flags: [
+      [
+        "--worker KIND",
+        "自前のループの代わりに CLI を使う",
+        "a worker CLI instead of our own loop: codex-cli, claude-code, gemini-cli",
+      ],
+    ],
+  },
   mcp: {
     usage: "mcp",
     ja: "MCP サーバー（標準入出力、または --http）",

@@ -14,6 +14,7 @@ import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-
 import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
 import type { ServeMessages } from "../../domain/messages/serve/messages.ts";
 import type { OpenedEnvironments } from "./environments.ts";
+import type { OpenedSolve } from "./solve.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -49,6 +50,8 @@ export interface CliProgram {
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
   /** A throw-away workspace with a scripted model; the options and the environment that lead there. */
   readonly openDemo: () => Promise<DemoPlace>;
+  /** Tasks from GitHub and GitLab. */
+  readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 

@@ -18,6 +18,8 @@ export const forges = z
         token: secret("env:GITHUB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
         base_url: optionalUrl("API address of GitHub Enterprise."),
         webhook_secret: secret("env:GITHUB_WEBHOOK_SECRET", "Checks the signature of a webhook."),
+        repositories: texts([], "Repositories that `serve` looks through for work, each `owner/name`."),
+        poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
       })
       .prefault({}),
     gitlab: z
@@ -25,6 +27,8 @@ export const forges = z
         token: secret("env:GITLAB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
         base_url: optionalUrl("API address; GITLAB_API_URL sets it as well."),
         webhook_secret: secret("env:GITLAB_WEBHOOK_SECRET", "Compared with the token of a webhook."),
+        repositories: texts([], "Projects that `serve` looks through for work, each `group/name`."),
+        poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
       })
       .prefault({}),
   })

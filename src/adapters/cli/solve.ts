@@ -1,0 +1,110 @@
+import type { SolveTask } from "../../application/ports/solve-store.ts";
+import type { SolveMessages } from "../../domain/messages/solve/messages.ts";
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT, type Opened } from "./program.ts";
+
+export type OpenedSolve =
+  | {
+      readonly ok: true;
+      readonly worker: Extract<Opened, { ok: true }>["worker"];
+      readonly texts: SolveMessages;
+      solve(request: SolveRequest): Promise<Solved>;
+      close(): Promise<void>;
+    }
+  | Extract<Opened, { ok: false }>;
+
+export interface SolveRequest {
+  readonly url: string;
+  readonly worker: string | null;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+export type Solved =
+  | { readonly status: "ended"; readonly task: SolveTask }
+  | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };
+
+/** `solve URL`: one issue, PR or MR, from reading it to its pull request. */
+export async function solve(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "solve", args, { worker: "string" }, 1);
+  const json = flags.values.json === true;
+  const opened = await openedOrStop(program, flags.values, program.openSolve);
+  const [url] = flags.words;
+  if (url === undefined) {
+    await opened.close();
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "picoclaw solve URL" });
+  }
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  try {
+    const worker = typeof flags.values.worker === "string" ? flags.values.worker : null;
+    const say = (text: string) => program.err(`${text}\n`);
+    const solved = await opened.solve({ url, worker, signal: stop.signal, say });
+    if (solved.status === "refused")
+      return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
+    return report(program, solved.task, opened.texts, json);
+  } finally {
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+    await opened.close();
+  }
+}
+
+function report(program: CliProgram, task: SolveTask, texts: SolveMessages, json: boolean): number {
+  if (json) program.out(`${JSON.stringify(facts(task))}\n`);
+  else {
+    const { state, failure, pull } = task;
+    if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
+    if (failure !== null) program.out(`${failure.message}\n`);
+    if (pull !== null) program.out(`${texts.pullOpened(pull.url)}\n`);
+    for (const { command, exitCode, durationMs } of task.checks)
+      program.out(`${texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1))}\n`);
+  }
+  return task.state === "done" ? EXIT.done : EXIT.failed;
+}
+
+/** The task as the world reads it: snake_case, without the conversation. */
+function facts(task: SolveTask): object {
+  const {
+    id,
+    state,
+    phase,
+    branch,
+    pushed,
+    pull,
+    environment,
+    steps,
+    commands,
+    checks,
+    failure,
+    notes,
+    spent,
+  } = task;
+  return {
+    task_id: id,
+    state,
+    phase,
+    branch,
+    commit: pushed,
+    pull_url: pull?.url ?? null,
+    environment,
+    steps,
+    commands: commands.map(({ command, exitCode, durationMs }) => ({
+      command,
+      exit_code: exitCode,
+      duration_ms: durationMs,
+    })),
+    checks: checks.map(({ kind, command, exitCode, durationMs }) => ({
+      kind,
+      command,
+      exit_code: exitCode,
+      duration_ms: durationMs,
+    })),
+    failure,
+    notes,
+    spent_ms: spent,
+  };
+}

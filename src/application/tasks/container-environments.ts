@@ -1,0 +1,200 @@
+import type { ContainerInfo } from "../environments/container-info.ts";
+import type { ExecutionEnvironmentManager } from "../environments/execution-environment-manager.ts";
+import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../environments/progress.ts";
+import type { ModelTool } from "../ports/model.ts";
+import type { SandboxManager } from "../ports/sandbox.ts";
+import type {
+  EnvironmentCall,
+  EnvironmentTrouble,
+  TaskEnvironment,
+  TaskEnvironments,
+} from "../ports/task-environments.ts";
+
+export interface ContainerEnvironmentParts {
+  readonly manager: Pick<
+    ExecutionEnvironmentManager,
+    "tryPrepare" | "executeIn" | "cleanup" | "getAvailableEnvironments"
+  >;
+  readonly sandboxes: Pick<SandboxManager, "exec">;
+  readonly tools: readonly ModelTool[];
+  readonly promptFragment: string;
+  /** Calls a tool of the toolkit on the container's files; its envelope as JSON. */
+  readonly callTool: (
+    info: ContainerInfo,
+    tool: string,
+    args: unknown,
+    signal: AbortSignal,
+  ) => Promise<{ readonly status: string }>;
+  readonly describe: {
+    readonly event: (event: PrepareEvent) => string | null;
+    readonly notice: (notice: PrepareNotice) => string;
+    readonly failure: (failure: PrepareFailure) => string;
+  };
+}
+
+const EXECUTE = "command-executor_execute_command";
+const DIFFERENCE_BYTES = 64 * 1024 ** 2;
+const GIT_MS = 120_000;
+/** Notices that a reviewer of the result wants to know. */
+const WARNINGS: ReadonlySet<string> = new Set([
+  "install-failed",
+  "program-missing",
+  "install-offline",
+  "nearest",
+]);
+
+/** The tree of everything in the project that git does not ignore, through an index of its own. */
+const WRITE_TREE =
+  "export GIT_INDEX_FILE=/workspace/tmp/.picoclaw-index; cp .git/index $GIT_INDEX_FILE 2>/dev/null; git add --all && git write-tree; rm -f $GIT_INDEX_FILE";
+
+/** Tasks' environments over the manager of containers (001 §2.2). */
+export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
+  const { manager, describe } = parts;
+  return {
+    available: () => manager.getAvailableEnvironments(),
+    tools: parts.tools,
+    promptFragment: parts.promptFragment,
+    async prepare({ taskId, environment, cloneUrl, branch, targetBranch, signal, onProgress }) {
+      const prepared = await manager.tryPrepare(
+        { uuid: taskId, repository: cloneUrl, branch, ...(targetBranch !== null && { targetBranch }) },
+        environment,
+        {
+          signal,
+          onEvent(event) {
+            const text = describe.event(event);
+            if (text !== null) onProgress(text);
+          },
+        },
+      );
+      if (!prepared.ok) return troubleOf(prepared, describe.failure(prepared));
+      const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
+      const opened = await openEnvironment(parts, prepared.container, warnings, signal);
+      if (!opened.ok) await manager.cleanup(taskId);
+      return opened;
+    },
+    async remove(taskId) {
+      await manager.cleanup(taskId);
+    },
+  };
+}
+
+async function openEnvironment(
+  parts: ContainerEnvironmentParts,
+  info: ContainerInfo,
+  warnings: readonly string[],
+  signal: AbortSignal,
+): Promise<TaskEnvironment | EnvironmentTrouble> {
+  const { manager } = parts;
+  const run: TaskEnvironment["run"] = async (command, until) => {
+    const { exit_code, stdout, stderr, duration_ms } = await manager.executeIn(info, command, null, {
+      signal: until,
+      byHand: true,
+    });
+    return { exitCode: exit_code, stdout, stderr, durationMs: duration_ms };
+  };
+  const head = await run("git rev-parse HEAD", signal);
+  // What the installation of dependencies left behind is no part of the change.
+  const before = await run(WRITE_TREE, signal);
+  if (head.exitCode !== 0 || before.exitCode !== 0) {
+    const message = `${head.stderr}${before.stderr}`.trim();
+    return { ok: false, kind: signal.aborted ? "aborted" : "container", message };
+  }
+  const start = before.stdout.trim();
+  return {
+    ok: true,
+    name: info.environment_name,
+    baseCommit: head.stdout.trim(),
+    warnings,
+    run,
+    call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
+    async difference(until) {
+      const after = await run(WRITE_TREE, until);
+      if (after.exitCode !== 0) return after.stderr.trim();
+      const trees = `${start} ${after.stdout.trim()}`;
+      return readBytes(
+        parts.sandboxes,
+        info,
+        `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${trees}`,
+        until,
+      );
+    },
+    async bringIn(patch, until) {
+      const result = await parts.sandboxes.exec(info.container_id, {
+        command: "git apply --whitespace=nowarn -",
+        cwd: info.workspace_path,
+        stdin: patch,
+        timeoutMs: GIT_MS,
+        outputLimitBytes: 10_000,
+        signal: until,
+      });
+      return result.exitCode === 0 ? null : result.stderr.trim() || result.outcome;
+    },
+  };
+}
+
+/** All bytes that a command prints; a text says why there are none. */
+async function readBytes(
+  sandboxes: Pick<SandboxManager, "exec">,
+  info: ContainerInfo,
+  command: string,
+  signal: AbortSignal,
+): Promise<Uint8Array | string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const result = await sandboxes.exec(info.container_id, {
+    command,
+    cwd: info.workspace_path,
+    timeoutMs: GIT_MS,
+    outputLimitBytes: 10_000,
+    signal,
+    onBytes(stream, bytes) {
+      if (stream !== "stdout") return;
+      size += bytes.length;
+      if (size <= DIFFERENCE_BYTES) pieces.push(bytes.slice());
+    },
+  });
+  if (result.exitCode !== 0) return result.stderr.trim() || result.outcome;
+  return size <= DIFFERENCE_BYTES
+    ? Buffer.concat(pieces)
+    : `the change is larger than ${DIFFERENCE_BYTES} bytes`;
+}
+
+async function callTool(
+  { manager, callTool: call }: ContainerEnvironmentParts,
+  info: ContainerInfo,
+  { tool, args, signal }: { readonly tool: string; readonly args: unknown; readonly signal: AbortSignal },
+): Promise<EnvironmentCall> {
+  if (tool !== EXECUTE) {
+    const envelope = await call(info, tool, args, signal);
+    return { ok: envelope.status === "success", text: JSON.stringify(envelope) };
+  }
+  const { command, working_directory: cwd } = (args ?? {}) as {
+    command?: unknown;
+    working_directory?: unknown;
+  };
+  if (typeof command !== "string" || command.trim() === "")
+    return { ok: false, text: "error: `command` must be a text" };
+  const result = await manager.executeIn(info, command, typeof cwd === "string" ? cwd : null, { signal });
+  const { exit_code: exitCode, stdout, stderr, duration_ms: durationMs } = result;
+  return {
+    ok: exitCode === 0,
+    text: JSON.stringify(result),
+    command: { command, exitCode, stdout, stderr, durationMs },
+  };
+}
+
+const CLONE_FAILURES: ReadonlySet<PrepareFailure["code"]> = new Set([
+  "repository-missing",
+  "repository-denied",
+  "ref-missing",
+  "not-a-repository",
+  "host-unreachable",
+  "clone-timeout",
+  "clone-failed",
+  "credential-kept",
+]);
+
+function troubleOf({ code }: PrepareFailure, message: string): EnvironmentTrouble {
+  if (code === "aborted") return { ok: false, kind: "aborted", message };
+  return { ok: false, kind: CLONE_FAILURES.has(code) ? "clone" : "container", message };
+}
