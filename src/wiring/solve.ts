@@ -60,10 +60,10 @@ export async function openSolve(env: Environment, options: OpenOptions): Promise
   if (!remembered.ok) return refuse(remembered.message);
   const { memory } = remembered;
   const environments = createEnvironments(env, loaded);
-  const opening = "detail" in environments ? null : await openMigratedStore({ home, databaseUrl }, now);
-  if ("detail" in environments || opening?.ok !== true) {
+  const opening = await openMigratedStore({ home, databaseUrl }, now);
+  if ("detail" in environments || !opening.ok) {
     await memory.close();
-    return refuse("detail" in environments ? environments.detail : (opening?.trouble.detail ?? ""));
+    return refuse("detail" in environments ? environments.detail : !opening.ok ? opening.trouble.detail : "");
   }
   const { db } = opening;
   const store = await createSolveStore(db, now);
