@@ -5,14 +5,20 @@ import { addComment, addItem, type Comment, type Item, type Repository, type Wor
 
 /** GitHub's REST API, as far as a task uses it, over a world; also git over HTTP. Below `/api/v3`, as
  * Enterprise has it. Each request is held against GitHub's own description. */
-export function startGitHub(world: World) {
-  const server = serveApi(world, {
-    prefix: "/api/v3",
-    authorized: (request) =>
-      [`token ${world.token}`, `Bearer ${world.token}`].includes(request.headers.get("authorization") ?? ""),
-    routes: routes(world, () => server.url),
-    check: openApiProblems,
-  });
+export function startGitHub(world: World, host?: string) {
+  const server = serveApi(
+    world,
+    {
+      prefix: "/api/v3",
+      authorized: (request) =>
+        [`token ${world.token}`, `Bearer ${world.token}`].includes(
+          request.headers.get("authorization") ?? "",
+        ),
+      routes: routes(world, () => server.url),
+      check: openApiProblems,
+    },
+    host,
+  );
   return server;
 }
 

@@ -13,12 +13,16 @@ import {
 const LEVELS = { read: 20, write: 30, admin: 40 } as const;
 
 /** GitLab's REST API, as far as a task uses it, over a world; also git over HTTP. */
-export function startGitLab(world: World) {
-  const server = serveApi(world, {
-    prefix: "/api/v4",
-    authorized: (request) => request.headers.get("private-token") === world.token,
-    routes: routes(world, () => server.url),
-  });
+export function startGitLab(world: World, host?: string) {
+  const server = serveApi(
+    world,
+    {
+      prefix: "/api/v4",
+      authorized: (request) => request.headers.get("private-token") === world.token,
+      routes: routes(world, () => server.url),
+    },
+    host,
+  );
   return server;
 }
 

@@ -23,7 +23,7 @@ interface Api {
 }
 
 /** A forge on a free port of this machine: its API below a prefix, git over HTTP beside it. */
-export function serveApi(world: World, api: Api) {
+export function serveApi(world: World, api: Api, host = "127.0.0.1") {
   const patterns = api.routes.map(([method, path, answer]) => ({
     method,
     path,
@@ -31,8 +31,9 @@ export function serveApi(world: World, api: Api) {
     match: matcher(path),
   }));
   const server = Bun.serve({
-    hostname: "127.0.0.1",
+    hostname: host,
     port: 0,
+    idleTimeout: 60,
     async fetch(request) {
       const { pathname, searchParams } = new URL(request.url);
       if (!pathname.startsWith(`${api.prefix}/`)) return gitOverHttp(world, request);
@@ -56,7 +57,7 @@ export function serveApi(world: World, api: Api) {
     },
   });
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url: `http://${host}:${server.port}`,
     stop: () => server.stop(true),
   };
 }
