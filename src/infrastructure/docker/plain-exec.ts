@@ -141,8 +141,8 @@ const KINDS = new Map([
 
 const WRAPPER = `
 echo $$ >"$1"
-cd -- "$2" 2>/dev/null || exit 213
-here=$(pwd -P); ok=; rest=$3:
+cd -P -- "$2" 2>/dev/null || exit 213
+here=$PWD ok= rest=$3:
 while [ -n "$rest" ]; do
   root=\${rest%%:*}; rest=\${rest#*:}
   case $here/ in "\${root%/}"/*) ok=1 ;; esac
