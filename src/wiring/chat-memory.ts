@@ -76,10 +76,15 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
-  const configured = compileRules(config.routing.rules, "config", () => performance.now());
   const words = memoryMessagesFor(options.locale);
-  for (const problem of configured.problems)
-    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+  const rules = once(() => {
+    const { rules: configured, problems } = compileRules(config.routing.rules, "config", () =>
+      performance.now(),
+    );
+    for (const problem of problems)
+      log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+    return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
+  });
   const routing = createRoutingStore(db);
   return {
     sessions: createSessions({
@@ -94,8 +99,7 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     }),
     router: createRouter({
       store: routing,
-      configured: configured.rules,
-      shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")),
+      rules,
       threshold: config.routing.threshold,
       classifierTimeoutMs: CLASSIFIER_TIMEOUT_MS,
       log,
@@ -125,15 +129,24 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     }),
     usage,
     commands: memoryCommands({
-      teacher: createRouteTeacher({ store: routing, configured: configured.rules, now }),
+      teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
       usage,
       words,
       daily: config.budget.daily,
       clock,
-      ruleProblems: configured.problems,
+      ruleProblems: () => rules().problems,
     }),
     close: async () => {
       if (options.db === undefined) await db.destroy();
     },
+  };
+}
+
+/** Rules are compiled for the first message that needs them: one with a command does not. */
+function once<T>(make: () => T): () => T {
+  const made: T[] = [];
+  return () => {
+    if (made.length === 0) made.push(make());
+    return made[0] as T;
   };
 }
