@@ -27,7 +27,14 @@ import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import { startSchedules } from "./serve-schedules.ts";
 import type { OpenedState } from "./serve-state.ts";
-import { configurationLines, dayIn, healthChecks, sessionReader } from "./serve-views.ts";
+import {
+  configurationLines,
+  dayIn,
+  environmentReader,
+  healthChecks,
+  sessionReader,
+  taskReader,
+} from "./serve-views.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -159,7 +166,11 @@ export async function listenAndServe(
     receive,
     cancelMessage: (id) => answering.cancel(id),
     bus,
-    sources: () => ({ sessions: sessionReader(db) }),
+    sources: () => ({
+      sessions: sessionReader(db),
+      tasks: taskReader(db),
+      environments: environmentReader(env, options, () => state.current().config.command_executor.enabled),
+    }),
     health,
     configuration: () => configurationLines(env, options),
     metrics: async () =>

@@ -2,7 +2,7 @@ import { type Kysely, sql } from "kysely";
 import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { ConfigLine } from "../adapters/web/host.ts";
 import type { Channel } from "../application/ports/channel.ts";
-import type { SessionReader } from "../application/ports/console.ts";
+import type { EnvironmentReader, SessionReader, TaskReader } from "../application/ports/console.ts";
 import type { ModelRole, Models } from "../application/ports/model.ts";
 import type { HealthCheck } from "../application/serve/health.ts";
 import { describeConfig } from "../config/describe.ts";
@@ -101,6 +101,63 @@ export function sessionReader(db: Kysely<Database>): SessionReader {
     },
   };
 }
+
+/** Containers of this installation; whatever speaks to Docker is loaded when somebody looks. */
+export function environmentReader(
+  env: Environment,
+  options: OpenOptions,
+  isEnabled: () => boolean,
+): EnvironmentReader {
+  return {
+    async list() {
+      if (!isEnabled()) return [];
+      const { openEnvironments } = await import("./environments.ts");
+      const opened = await openEnvironments(env, options);
+      if (!opened.ok) return [];
+      try {
+        const rows = await opened.environments.list();
+        if ("ok" in rows) return [];
+        return rows.map(({ facts, info, repository }) => ({
+          id: facts.id,
+          name: repository ?? facts.name,
+          image: facts.image,
+          state: info?.status ?? facts.state,
+          tone: facts.state === "running" ? ("running" as const) : ("waiting" as const),
+          createdAt: facts.createdAt,
+        }));
+      } finally {
+        await opened.environments.close();
+      }
+    },
+  };
+}
+
+/** Tasks from issues, PRs and MRs. */
+export function taskReader(db: Kysely<Database>): TaskReader {
+  return {
+    async list(limit) {
+      const { createSolveStore } = await import("../infrastructure/store/solve-store.ts");
+      const tasks = await (await createSolveStore(db, () => new Date())).list(limit);
+      return tasks.map(({ id, item, state, phase, askedBy, updatedAt }) => ({
+        id,
+        title: `${item.repository} #${item.number}`,
+        state: state === "running" ? `${state}: ${phase}` : state,
+        tone: TASK_TONES[state],
+        source: `${item.forge} · ${askedBy}`,
+        updatedAt,
+      }));
+    },
+  };
+}
+
+const TASK_TONES = {
+  waiting: "waiting",
+  running: "running",
+  paused: "waiting",
+  done: "good",
+  failed: "bad",
+  stopped: "waiting",
+} as const;
 
 /** What `config show` would print now. */
 export async function configurationLines(env: Environment, options: OpenOptions): Promise<ConfigLine[]> {

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { createSignIn } from "../../application/serve/sign-in.ts";
 import { consoleMessagesFor } from "../../domain/messages/console/catalogue.ts";
 import { createAssets } from "./assets.ts";
+import { TooSlow, textOf } from "./body.ts";
 import type { PageContext } from "./context.ts";
 import { createFlashes } from "./flash.ts";
 import { isOurHost, isOurOrigin, secured } from "./guard.ts";
@@ -25,6 +26,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
   };
   const app = new Hono<WebEnv>();
   app.onError((error, c) => {
+    if (error instanceof TooSlow) return c.text("408: the body did not arrive in time\n", 408);
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     if (c.req.path.startsWith("/api/"))
@@ -48,7 +50,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
     const person = await signedIn(c.req.raw, host.place(), web.signIn);
     if (person === null) return enter(web, c.req.raw);
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
-      const form = new URLSearchParams(await c.req.text());
+      const form = new URLSearchParams(await textOf(c.req.raw));
       if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
         return c.html(lonely(web, c.req.raw, t.forbiddenTitle, t.stale), 403);

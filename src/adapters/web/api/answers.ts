@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { Scope } from "../../../application/ports/access.ts";
 import type { Viewer } from "../../../application/serve/viewer.ts";
+import { TooSlow, textOf } from "../body.ts";
 
 export interface ApiEnv {
   Variables: { readonly viewer: Viewer };
@@ -24,12 +25,12 @@ export function lacks(viewer: Viewer, scope: Scope, options: { operator?: boolea
 /** The body as an object; a response that says what is wrong with it otherwise. */
 export async function bodyOf(request: Request): Promise<Record<string, unknown> | Response> {
   try {
-    const text = await request.text();
+    const text = await textOf(request);
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
-  } catch {
-    // Said below.
+  } catch (error) {
+    if (error instanceof TooSlow) return failure(408, "too-slow", error.message);
   }
   return failure(400, "bad-json", "the body is not a JSON object");
 }

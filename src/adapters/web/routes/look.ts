@@ -87,7 +87,7 @@ export function lookRoutes(app: WebApp, web: Web): void {
   app.post("/preferences", (c) => {
     const { form } = c.var;
     const back = form.get("back") ?? "/";
-    const response = c.redirect(/^\/(?!\/)[\x21-\x7e]*$/.test(back) ? back : "/", 303);
+    const response = c.redirect(/^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(back) ? back : "/", 303);
     const [lang, theme] = [form.get("lang"), form.get("theme")];
     if (lang === "ja" || lang === "en")
       response.headers.append("set-cookie", preferenceCookie(host.place(), "lang", lang));
