@@ -76,15 +76,10 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
+  const configured = compileRules(config.routing.rules, "config", () => performance.now());
   const words = memoryMessagesFor(options.locale);
-  const rules = once(() => {
-    const { rules: configured, problems } = compileRules(config.routing.rules, "config", () =>
-      performance.now(),
-    );
-    for (const problem of problems)
-      log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
-    return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
-  });
+  for (const problem of configured.problems)
+    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
   const routing = createRoutingStore(db);
   return {
     sessions: createSessions({
@@ -99,7 +94,8 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     }),
     router: createRouter({
       store: routing,
-      rules,
+      configured: configured.rules,
+      shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")),
       threshold: config.routing.threshold,
       classifierTimeoutMs: CLASSIFIER_TIMEOUT_MS,
       log,
@@ -129,24 +125,15 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     }),
     usage,
     commands: memoryCommands({
-      teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
+      teacher: createRouteTeacher({ store: routing, configured: configured.rules, now }),
       usage,
       words,
       daily: config.budget.daily,
       clock,
-      ruleProblems: () => rules().problems,
+      ruleProblems: configured.problems,
     }),
     close: async () => {
       if (options.db === undefined) await db.destroy();
     },
-  };
-}
-
-/** Rules are compiled for the first message that needs them: one with a command does not. */
-function once<T>(make: () => T): () => T {
-  const made: T[] = [];
-  return () => {
-    if (made.length === 0) made.push(make());
-    return made[0] as T;
   };
 }

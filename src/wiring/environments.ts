@@ -193,7 +193,7 @@ function managerConfig({ command_executor: executor }: Config): ManagerParts["co
   };
 }
 
-function prepareConfig({ command_executor: executor }: Config): PrepareConfig {
+export function prepareConfig({ command_executor: executor }: Config): PrepareConfig {
   const { docker, clone, install } = executor;
   const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
   return {

@@ -40,6 +40,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openChat: async (options) => (await import("./chat.ts")).openChat(env, options),
     openEnvironments: async (options) => (await import("./environments.ts")).openEnvironments(env, options),
     openSolve: async (options) => (await import("./solve.ts")).openSolve(env, options),
+    openTasks: async (options) => (await import("./tasks.ts")).openTasks(env, options),
     openMcp: async (options) =>
       (await import("./mcp.ts")).openMcp(env, options, (text) => writeAll(2, `${text}\n`)),
     toolDefinitions: async (form) => (await import("../tools/registry/definitions.ts")).toolDefinitions(form),

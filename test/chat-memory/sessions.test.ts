@@ -191,19 +191,18 @@ describe("memory", () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     for (let n = 0; n < 12; n++) await sessions.append(session, [turn(`${n}: ${"あ".repeat(30)}`)]);
-    const again = async () => (await sessions.open(chat, signal)).session;
-    const before = await sessions.context(await again());
+    const before = await sessions.context(session);
     expect(before.turns.at(-1)?.text).toStartWith("11:");
     expect(before.turns.length).toBeLessThan(12);
     expect(before.memory).toBe("");
     await sessions.compact(session, signal);
-    const after = await sessions.context(await again());
+    const after = await sessions.context(session);
     expect(after.memory).toStartWith("0: ");
     expect(after.turns.at(-1)?.text).toStartWith("11:");
     const first = after.turns[0]!.position;
     expect(after.memory).toContain(`${first - 2}: `);
     await sessions.compact(session, signal);
-    expect(await sessions.context(await again())).toEqual(after);
+    expect(await sessions.context(session)).toEqual(after);
   });
 
   test("secrets and megabytes are not kept", async () => {

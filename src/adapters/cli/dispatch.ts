@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   env: async () => (await import("./env.ts")).env,
   images: async () => (await import("./images.ts")).images,
   serve: async () => (await import("./serve.ts")).serve,
+  run: async () => (await import("./run.ts")).run,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

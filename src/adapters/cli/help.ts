@@ -178,6 +178,26 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--scope LIST", "read,chat,jobs,mcp のいずれか", "some of read,chat,jobs,mcp"],
     ],
   },
+  run: {
+    usage: "run [TASK.yaml|-]",
+    ja: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
+    en: "carry out a task file: plan, worker CLI in a container, assess, until done",
+    flags: [
+      [
+        "--no-meta",
+        "計画モデルなしで worker を 1 回だけ実行する",
+        "run the worker once, without a planning model",
+      ],
+      [
+        "--preview",
+        "変更を適用せずに保留する（--no-meta のとき）",
+        "keep the changes staged (with --no-meta)",
+      ],
+      ["--follow", "経過をすべて表示する", "show every step as it comes"],
+      ["--resume ID", "中断したタスクを再開する", "go on with a task that was interrupted"],
+      ["--print-schema", "エディタ用の JSON Schema を表示する", "print the JSON Schema for editors"],
+    ],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

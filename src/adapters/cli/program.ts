@@ -15,6 +15,7 @@ import type { Messages, TransactionReason } from "../../domain/messages/messages
 import type { ServeMessages } from "../../domain/messages/serve/messages.ts";
 import type { OpenedEnvironments } from "./environments.ts";
 import type { OpenedSolve } from "./solve.ts";
+import type { OpenedTasks } from "./tasks.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -36,6 +37,8 @@ export interface CliProgram {
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
+  /** Task files on a workspace; Docker and the planning model are asked for when a task needs them. */
+  readonly openTasks: (options: OpenOptions) => Promise<OpenedTasks>;
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
   /** Key by key, for a conversation. Only where input and output are a terminal. */
   readonly openTerminal: (onBytes: (bytes: Uint8Array) => void, onEnd: () => void) => Promise<Terminal>;

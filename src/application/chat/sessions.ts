@@ -17,7 +17,7 @@ export interface Sessions {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
-  /** What a model is given of a session just opened, within the budget of tokens. Asks no model. */
+  /** What a model is given of the conversation, within the budget of tokens. Asks no model. */
   context(session: Session): Promise<SessionContext>;
   /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
   compact(session: Session, signal: AbortSignal): Promise<void>;
@@ -99,9 +99,12 @@ export function createSessions(parts: SessionParts): Sessions {
         turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) })),
       ),
     async context(session) {
-      const { carried, summary } = session;
-      const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
-      const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+      const fresh = (await store.find(session.chatKey, session.id)) ?? session;
+      const { turns, damaged } = await store.turns(fresh.chatKey, fresh.id, {
+        after: Math.max(fresh.summary.upTo, fresh.turns - MOST_TURNS),
+        limit: MOST_TURNS,
+      });
+      const memory = [fresh.carried, fresh.summary.text].filter((text) => text !== "").join("\n\n");
       return { memory, turns: newest(turns, parts.historyTokens), damaged };
     },
     compact: (session, signal) => compactSession(parts, session, signal),

@@ -34,7 +34,7 @@ export type ExecutorStarted =
     };
 
 /** `engine`: it does not answer. `image`: neither there, nor to be pulled or built. */
-export type ExecutorFailureCode = "engine" | "image" | "container" | "aborted";
+export type ExecutorFailureCode = "engine" | "image" | "container" | "credentials" | "aborted";
 
 export interface RunOptions {
   readonly signal: AbortSignal;

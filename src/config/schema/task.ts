@@ -18,7 +18,7 @@ const task = z
       .string()
       .min(1)
       .default(".")
-      .meta({ description: "The folder to work on, from the task file's." }),
+      .meta({ description: "The folder to work on, from --workspace or the current one." }),
     description: z.string().optional().meta({ description: "More about it, for people." }),
     prd: z
       .union([
@@ -26,7 +26,7 @@ const task = z
         z.strictObject({ text: z.string().min(1), path: z.undefined().optional() }),
       ])
       .meta({
-        description: "What is asked for: a file, or the text itself.",
+        description: "What is asked for: a file (from repo), or the text itself.",
         shown: "{ path: FILE } or { text: TEXT }",
       }),
     test: z

@@ -15,6 +15,10 @@ export const IMAGE_RECIPES: readonly ImageRecipe[] = [
   { name: `${BASE_IMAGE}-python`, folder: "python", on: BASE_IMAGE },
   { name: `${BASE_IMAGE}-miniforge`, folder: "miniforge", on: BASE_IMAGE },
   { name: `${BASE_IMAGE}-node`, folder: "node", on: BASE_IMAGE },
+  // 004 §2.1
+  { name: "agent-runner-codex", folder: "agent-runner-codex", on: BASE_IMAGE },
+  { name: "agent-runner-claude", folder: "agent-runner-claude", on: BASE_IMAGE },
+  { name: "agent-runner-gemini", folder: "agent-runner-gemini", on: BASE_IMAGE },
 ];
 
 /** What a built image carries: the hash of everything that went into it, so that the same is not built twice. */

@@ -39,6 +39,7 @@ export type TaskFailureCode =
   | "container"
   | "image"
   | "engine"
+  | "credentials"
   | "meta"
   | "max-loops"
   | "total-time"

@@ -94,7 +94,7 @@ export function sealUpper(
  * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
  * any more, and then nothing may match: the commit must find a conflict there.
  */
-function standingAtBegin(
+export function standingAtBegin(
   root: string,
   path: string,
   stamp: bigint,
@@ -108,7 +108,7 @@ function standingAtBegin(
 }
 
 /** Matches nothing that ever stood anywhere. */
-const UNKNOWN = "0";
+export const UNKNOWN = "0";
 const GONE_SINCE: Identity = {
   kind: "file",
   ino: UNKNOWN,
@@ -123,7 +123,7 @@ const GONE_SINCE: Identity = {
 const MARK = /^(user|trusted)\.overlay\./;
 
 /** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
-function stripMarks(path: string): void {
+export function stripMarks(path: string): void {
   const names = listXattrs(path);
   const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
   if (marks.length === 0) return;

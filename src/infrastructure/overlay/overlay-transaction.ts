@@ -137,7 +137,7 @@ function open(state: OpenOverlay): Transaction {
 }
 
 /** The bytes at an absolute path as the view has them: in the upper when the job changed it, else below. */
-function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const root = roots.find(({ path }) => isInside(path, absolute));
   if (root === undefined) return null;
   const below = relative(root.path, absolute);
@@ -158,7 +158,7 @@ function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array 
   return null;
 }
 
-function bytesOrNull(absolute: string): Uint8Array | null {
+export function bytesOrNull(absolute: string): Uint8Array | null {
   return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
 }
 

@@ -1,0 +1,158 @@
+import { resolve } from "node:path";
+import { resolveLocale } from "../../config/locale.ts";
+import { type ReadTaskFile, readTaskFile, taskFileJsonSchema } from "../../config/task-file.ts";
+import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { taskMessagesFor } from "../../domain/messages/tasks/catalogue.ts";
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags, Stop } from "./flags.ts";
+import { mendFirst } from "./mend-first.ts";
+import type { Flags } from "./parse-flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { createTaskProgress } from "./task-progress.ts";
+import type { TaskRun } from "./tasks.ts";
+
+const FLAGS = {
+  "no-meta": "boolean",
+  follow: "boolean",
+  resume: "string",
+  "print-schema": "boolean",
+  preview: "boolean",
+} as const;
+
+/** `run [TASK.yaml|-]`: a task file, carried out by a worker CLI in a container until it is done. */
+export async function run(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "run", args, FLAGS, 1);
+  const { values } = flags;
+  const json = values.json === true;
+  if (values["print-schema"] === true) {
+    program.out(`${JSON.stringify(taskFileJsonSchema(), null, 2)}\n`);
+    return EXIT.done;
+  }
+  const texts = taskMessagesFor(resolveLocale({ env: program.env }));
+  if (values.preview === true && values["no-meta"] !== true)
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.previewNeedsNoMeta });
+  const resume = typeof values.resume === "string" ? values.resume : undefined;
+  const given = resume === undefined ? readSource(program, flags) : undefined;
+  const first = given && checked(program, json, given.text, given.name);
+  const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
+  const workspace = resolve(base, first?.file.task.repo ?? ".");
+  const { tasks, worker } = await openedOrStop(program, { ...values, workspace }, program.openTasks);
+  const source = given?.text ?? tasks.sourceOf(resume ?? "");
+  if (source === null)
+    return fail(program, json, {
+      exitCode: EXIT.usage,
+      code: "unknown-task",
+      text: tasks.texts.unknownTask(resume ?? ""),
+    });
+  const task = first ?? checked(program, json, source, `task ${resume}`);
+  await mendFirst(program, worker);
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  for (const signal of STOPPING) process.once(signal, abort);
+  const follow = values.follow === true && !json;
+  const progress = createTaskProgress(program, tasks.texts, {
+    follow,
+    line: !json && !follow && program.errIsTerminal,
+  });
+  try {
+    const ran = await tasks.run({
+      ...(resume !== undefined && { resume }),
+      ...task,
+      source,
+      noMeta: values["no-meta"] === true,
+      preview: values.preview === true,
+      signal: stop.signal,
+      onRecord: progress.record,
+      onProgress: progress.worker,
+    });
+    progress.end();
+    return report(program, tasks.texts, ran, json);
+  } finally {
+    progress.end();
+    for (const signal of STOPPING) process.off(signal, abort);
+  }
+}
+
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function readSource(
+  program: CliProgram,
+  { values, words }: Flags,
+): { readonly text: string; readonly name: string } {
+  const [name] = words;
+  const json = values.json === true;
+  const locale = resolveLocale({ env: program.env });
+  const refuse = (text: string) =>
+    new Stop(fail(program, json, { exitCode: EXIT.usage, code: "unreadable-task", text }));
+  if (name === undefined) throw refuse(taskMessagesFor(locale).noTaskFile);
+  try {
+    const bytes = name === "-" ? program.readInput() : program.readFile(resolve(program.cwd, name));
+    return {
+      text: new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+      name: name === "-" ? "stdin" : name,
+    };
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const trouble =
+      code === "EISDIR"
+        ? "is-directory"
+        : code === "EACCES"
+          ? "permission-denied"
+          : code === "ENOENT"
+            ? "not-found"
+            : "not-text";
+    throw refuse(messagesFor(locale).fileTrouble(trouble, name));
+  }
+}
+
+function checked(
+  program: CliProgram,
+  json: boolean,
+  text: string,
+  name: string,
+): Extract<ReadTaskFile, { ok: true }> {
+  const read = readTaskFile(text, name, program.env);
+  if (read.ok) return read;
+  const locale = resolveLocale({ env: program.env });
+  const lines = [
+    taskMessagesFor(locale).taskInvalid(name),
+    ...read.problems.map(messagesFor(locale).configProblem),
+  ];
+  const failure = {
+    exitCode: EXIT.usage,
+    code: "task-file",
+    text: lines.join("\n  "),
+    facts: { problems: read.problems },
+  };
+  throw new Stop(fail(program, json, failure));
+}
+
+/** Nothing ran in these cases. */
+const BEFORE_RUNNING = new Set(["engine", "image", "container", "credentials"]);
+
+function report(
+  program: CliProgram,
+  texts: ReturnType<typeof taskMessagesFor>,
+  ran: TaskRun,
+  json: boolean,
+): number {
+  if (!ran.ok) {
+    const exitCode = ran.code === "no-model" || ran.code === "task-busy" ? EXIT.refused : EXIT.usage;
+    return fail(program, json, { exitCode, code: ran.code, text: ran.text });
+  }
+  const { record, interrupted, note } = ran;
+  const jobs = record.turns.flatMap(({ run: each }) =>
+    each?.job && each.job.changes.length > 0 ? [each.job.id] : [],
+  );
+  if (json) program.out(ran.json);
+  else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n`);
+  else {
+    const { state, facts, end } = record;
+    const text = `${texts.ended({ state, id: facts.id, summary: end?.summary ?? "", note, jobs })}\n`;
+    if (state === "COMPLETE") program.out(text);
+    else program.err(text);
+  }
+  if (record.state === "COMPLETE") return EXIT.done;
+  const ranNothing = record.turns.every(({ run: each }) => each === undefined);
+  return ranNothing && BEFORE_RUNNING.has(record.end?.code ?? "") ? EXIT.refused : EXIT.failed;
+}

@@ -1,0 +1,52 @@
+import type { WorkerProgress } from "../../application/ports/worker-executor.ts";
+import type { TaskFile } from "../../config/schema/task.ts";
+import type { TaskMessages } from "../../domain/messages/tasks/messages.ts";
+import type { TaskEvent } from "../../domain/task/events.ts";
+import type { TaskRecord } from "../../domain/task/task-record.ts";
+import type { Opened, OpenWorker } from "./program.ts";
+
+/** Task files, as the command line runs them. */
+export interface OpenTasks {
+  readonly worker: OpenWorker;
+  readonly texts: TaskMessages;
+  /** The task file a task was made of; null when there is no such task here. */
+  sourceOf(id: string): string | null;
+  /** Never rejects for what can be expected. */
+  run(request: TaskRequest): Promise<TaskRun>;
+}
+
+export type OpenedTasks =
+  | { readonly ok: true; readonly worker: OpenWorker; readonly tasks: OpenTasks }
+  | Extract<Opened, { ok: false }>;
+
+export interface TaskRequest {
+  /** An existing task to go on with. */
+  readonly resume?: string;
+  readonly file: TaskFile;
+  /** As it was read. */
+  readonly source: string;
+  readonly workerEnv: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+  readonly noMeta: boolean;
+  readonly preview: boolean;
+  readonly signal: AbortSignal;
+  readonly onRecord: (record: TaskRecord, event: TaskEvent) => void;
+  readonly onProgress: (progress: TaskProgress) => void;
+}
+
+export type TaskProgress = WorkerProgress | { readonly kind: "setup"; readonly text: string };
+
+export type TaskRun =
+  | {
+      readonly ok: true;
+      readonly record: TaskRecord;
+      readonly interrupted: boolean;
+      readonly note: string;
+      /** The document of the note. */
+      readonly json: string;
+    }
+  | {
+      readonly ok: false;
+      readonly code: "prd-unreadable" | "task-busy" | "task-complete" | "unknown-task" | "no-model";
+      readonly text: string;
+    };

@@ -1,0 +1,93 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { TaskFiles } from "../../application/ports/task-files.ts";
+import type { TaskEvent } from "../../domain/task/events.ts";
+import { tryFlock } from "../runtime/file-lock.ts";
+
+export interface TaskFilesParts {
+  /** Where the workspace's jobs are kept. */
+  readonly storage: string;
+  readonly workspace: string;
+  readonly id: string;
+  readonly mask: (text: string) => string;
+}
+
+/** The journal lies with the jobs; the note in the workspace, where people look, hidden from git. */
+export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesParts): TaskFiles & {
+  /** Of this task alone. */
+  readonly folder: string;
+  saveSource(text: string): void;
+  readSource(): string | null;
+  forgetJournal(): void;
+} {
+  const folder = join(storage, "tasks", id);
+  const journal = join(folder, "journal.ndjson");
+  const source = join(folder, "task.yaml");
+  const notes = join(workspace, ".picoclaw");
+  const notePath = join(notes, `task-${id}.md`);
+  const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return {
+    folder,
+    notePath,
+    append(event) {
+      makeFolder();
+      const descriptor = openSync(journal, "a", 0o600);
+      try {
+        writeSync(descriptor, `${mask(JSON.stringify(event))}\n`);
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    },
+    events() {
+      if (!existsSync(journal)) return [];
+      const lines = readFileSync(journal, "utf8").split("\n");
+      return lines.flatMap((line) => readEvent(line));
+    },
+    writeNote(markdown, json) {
+      mkdirSync(notes, { recursive: true });
+      if (!existsSync(join(notes, ".gitignore"))) writeFileSync(join(notes, ".gitignore"), "*\n");
+      replace(notePath, mask(markdown));
+      replace(join(notes, `task-${id}.json`), mask(json));
+    },
+    claim() {
+      makeFolder();
+      const descriptor = openSync(join(folder, "lock"), "a", 0o600);
+      if (tryFlock(descriptor, "exclusive").ok) return { release: () => closeSync(descriptor) };
+      closeSync(descriptor);
+      return null;
+    },
+    saveSource(text) {
+      makeFolder();
+      writeFileSync(source, text, { mode: 0o600 });
+    },
+    forgetJournal: () => rmSync(journal, { force: true }),
+    readSource: () => (existsSync(source) ? readFileSync(source, "utf8") : null),
+  };
+}
+
+/** The last line may have been cut by a crash. */
+function readEvent(line: string): TaskEvent[] {
+  if (line === "") return [];
+  try {
+    return [JSON.parse(line) as TaskEvent];
+  } catch {
+    return [];
+  }
+}
+
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.tmp`, text);
+  renameSync(`${path}.tmp`, path);
+}

@@ -1,0 +1,85 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import type { ContainerMount } from "../../application/ports/sandbox.ts";
+import { mountBelow } from "../overlay/staging.ts";
+import type { LaidRoot } from "../overlay/upper.ts";
+import { copyFolder } from "../transaction/copy-folder.ts";
+import { rootsFor } from "../transaction/git-roots.ts";
+import { removeTree } from "../workspace/remove-tree.ts";
+import { CONTAINER_HOME } from "./in-container.ts";
+
+export const PROJECT = "/workspace/project";
+
+/** The view a task's container has of the repository: what is mounted where, and where its writes go on the host. */
+export interface TaskLayers {
+  readonly kind: "overlay" | "copy";
+  readonly roots: readonly (LaidRoot & { readonly target: string })[];
+  readonly mounts: readonly ContainerMount[];
+  /** Where the workspace lies inside. */
+  readonly directory: string;
+  remove(): void;
+}
+
+export interface LayerParts {
+  readonly workspace: string;
+  /** A folder of this task's own, on the workspace's file system. */
+  readonly folder: string;
+  readonly user: { readonly uid: number; readonly gid: number };
+  /** Never shown to the worker. */
+  readonly ownFolders: readonly string[];
+}
+
+/** Why the other kind has to serve; an overlay does not show what is mounted below it. */
+export function overlayTrouble(workspace: string): string | null {
+  const below = mountBelow(rootsFor(workspace));
+  if (below !== null) return `something is mounted below the workspace: ${below}`;
+  const bad = rootsFor(workspace).find((path) => /[,:\\]/.test(path));
+  return bad === undefined ? null : `an overlay takes no , or : in a path: ${bad}`;
+}
+
+export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers {
+  const { workspace, folder, user } = parts;
+  removeTree(folder);
+  mkdirSync(folder, { recursive: true, mode: 0o711 });
+  const [top = workspace, ...others] = rootsFor(workspace);
+  const roots = [top, ...others].map((path, index) => {
+    const upper = join(folder, `u${index}`);
+    if (kind === "copy") copyFolder(path, upper, parts.ownFolders);
+    else {
+      mkdirSync(upper);
+      mkdirSync(join(folder, `w${index}`));
+      const { mode, uid, gid } = lstatSync(path);
+      if (process.getuid?.() === 0) chownSync(upper, uid, gid);
+      chmodSync(upper, mode & 0o7777);
+    }
+    // A git directory elsewhere is named by its absolute path in `.git`.
+    return { path, upper, redirects: false, target: index === 0 ? PROJECT : path };
+  });
+  const mounts = roots.map(({ path, upper, target }, index): ContainerMount => {
+    if (kind === "copy") return { kind: "bind", source: upper, target, readOnly: false };
+    return { kind: "overlay", lower: [path], upper, work: join(folder, `w${index}`), target };
+  });
+  const below = relative(top, workspace);
+  return {
+    kind,
+    roots,
+    mounts: [...mounts, ...accounts(folder, user)],
+    directory: below === "" ? PROJECT : join(PROJECT, below),
+    remove: () => removeTree(folder),
+  };
+}
+
+/** The user has a name and a home inside, whatever its number: programs ask for both. */
+function accounts(folder: string, { uid, gid }: LayerParts["user"]): ContainerMount[] {
+  const passwd = [
+    "root:x:0:0:root:/root:/bin/sh",
+    ...(uid === 0 ? [] : [`worker:x:${uid}:${gid}:worker:${CONTAINER_HOME}:/bin/sh`]),
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin",
+  ];
+  const group = ["root:x:0:", ...(gid === 0 ? [] : [`worker:x:${gid}:`]), "nogroup:x:65534:"];
+  return [passwd, group].map((lines, index) => {
+    const source = join(folder, index === 0 ? "passwd" : "group");
+    writeFileSync(source, `${lines.join("\n")}\n`, { mode: 0o644 });
+    return { kind: "bind", source, target: `/etc/${basename(source)}`, readOnly: true };
+  });
+}
