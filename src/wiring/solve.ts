@@ -12,6 +12,7 @@ import { itemUrl, parseItemUrl } from "../domain/forge/item-url.ts";
 import { solveMessagesFor } from "../domain/messages/solve/messages.ts";
 import { costOf, priceOf } from "../domain/models/cost.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
+import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
 import { openChatMemory } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
@@ -67,6 +68,7 @@ export async function openSolve(env: Environment, options: OpenOptions): Promise
   }
   const { db } = opening;
   const store = await createSolveStore(db, now);
+  const owners = createOwnerNames(process.pid);
   const partsFor = async (forge: Forge, taskId: string): Promise<SolveParts> => {
     const metered = await memory.meter.open({
       chatKey: `task:${taskId}`,
@@ -116,7 +118,8 @@ export async function openSolve(env: Environment, options: OpenOptions): Promise
       mask: worker.mask,
       now,
       clock,
-      owner: `${process.pid}-${randomUUID()}`,
+      owner: owners.next(),
+      isGone: owners.isGone,
     };
   };
   return {

@@ -16,9 +16,9 @@ export interface SolveStore {
   /** Newest first. */
   list(limit: number): Promise<SolveTask[]>;
   /** Waiting tasks, and running ones whose owner is gone, oldest first. */
-  due(now: Date): Promise<SolveTask[]>;
-  /** False when somebody else holds it. */
-  lease(id: string, owner: string, now: Date, until: Date): Promise<boolean>;
+  due(now: Date, isGone: (owner: string) => boolean): Promise<SolveTask[]>;
+  /** False when somebody else holds it. An owner that `isGone` knows to be dead holds nothing. */
+  lease(request: LeaseRequest): Promise<boolean>;
   /** Prolongs; tells what was asked of the task meanwhile. `held` is false when the lease was lost. */
   renew(
     id: string,
@@ -31,6 +31,14 @@ export interface SolveStore {
   order(id: string, order: Order | null): Promise<void>;
   /** True the first time this delivery is seen. */
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
+}
+
+export interface LeaseRequest {
+  readonly id: string;
+  readonly owner: string;
+  readonly now: Date;
+  readonly until: Date;
+  readonly isGone: (owner: string) => boolean;
 }
 
 export type Order = "stop" | "pause";

@@ -22,6 +22,8 @@ export interface SolveParts {
   readonly clock: () => number;
   /** This process, for leases. */
   readonly owner: string;
+  /** Whether an owner, as leases name it, is surely dead. */
+  readonly isGone: (owner: string) => boolean;
 }
 
 export interface SolveConfig {

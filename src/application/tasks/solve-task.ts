@@ -32,7 +32,8 @@ export async function solveTask(
 ): Promise<SolveTask | null> {
   const { store, owner, now, clock } = parts;
   const until = () => new Date(now().getTime() + LEASE_MS);
-  if (!(await store.lease(taskId, owner, now(), until()))) return null;
+  if (!(await store.lease({ id: taskId, owner, now: now(), until: until(), isGone: parts.isGone })))
+    return null;
   const found = await store.find(taskId);
   if (found === null) return null;
   const stopping = new AbortController();

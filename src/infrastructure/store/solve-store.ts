@@ -44,17 +44,22 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
         .execute();
       return rows.flatMap((row) => toTask(row) ?? []);
     },
-    async due(at) {
+    async due(at, isGone) {
       const rows = await db
         .selectFrom("solve_tasks")
-        .select("body")
+        .select(["body", "owner", "lease_until"])
         .where("state", "in", ["waiting", "running"])
-        .where(({ eb, or }) => or([eb("lease_until", "is", null), eb("lease_until", "<=", at.toISOString())]))
         .orderBy("created_at")
         .execute();
-      return rows.flatMap((row) => toTask(row) ?? []);
+      const free = rows.filter(
+        ({ owner, lease_until: until }) =>
+          owner === null || until === null || until <= at.toISOString() || isGone(owner),
+      );
+      return free.flatMap((row) => toTask(row) ?? []);
     },
-    async lease(id, owner, at, until) {
+    async lease({ id, owner, now: at, until, isGone }) {
+      const held = await db.selectFrom("solve_tasks").select("owner").where("id", "=", id).executeTakeFirst();
+      const dead = typeof held?.owner === "string" && isGone(held.owner) ? held.owner : owner;
       const rows = await db
         .updateTable("solve_tasks")
         .set({ owner, lease_until: until.toISOString() })
@@ -63,7 +68,7 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
           or([
             eb("lease_until", "is", null),
             eb("lease_until", "<=", at.toISOString()),
-            eb("owner", "=", owner),
+            eb("owner", "in", [owner, dead]),
           ]),
         )
         .returning("id")

@@ -146,7 +146,13 @@ describe("what comes in from a forge", () => {
     expect(await comment("resume")).toEqual(["resume"]);
     const [task] = await store.list(1);
     await store.save({ ...(task as NonNullable<typeof task>), state: "running" });
-    await store.lease(task?.id ?? "", "me", new Date(), new Date(Date.now() + 1000));
+    await store.lease({
+      id: task?.id ?? "",
+      owner: "me",
+      now: new Date(),
+      until: new Date(Date.now() + 1000),
+      isGone: () => false,
+    });
     expect(await comment("stop")).toEqual(["stop"]);
     expect(await store.renew(task?.id ?? "", "me", new Date())).toEqual({ held: true, order: "stop" });
   });

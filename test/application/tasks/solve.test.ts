@@ -109,6 +109,7 @@ describe("solving an issue", () => {
       now: () => new Date(),
       clock: () => performance.now(),
       owner: "test",
+      isGone: (owner) => owner === "the dead",
     };
   };
   const ref = (item: Item): ItemRef => ({
@@ -303,12 +304,22 @@ describe("solving an issue", () => {
 
   test("a task is worked on by one process at a time", async () => {
     const task = await open();
-    await store.lease(task.id, "somebody else", new Date(), new Date(Date.now() + 60_000));
+    const until = new Date(Date.now() + 60_000);
+    await store.lease({ id: task.id, owner: "somebody else", now: new Date(), until, isGone: () => false });
     const ended = await solveTask(parts(createCoderModel(() => PLAN)), task.id, {
       signal: new AbortController().signal,
       say: () => {},
     });
     expect(ended).toBeNull();
+    expect(await store.due(new Date(), () => false)).toEqual([]);
+    expect((await store.due(new Date(), () => true)).map(({ id }) => id)).toEqual([task.id]);
+  });
+
+  test("what a dead process held is taken over at once", async () => {
+    const task = await open();
+    const until = new Date(Date.now() + 60_000);
+    await store.lease({ id: task.id, owner: "the dead", now: new Date(), until, isGone: () => false });
+    expect((await solve([PLAN, shell(FIX), DONE], {}, task)).task.state).toBe("done");
   });
 
   test("a workflow file is not pushed", async () => {
