@@ -49,13 +49,24 @@ export function openDockerSandbox({
     mountDockerSocket: config.docker.mount_docker_socket,
     baseImage: config.docker.base_image,
     poolSize: config.pool.size,
-    proxyProgram,
+    proxyProgram: once(proxyProgram),
     newId: randomUUID,
     hash: (text) => hashHex("sha256", text),
     now: Date.now,
     elapsed: () => performance.now(),
     warn,
   });
+}
+
+/** Asked again only after a failure. */
+function once<T extends object>(make: () => Promise<T | SandboxFailure>): () => Promise<T | SandboxFailure> {
+  const state: { made?: Promise<T | SandboxFailure> } = {};
+  return async () => {
+    state.made ??= make();
+    const made = await state.made;
+    if ("ok" in made) delete state.made;
+    return made;
+  };
 }
 
 async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {

@@ -237,6 +237,14 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     }, 40_000);
   });
 
+  test("whoever stops its own watchers is ended with the container's restart, and the files stay", async () => {
+    await run("echo kept >kept");
+    const result = await run("kill -STOP -1; sleep 60", { timeoutMs: 300 });
+    expect([result.outcome, result.exitCode]).toEqual(["timed-out", null]);
+    expect((await run("cat kept")).stdout).toBe("kept\n");
+    expect(engine.warnings.at(-1)).toContain("restarted");
+  });
+
   test("whoever kills its own watchers inside gets an answer, and the next command works", async () => {
     const result = await run("kill -9 -1; sleep 60", { timeoutMs: 10_000 });
     expect(["disconnected", "signaled"]).toContain(result.outcome);

@@ -105,6 +105,11 @@ describe.if(requirePart("docker"))("the life of a container", () => {
   test("the engine's socket is mounted only when the configuration says so", async () => {
     const spec = specOf(engine.image, { mountDockerSocket: true });
     expect(await engine.sandbox.startContainer(spec)).toMatchObject({ ok: false, code: "not-allowed" });
+    const trusting = openRealEngine({ mountDockerSocket: true });
+    const { id } = await trusting.start({ mountDockerSocket: true });
+    const ask = `perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(q(/var/run/docker.sock)) or die $!; print $s qq(GET /_ping HTTP/1.0\\r\\n\\r\\n); print <$s>'`;
+    expect((await trusting.run(id, ask)).stdout).toEndWith("OK");
+    await trusting.end();
   });
 
   test("an abort at any step leaves neither container nor volume", async () => {
@@ -172,6 +177,20 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     expect(await tcp.sandbox.describe()).toMatchObject({ code: "engine-unreachable" });
     const result = await tcp.sandbox.exec("x", requestOf("true"));
     expect([result.outcome, result.failure?.code]).toEqual(["not-started", "engine-unreachable"]);
+  });
+
+  test("an engine over TCP does the same, and a cut connection is a disconnected command", async () => {
+    const wire = forwardTcp(DOCKER_HOST.replace("unix://", ""));
+    const remote = openRealEngine({ host: `tcp://127.0.0.1:${wire.port}` });
+    const { id } = await remote.start();
+    expect((await remote.run(id, "cat", { stdin: "over tcp" })).stdout).toBe("over tcp");
+    const cut = await remote.run(id, "echo on; sleep 300", { onOutput: () => wire.cut() });
+    expect([cut.outcome, cut.exitCode, cut.stdout]).toEqual(["disconnected", null, "on\n"]);
+    // Nobody waits for that command any more: it was ended inside.
+    while (JSON.stringify(await remote.sandbox.listProcesses(id)).includes("sleep 300"));
+    expect((await remote.run(id, "echo again")).stdout).toBe("again\n");
+    await remote.end();
+    wire.stop();
   });
 
   test("twenty tasks at once start, work and end", async () => {
@@ -267,6 +286,47 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     });
   });
 });
+
+/** A port of this machine in front of the engine's socket. */
+function forwardTcp(path: string) {
+  const pairs = new Set<{ readonly end: () => void }>();
+  const listener = Bun.listen<{ back: Promise<Bun.Socket<undefined>> }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(client) {
+        const back = Bun.connect<undefined>({
+          unix: path,
+          socket: {
+            data: (_, bytes) => void client.write(bytes),
+            close: () => void client.end(),
+          },
+        });
+        client.data = { back };
+        const pair = {
+          end: () => {
+            client.terminate();
+            void back.then((engine) => engine.terminate());
+          },
+        };
+        pairs.add(pair);
+      },
+      data: (client, bytes) => {
+        const copy = Buffer.from(bytes);
+        void client.data.back.then((engine) => engine.write(copy));
+      },
+      close: (client) => void client.data.back.then((engine) => engine.end()),
+    },
+  });
+  return {
+    port: listener.port,
+    cut() {
+      for (const pair of pairs) pair.end();
+      pairs.clear();
+    },
+    stop: () => listener.stop(true),
+  };
+}
 
 describe.if(requirePart("docker"))("the warm pool", () => {
   test("a claimed container is fresh, used once, and keyed by what cannot change", async () => {

@@ -41,6 +41,7 @@ export interface RealEngineOptions {
   readonly host?: string;
   readonly home?: string;
   readonly image?: string;
+  readonly mountDockerSocket?: boolean;
 }
 
 export function docker(...args: readonly string[]): string {
@@ -92,12 +93,16 @@ export function openRealEngine(options: RealEngineOptions = {}): RealEngine {
 function openSandbox(
   home: string,
   image: string,
-  { poolSize = 0, host = DOCKER_HOST }: RealEngineOptions,
+  { poolSize = 0, host = DOCKER_HOST, mountDockerSocket = false }: RealEngineOptions,
   warn: (text: string) => void,
 ): SandboxManager {
   const { command_executor: config } = DEFAULTS;
   const opened = openDockerSandbox({
-    config: { ...config, docker: { ...config.docker, host, base_image: image }, pool: { size: poolSize } },
+    config: {
+      ...config,
+      docker: { ...config.docker, host, base_image: image, mount_docker_socket: mountDockerSocket },
+      pool: { size: poolSize },
+    },
     home,
     env: {},
     warn,

@@ -5,7 +5,7 @@ import type { OutputStream } from "./process.ts";
  * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
  */
 export interface SandboxManager {
-  /** What engine answers, and what it can enforce. Asked once, then remembered until a call fails. */
+  /** What engine answers, and what it can enforce. Asked once, then remembered. */
   describe(signal?: AbortSignal): Promise<SandboxFacts | SandboxFailure>;
   /**
    * Makes and starts a container of `spec.image`, which must be present. One with the same name, if it is this

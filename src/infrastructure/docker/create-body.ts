@@ -12,8 +12,8 @@ export interface CreateParts {
   /** The volume with the proxy's socket, and the variables that lead to it. */
   readonly proxy: { readonly volume: string; readonly env: Readonly<Record<string, string>> } | undefined;
   readonly stopGraceSeconds: number;
-  /** The group that owns the engine's socket, where that is mounted. */
-  readonly socketGroup?: number;
+  /** The engine's socket on its own machine and the group that owns it, where it is to be mounted. */
+  readonly socket?: { readonly path: string; readonly group: number | undefined };
 }
 
 /** Where the proxy's socket is seen inside, and where programs find it. */
@@ -27,7 +27,7 @@ const LOG = { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } }
 
 /** The body of `POST /containers/create`. */
 export function createBody(parts: CreateParts): object {
-  const { spec, labels, inside, volume, proxy, stopGraceSeconds, socketGroup } = parts;
+  const { spec, labels, inside, volume, proxy, stopGraceSeconds, socket } = parts;
   const { uid, gid, limits } = settingsOf(spec);
   const env = { ...proxy?.env, ...spec.env };
   return {
@@ -58,20 +58,11 @@ export function createBody(parts: CreateParts): object {
       ],
       LogConfig: LOG,
       RestartPolicy: { Name: "no" },
-      ...(socketGroup !== undefined && { GroupAdd: [String(socketGroup)] }),
+      ...(socket?.group !== undefined && { GroupAdd: [String(socket.group)] }),
       Mounts: [
         volumeMount(volume, "/workspace", labels),
         ...(proxy ? [{ Type: "volume", Source: proxy.volume, Target: PROXY_FOLDER, ReadOnly: true }] : []),
-        ...(spec.mountDockerSocket
-          ? [
-              {
-                Type: "bind",
-                Source: "/var/run/docker.sock",
-                Target: "/var/run/docker.sock",
-                ReadOnly: false,
-              },
-            ]
-          : []),
+        ...(socket ? [{ Type: "bind", Source: socket.path, Target: "/var/run/docker.sock" }] : []),
         ...(spec.mounts ?? []).map((mount) => mountOf(mount, overlayVolume(volume, mount), labels)),
       ],
     },

@@ -56,10 +56,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     engine,
     now: elapsed,
     onUse: (container) => leases.touch(container, now()),
-    restart(container) {
+    async restart(container) {
       warn(`${container}: even KILL did not end a command; the container is restarted`);
-      channels.close(container);
-      void engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
+      await engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
     },
   });
   const sidecar = {
@@ -77,7 +76,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     owner: owners.own,
     newId,
     socketAllowed: parts.mountDockerSocket,
-    socketGroup: () => groupOfSocket(engine.host),
+    socket: () => socketOf(engine.host),
     insides: new Map<string, Inside>(),
     async proxyFor(spec, { signal, onProgress }) {
       if (spec.network.mode === "none") return failed("bad-spec", "no proxy without a network");
@@ -228,10 +227,8 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   };
 }
 
-function groupOfSocket(host: string): number | undefined {
-  try {
-    return statSync(host.replace(/^unix:\/\//, "")).gid;
-  } catch {
-    return undefined;
-  }
+function socketOf(host: string): { readonly path: string; readonly group: number | undefined } {
+  if (!host.startsWith("unix://")) return { path: "/var/run/docker.sock", group: undefined };
+  const path = host.slice("unix://".length);
+  return { path, group: statSync(path, { throwIfNoEntry: false })?.gid };
 }

@@ -31,7 +31,7 @@ export interface ChannelParts {
   readonly engine: Engine;
   readonly now: () => number;
   /** After KILL did nothing. */
-  readonly restart: (container: string) => void;
+  readonly restart: (container: string) => Promise<void>;
   readonly onUse: (container: string) => void;
 }
 
@@ -61,7 +61,23 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
     return { settings, supervisor, watch, sessions: new Map() };
   };
 
+  const restarting = new Map<string, Promise<void>>();
+  const restartOnce = (container: string) => {
+    if (restarting.has(container)) return;
+    close(container);
+    restarting.set(
+      container,
+      restart(container).finally(() => restarting.delete(container)),
+    );
+  };
+  const close = (container: string) => {
+    const channel = channels.get(container);
+    channels.delete(container);
+    void channel?.then((each) => "ok" in each || each.supervisor.close());
+  };
+
   const channelOf = async (container: string): Promise<Channel | SandboxFailure> => {
+    await restarting.get(container);
     const known = channels.get(container);
     if (known) {
       const channel = await known;
@@ -76,15 +92,18 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
   const run = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
     const started = now();
     if (request.signal?.aborted) return { ...lost(failed("aborted", "aborted"), 0), outcome: "aborted" };
-    const channel = await channelOf(container);
-    if ("ok" in channel) return lost(channel, Math.round(now() - started));
+    const channel = await orAborted(channelOf(container), request.signal);
+    if ("ok" in channel) {
+      const result = lost(channel, Math.round(now() - started));
+      return channel.code === "aborted" ? { ...result, outcome: "aborted" } : result;
+    }
     const { settings, supervisor, watch, sessions } = channel;
     const supervised: SupervisedRequest = {
       ...request,
       argv: argvOf(request),
       cwd: posix.resolve(own ? "/" : settings.cwd, request.cwd ?? "."),
       roots: own ? ["/"] : settings.roots,
-      onStuck: () => restart(container),
+      onStuck: () => restartOnce(container),
     };
     if (own) return supervisor.run(supervised);
     onUse(container);
@@ -117,16 +136,21 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
       const channel = await channelOf(container);
       return "ok" in channel ? channel : undefined;
     },
-    close(container) {
-      const channel = channels.get(container);
-      channels.delete(container);
-      void channel?.then((each) => "ok" in each || each.supervisor.close());
-    },
+    close,
     closeAll() {
       closing.abort();
-      for (const container of [...channels.keys()]) this.close(container);
+      for (const container of [...channels.keys()]) close(container);
     },
   };
+}
+
+/** Whoever gives up does not wait for a connection that others may still use. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | SandboxFailure> {
+  if (!signal) return promise;
+  const { promise: aborted, resolve } = Promise.withResolvers<SandboxFailure>();
+  const onAbort = () => resolve(failed("aborted", "aborted"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 function argvOf({ command, session }: ExecRequest): readonly string[] {

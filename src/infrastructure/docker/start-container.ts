@@ -18,7 +18,7 @@ export interface StartParts extends RemoveParts {
   readonly owner: () => string;
   readonly newId: () => string;
   readonly socketAllowed: boolean;
-  readonly socketGroup: () => number | undefined;
+  readonly socket: () => { readonly path: string; readonly group: number | undefined };
   /** Undefined where the network is off. */
   readonly proxyFor: (spec: ContainerSpec, options: StartOptions) => Promise<ProxySidecar | SandboxFailure>;
   /** Called as soon as it exists, before it runs. */
@@ -64,7 +64,7 @@ export async function startCold(
         proxy,
         stopGraceSeconds: parts.stopGraceSeconds,
         labels: labelsOf(parts, spec, role, ownVolumes(spec, volume), proxy?.name),
-        ...groupOf(parts, spec),
+        ...(spec.mountDockerSocket && { socket: parts.socket() }),
       }),
       signal,
     });
@@ -134,11 +134,6 @@ function labelsOf(
     [LABEL.volumes]: volumes.join(","),
     ...(proxy !== undefined && { [LABEL.proxy]: proxy }),
   };
-}
-
-function groupOf(parts: StartParts, spec: ContainerSpec): { socketGroup?: number } {
-  const group = spec.mountDockerSocket ? parts.socketGroup() : undefined;
-  return group === undefined ? {} : { socketGroup: group };
 }
 
 const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];

@@ -53,8 +53,8 @@ interface Waiting {
 }
 
 const DEFAULT_GRACE_MS = 1500;
-/** The guard gives KILL ten seconds. */
-const STUCK_AFTER_MS = 12_000;
+/** The guard gives KILL five seconds. */
+const STUCK_AFTER_MS = 6000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const UNLIMITED = String(2 ** 52);
 

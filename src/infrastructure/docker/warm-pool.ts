@@ -3,7 +3,7 @@ import { settingsOf } from "./labels.ts";
 
 /**
  * Started containers that nobody has used, ready to be claimed once. The key is everything that cannot change later:
- * image, limits, user, network, environment. A used one never comes back.
+ * image, limits, user, network, environment, labels. A used one never comes back.
  */
 export interface WarmPool {
   /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
@@ -64,6 +64,6 @@ export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts
 }
 
 function keyOf(spec: ContainerSpec, imageId: string): string {
-  const env = Object.entries(spec.env ?? {}).sort();
-  return JSON.stringify([imageId, settingsOf(spec), spec.network, env]);
+  const sorted = (given: Readonly<Record<string, string>> = {}) => Object.entries(given).sort();
+  return JSON.stringify([imageId, settingsOf(spec), spec.network, sorted(spec.env), sorted(spec.labels)]);
 }

@@ -71,7 +71,7 @@ sub end_tree {
   my @alive = $below->();
   kill TERM => @alive; kill CONT => @alive;
   while (@alive && ticks() < $deadline) { select(undef, undef, undef, 0.01); $reap->(); @alive = $below->() }
-  $deadline = ticks() + 10_000;
+  $deadline = ticks() + 5_000;
   while (@alive && ticks() < $deadline) {
     kill STOP => @alive; kill KILL => @alive;
     select(undef, undef, undef, 0.002); $reap->();
