@@ -1,7 +1,8 @@
+import { EngineUnavailable } from "../../application/ports/images.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/environment/image-recipes.ts";
 import type { CliCommand } from "./dispatch.ts";
 import { textsFor, usage } from "./env-task.ts";
-import { abortable, openEnvironments } from "./environments.ts";
+import { abortable, failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";
@@ -63,6 +64,9 @@ export const images: CliCommand = async (program, args) => {
     if (json) program.out(`${JSON.stringify({ success: true, built })}\n`);
     else for (const image of built) program.out(`${texts.image(image, "built")}\n`);
     return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof EngineUnavailable)) throw error;
+    return failedEngine(program, json, environments, error.failure);
   } finally {
     await environments.close();
   }

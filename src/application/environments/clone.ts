@@ -50,13 +50,13 @@ export async function cloneRemote(
   };
   if (credential !== null) {
     const kept = await run(KEEP_SECRET, { signal, timeoutMs, stdin: secretText(credential) });
-    if (kept.exitCode !== 0) return failureOf(parts, kept, remote, credential !== null);
+    if (kept.exitCode !== 0) return failureOf(parts, kept, remote);
   }
   try {
     emit({ type: "step", step: "cloning", subject: remote.url });
     for (const command of fetchCommand(remote, range)) {
       const fetched = await run(command, options);
-      if (fetched.exitCode !== 0) return failureOf(parts, fetched, remote, credential !== null);
+      if (fetched.exitCode !== 0) return failureOf(parts, fetched, remote);
     }
     if (range.target !== undefined && range.depth !== null)
       await findCommonCommit(parts, range.target, range.ref, options);
@@ -101,17 +101,17 @@ export async function cloneLocal(
   try {
     for await (const piece of inPieces(pack.archive)) {
       const sent = await run(`cat >> ${archive}`, { signal, timeoutMs, stdin: piece });
-      if (sent.exitCode !== 0) return failureOf(parts, sent, null, false, path);
+      if (sent.exitCode !== 0) return failureOf(parts, sent, null, path);
     }
     const laid = await run(`tar -xf ${archive} -C ${PROJECT} && rm -f ${archive}`, { signal, timeoutMs });
-    if (laid.exitCode !== 0) return failureOf(parts, laid, null, false, path);
+    if (laid.exitCode !== 0) return failureOf(parts, laid, null, path);
   } catch (error) {
     if (signal.aborted) return { ok: false, code: "aborted", subject: path, detail: "" };
     throw error;
   } finally {
     pack.remove();
   }
-  return layOut(parts, range.ref?.startsWith("refs/") ? range : { ...range });
+  return layOut(parts, range);
 }
 
 const PIECE_BYTES = 4 * 1024 ** 2;
@@ -138,7 +138,7 @@ async function layOut(parts: CloneParts, range: CloneRange): Promise<Cloned> {
   const empty = await run(words(["git", "-C", PROJECT, "rev-parse", "--verify", "--quiet", "HEAD"]), options);
   if (empty.exitCode === 1 && range.ref === undefined) return { ok: true };
   const done = await run(checkoutCommand(range), options);
-  return done.exitCode === 0 ? { ok: true } : failureOf(parts, done, null, false);
+  return done.exitCode === 0 ? { ok: true } : failureOf(parts, done, null);
 }
 
 /** Looks through everything that the clone left; a credential there ends the environment. */
@@ -173,7 +173,6 @@ export function failureOf(
   { mask, timeoutMs }: Pick<CloneParts, "mask" | "timeoutMs">,
   result: ExecResult,
   remote: Remote | null,
-  withCredential: boolean,
   path = "/workspace/project",
 ): PrepareFailure {
   const subject = remote?.url ?? path;
@@ -191,6 +190,9 @@ export function failureOf(
     return { ...base, code: "engine" };
   if (result.limit?.kind === "disk" || /No space left on device|Disk quota exceeded/i.test(detail))
     return { ...base, code: "disk-full", remedy: "raise-limit" };
+  // Our own proxy says why it does not let a host through.
+  if (/^(remote: )?picoclaw: /m.test(detail))
+    return { ...base, code: "host-unreachable", remedy: "allow-host" };
   if (/Remote branch .* not found|couldn't find remote ref/i.test(detail))
     return { ...base, code: "ref-missing", remedy: "check-name" };
   if (
@@ -198,7 +200,7 @@ export function failureOf(
       detail,
     )
   )
-    return { ...base, code: "repository-denied", remedy: withCredential ? "check-token" : "check-token" };
+    return { ...base, code: "repository-denied", remedy: "check-token" };
   if (/repository .* not found|does not appear to be a git repository|not found|error: 404/i.test(detail))
     return { ...base, code: "repository-missing", remedy: "check-name" };
   if (

@@ -1,5 +1,6 @@
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
 import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import { EngineUnavailable } from "../ports/images.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ContainerLimits, ContainerNetwork, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
 import type { BuildParts } from "./build-image.ts";
@@ -68,7 +69,7 @@ export async function prepareEnvironment(
 ): Promise<Prepared | PrepareFailure> {
   const bad = badInput(request);
   if (bad !== null) return bad;
-  const preparation = new Preparation(parts, request);
+  const preparation = new Preparation({ ...parts, mask: masking(parts.mask, request.credential) }, request);
   try {
     const outcome = await preparation.run();
     if (!outcome.ok) await preparation.leaveNothing();
@@ -76,6 +77,7 @@ export async function prepareEnvironment(
   } catch (error) {
     await preparation.leaveNothing();
     if (request.signal.aborted) return aborted(request);
+    if (error instanceof EngineUnavailable) return engineFailure(error.failure, parts.mask);
     throw error;
   }
 }
@@ -311,6 +313,13 @@ function badInput({ range, source }: PrepareRequest): PrepareFailure | null {
       remedy: "use-https",
     };
   return null;
+}
+
+/** A credential that came with an address is known to nobody else. */
+function masking(mask: (text: string) => string, credential: Credential | null): (text: string) => string {
+  if (credential === null || credential.password === "") return mask;
+  const { password } = credential;
+  return (text) => mask(text).replaceAll(password, "***").replaceAll(encodeURIComponent(password), "***");
 }
 
 function aborted({ taskUuid }: PrepareRequest): PrepareFailure {

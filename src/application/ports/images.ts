@@ -1,4 +1,14 @@
-/** The engine's images. No operation throws for what an operator can mend; an engine that does not answer does. */
+import type { SandboxFailure } from "./sandbox.ts";
+
+/** An engine that does not answer is no answer about images: every operation rejects with this. */
+export class EngineUnavailable extends Error {
+  constructor(readonly failure: SandboxFailure) {
+    super(failure.detail);
+    this.name = "EngineUnavailable";
+  }
+}
+
+/** The engine's images. Failures are values, but for an engine that cannot be asked (`EngineUnavailable`). */
 export interface Images {
   /** Null where there is none of that name. */
   inspect(name: string, signal?: AbortSignal): Promise<ImageFacts | null>;

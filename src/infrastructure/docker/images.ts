@@ -1,20 +1,14 @@
-import type {
-  ContextFile,
-  ImageBuild,
-  ImageOutcome,
-  ImageProgress,
-  Images,
+import {
+  type ContextFile,
+  EngineUnavailable,
+  type ImageBuild,
+  type ImageOutcome,
+  type ImageProgress,
+  type Images,
 } from "../../application/ports/images.ts";
 import type { SandboxFailure } from "../../application/ports/sandbox.ts";
 import { tarEnd, tarHeader, tarPadding } from "../archives/tar.ts";
 import type { Engine, EngineStream } from "./engine.ts";
-
-/** An engine that does not answer is not an answer about images. */
-export class EngineUnavailable extends Error {
-  constructor(readonly failure: SandboxFailure) {
-    super(failure.detail);
-  }
-}
 
 interface Inspected {
   readonly Id: string;
