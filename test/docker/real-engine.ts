@@ -53,7 +53,7 @@ export function docker(...args: readonly string[]): string {
   return stdout.trim();
 }
 
-function realImage(): string {
+export function realImage(): string {
   const own = "picoclaw-debian:bookworm";
   if (docker("images", "-q", own) !== "") return own;
   const other = "debian:bookworm-slim";
@@ -112,7 +112,7 @@ function openSandbox(
 }
 
 /** Everything with this installation's label, by the engine's own client. */
-function removeInstallation(home: string): void {
+export function removeInstallation(home: string): void {
   const label = `label=picoclaw.installation=${installationOf(home)}`;
   const containers = docker("ps", "-aq", "--filter", label).split("\n").filter(Boolean);
   if (containers.length > 0) docker("rm", "-fv", ...containers);
