@@ -290,3 +290,14 @@ test("costs are known for the shipped models, free here, and unknown elsewhere",
   expect(costs({ model: "chat-v1:latest", local: true }, usage)).toBe(0);
   expect(costs({ model: "who-knows", local: false }, usage)).toBeUndefined();
 });
+
+test("an Ollama that is not there is told within a second, after its three tries", async () => {
+  const model = isModel(await role("chat", { ollama: { base_url: "http://127.0.0.1:1" } }));
+  const events = await eventsOf(model);
+  expect(events.map(({ type }) => type)).toEqual(["retrying", "retrying", "retrying", "failed"]);
+  const waits = events.flatMap((event) => (event.type === "retrying" ? [event.waitMs] : []));
+  expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(700);
+  expect(events.at(-1)).toMatchObject({
+    failure: { code: "unreachable", message: expect.stringContaining("→ start Ollama (ollama serve)") },
+  });
+});

@@ -38,7 +38,10 @@ export function createWireModel(
     local: settings.local,
     family: familyOf(settings.model),
     async *generate(request) {
-      for await (const event of generateWithRetries(attempt, parts, wellFormed(request), without))
+      for await (const event of generateWithRetries(attempt, parts, wellFormed(request), {
+        local: settings.local,
+        without,
+      }))
         yield event.type === "failed" ? { ...event, failure: withRemedy(event.failure, tryParts) } : event;
     },
     check: (signal) => check(tryParts, signal),
