@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { workspaceConfigFile } from "./home.ts";
@@ -64,7 +63,7 @@ function writeTrust(
   workspaces: TrustList,
 ): { readonly ok: true } | { readonly ok: false; readonly reason: "not-written"; readonly cause: unknown } {
   const file = join(home, "trust.json");
-  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  const draft = `${file}.${crypto().randomBytes(6).toString("hex")}`;
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeFileSync(draft, `${JSON.stringify({ version: 1, workspaces }, null, 2)}\n`, { mode: 0o600 });
@@ -77,7 +76,7 @@ function writeTrust(
 }
 
 function sha256(content: Uint8Array): string {
-  return createHash("sha256").update(content).digest("hex");
+  return crypto().createHash("sha256").update(content).digest("hex");
 }
 
 function realPath(path: string): string | undefined {
@@ -94,4 +93,9 @@ function readFile(path: string): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Loaded when it is used: it costs 10 ms, and most workspaces have no file to be trusted. */
+function crypto() {
+  return process.getBuiltinModule("node:crypto");
 }
