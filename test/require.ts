@@ -21,6 +21,14 @@ const PARTS: Readonly<Record<string, Part>> = {
     works: () => succeeds("docker", ["version"]),
     remedy: "install Docker, start it, and let this user reach its socket (DOCKER_HOST)",
   },
+  "environment-images": {
+    works: () =>
+      succeeds("docker", [
+        ...["image", "inspect", "coding-agent-executor-python:latest", "coding-agent-executor-node:latest"],
+        "coding-agent-executor-miniforge-stand-in:latest",
+      ]),
+    remedy: "build them once: bash test/real/environment-images.sh (needs Docker and its Debian root)",
+  },
   postgres: {
     works: () => inPath("initdb") || readFolder("/usr/lib/postgresql").length > 0,
     remedy: "install the PostgreSQL server (Debian: postgresql)",

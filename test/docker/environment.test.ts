@@ -23,7 +23,7 @@ const PYTHON_PROJECT = {
   "README.md": "# calc\n",
 };
 
-describe.if(requirePart("docker"))("a task's environment", () => {
+describe.if(requirePart("docker") && requirePart("environment-images"))("a task's environment", () => {
   let kit: EnvironmentKit;
   let environments: OpenEnvironments;
   beforeAll(async () => {
