@@ -32,14 +32,14 @@ export async function ask(
   const model = turn.models.models.forRole(role);
   if (!("generate" in model)) {
     const nobody = { agent, role, provider: "", model: "" };
-    const text = parts.chat.modelTrouble(model.code, nobody, parts.worker.mask(model.message));
+    const text = parts.chat.modelTrouble(model.code, nobody, model.message);
     return { ok: false, code: model.code, text };
   }
   const asked = { agent, role, provider: model.provider, model: model.model };
   const failed = (code: ModelTrouble, detail: string): Answered => ({
     ok: false,
     code,
-    text: parts.chat.modelTrouble(code, asked, parts.worker.mask(detail)),
+    text: parts.chat.modelTrouble(code, asked, detail),
   });
   turn.emit({ type: "thinking", agent, provider: model.provider, model: model.model, local: model.local });
   for (const size of ["full", "small"] as const) {

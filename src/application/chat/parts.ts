@@ -51,8 +51,6 @@ export interface ConversationSettings {
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
   readonly mcpServers: readonly string[];
-  /** The executor's fragment of the system prompt, when environments are enabled. */
-  readonly executorFragment?: string;
 }
 
 /** The Worker on the chat's workspace: everything that changes it is a job. */

@@ -69,7 +69,6 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
             agent: "Shiro",
             duty: `${duty}\n${WORKER_CONTRACT}`,
             tools: last ? [] : toolbox.tools,
-            ...(settings.executorFragment !== undefined && { executorFragment: settings.executorFragment }),
             memory: withHistory && size === "full" ? turn.memory : "",
             today: parts.now().toISOString().slice(0, 10),
             workspace: worker.workspace,

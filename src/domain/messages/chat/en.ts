@@ -18,7 +18,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "Nothing was run. Send it again.";
     case "unauthorized":
     case "no-key":
-      return `Put the right key into the variable that providers.${provider}.api_key names.`;
+      return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names.`;
     case "context-too-long":
       return "Shorten it, or begin anew with /new.";
     case "not-configured":
@@ -37,7 +37,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
   if (code === "aborted") return "Stopped.";
   const why = code === "deadline" ? "the time limit was reached" : detail;
-  const help = hint(code, asked);
+  // The model's own message often says what helps.
+  const help = detail.includes("→") ? "" : hint(code, asked);
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 

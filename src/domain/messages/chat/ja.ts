@@ -20,7 +20,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "何も実行していません。もう一度送ってください。";
     case "unauthorized":
     case "no-key":
-      return `providers.${provider}.api_key が指す環境変数に正しいキーを設定してください。`;
+      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください。`;
     case "context-too-long":
       return "短くするか、/new で会話を始め直してください。";
     case "not-configured":
@@ -39,7 +39,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
   if (code === "aborted") return "中断しました。";
   const why = code === "deadline" ? "制限時間を超えたため打ち切りました" : detail;
-  const help = hint(code, asked);
+  // The model's own message often says what helps.
+  const help = detail.includes("→") ? "" : hint(code, asked);
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
