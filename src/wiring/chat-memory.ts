@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
+import { keepTime } from "../application/chat/keep-time.ts";
 import { memoryCommands } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
 import { createMeter, type Meter } from "../application/chat/meter.ts";
@@ -33,6 +34,8 @@ export interface ChatMemory {
   readonly usage: UsageStore;
   /** `/why`, `/route`, `/new`, `/usage`, … */
   readonly commands: ChatParts["commands"];
+  /** Ends sessions with their day, though nobody speaks, until told to stop. */
+  keepTime(): () => void;
   close(): Promise<void>;
 }
 
@@ -42,7 +45,7 @@ export interface ChatMemoryOptions {
   /** `database_url`, its reference resolved. */
   readonly databaseUrl: string | undefined;
   readonly models: Models;
-  readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number;
+  readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   readonly log: Logger;
   readonly locale: Locale;
   readonly mask: (text: string) => string;
@@ -76,43 +79,46 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
-  const configured = compileRules(config.routing.rules, "config", () => performance.now());
   const words = memoryMessagesFor(options.locale);
-  for (const problem of configured.problems)
-    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+  const rules = once(() => {
+    const { rules: configured, problems } = compileRules(config.routing.rules, "config", () =>
+      performance.now(),
+    );
+    for (const problem of problems)
+      log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+    return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
+  });
   const routing = createRoutingStore(db);
+  const sessions = createSessions({
+    store: createSessionStore(db, now),
+    clock,
+    now,
+    summarise: createSummarise({ models, log, timeoutMs: SUMMARY_TIMEOUT_MS }),
+    log,
+    mask,
+    historyTokens: config.session.history_tokens,
+    summaryTokens: config.session.summary_tokens,
+  });
+  const queue = createChatQueue({
+    leases: createChatLeases(db),
+    now,
+    newOwner: owners.next,
+    isGone: owners.isGone,
+    leaseMs: LEASE_MS,
+    pollMs: POLL_MS,
+    setTimer,
+  });
   return {
-    sessions: createSessions({
-      store: createSessionStore(db, now),
-      clock,
-      now,
-      summarise: createSummarise({ models, log, timeoutMs: SUMMARY_TIMEOUT_MS }),
-      log,
-      mask,
-      historyTokens: config.session.history_tokens,
-      summaryTokens: config.session.summary_tokens,
-    }),
+    sessions,
+    queue,
     router: createRouter({
       store: routing,
-      configured: configured.rules,
-      shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")),
+      rules,
       threshold: config.routing.threshold,
       classifierTimeoutMs: CLASSIFIER_TIMEOUT_MS,
       log,
       mask,
       now,
-    }),
-    queue: createChatQueue({
-      leases: createChatLeases(db),
-      now,
-      newOwner: owners.next,
-      isGone: owners.isGone,
-      leaseMs: LEASE_MS,
-      pollMs: POLL_MS,
-      setTimer(run, ms) {
-        const timer = setTimeout(run, ms);
-        return () => clearTimeout(timer);
-      },
     }),
     meter: createMeter({
       models,
@@ -125,15 +131,43 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     }),
     usage,
     commands: memoryCommands({
-      teacher: createRouteTeacher({ store: routing, configured: configured.rules, now }),
+      teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
       usage,
       words,
       daily: config.budget.daily,
       clock,
-      ruleProblems: configured.problems,
+      ruleProblems: () => rules().problems,
     }),
+    keepTime: () =>
+      keepTime({
+        sessions,
+        queue,
+        now,
+        // Nobody is kept from leaving by a midnight that is still to come.
+        setTimer(run, ms) {
+          const timer = setTimeout(run, ms);
+          timer.unref();
+          return () => clearTimeout(timer);
+        },
+        onTrouble: (cause) =>
+          log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
+      }),
     close: async () => {
       if (options.db === undefined) await db.destroy();
     },
+  };
+}
+
+function setTimer(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
+/** Rules are compiled for the first message that needs them: one with a command does not. */
+function once<T>(make: () => T): () => T {
+  const made: T[] = [];
+  return () => {
+    if (made.length === 0) made.push(make());
+    return made[0] as T;
   };
 }

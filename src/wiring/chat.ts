@@ -47,7 +47,7 @@ export async function openChat(
     models,
     costOf(model, usage) {
       const price = priceOf(model, config.budget.prices);
-      return price === null ? 0 : costOf(usage, price);
+      return price === null ? null : costOf(usage, price);
     },
     log: logger,
     locale,
@@ -100,6 +100,7 @@ export async function openChat(
     chat,
     conversation: createConversation(parts),
     commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
+    keepTime: memory.keepTime,
     async close() {
       await Promise.allSettled([...background]);
       await memory.close();

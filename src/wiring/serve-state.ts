@@ -36,7 +36,7 @@ export async function openServeState(
   const { openChat } = await import("./chat.ts");
   const first = await openChat(env, options, { db });
   if (!first.ok) return { ok: false, refused: first };
-  const held = { chat: first };
+  const held = { chat: first, stopClock: first.keepTime() };
   /** Messages that are being answered keep what they began with. */
   const retired: (typeof first)[] = [];
   return {
@@ -54,6 +54,8 @@ export async function openServeState(
       }
       retired.push(held.chat);
       held.chat = next;
+      held.stopClock();
+      held.stopClock = next.keepTime();
       return null;
     },
     async openMcp() {
@@ -64,6 +66,7 @@ export async function openServeState(
       return opened.endpoint();
     },
     async close() {
+      held.stopClock();
       for (const chat of [...retired, held.chat]) await chat.close();
     },
   };

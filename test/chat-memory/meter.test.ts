@@ -148,6 +148,22 @@ describe("the meter", () => {
     expect(events).toMatchObject([{ type: "failed", failure: { code: "over-budget" } }]);
   });
 
+  test("says when nobody knows what a model costs", async () => {
+    const { log } = listeningLogger();
+    const meter = createMeter({
+      models: both,
+      usage: ledger(),
+      costOf: () => null,
+      budget: { daily: 1, on_exceed: "refuse" },
+      now: () => new Date("2026-03-01T12:00:00.000Z"),
+      log,
+      startOfDay: (at) => at,
+    });
+    const { models, notices } = await meter.open(context);
+    await ask(models);
+    expect(notices()).toEqual([{ kind: "unpriced", spentUsd: 0, dailyUsd: 1, model: "big" }]);
+  });
+
   test("a budget of nothing never asks a cloud model", async () => {
     const { meter } = open({ daily: 0, on_exceed: "refuse" });
     const before = cloud.asked.length;

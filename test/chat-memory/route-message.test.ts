@@ -31,6 +31,7 @@ function memoryStore(): RoutingStore & { decisions: StoredDecision[] } {
 }
 
 const configured = compileRules(DEFAULTS.routing.rules, "config").rules;
+const shipped = SHIPPED_RULES.map((rule) => trusted(rule, "shipped"));
 const now = () => new Date("2026-03-01T00:00:00Z");
 
 function open(models: Models, more: { rules?: typeof configured } = {}) {
@@ -38,8 +39,7 @@ function open(models: Models, more: { rules?: typeof configured } = {}) {
   const { log, lines } = listeningLogger();
   const router = createRouter({
     store,
-    configured: more.rules ?? configured,
-    shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")),
+    rules: () => ({ configured: more.rules ?? configured, shipped }),
     threshold: 0.7,
     classifierTimeoutMs: 50,
     log,
@@ -188,8 +188,7 @@ describe("the classifier", () => {
     const broken = new Proxy({} as RoutingStore, { get: () => () => Promise.reject(new Error("no disk")) });
     const router = createRouter({
       store: broken,
-      configured,
-      shipped: [],
+      rules: () => ({ configured, shipped: [] }),
       threshold: 0.7,
       classifierTimeoutMs: 50,
       log,
@@ -225,7 +224,7 @@ test("rules and a classifier that is right nine times of ten, together", async (
 });
 
 describe("/why, /route and /remember", () => {
-  const teach = (store: RoutingStore) => createRouteTeacher({ store, configured, now });
+  const teach = (store: RoutingStore) => createRouteTeacher({ store, configured: () => configured, now });
 
   test("a correction offers a rule; once confirmed it decides", async () => {
     const { decide, store } = open(answering(['{"route":"ANALYZE","confidence":0.9,"reason":"r"}']).models);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
+import { keepTime } from "../../src/application/chat/keep-time.ts";
 import { createSummarise } from "../../src/application/chat/summarise.ts";
 import type { NewTurn } from "../../src/application/ports/sessions.ts";
 import { createDayClock } from "../../src/domain/session/day-clock.ts";
@@ -191,18 +192,19 @@ describe("memory", () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     for (let n = 0; n < 12; n++) await sessions.append(session, [turn(`${n}: ${"あ".repeat(30)}`)]);
-    const before = await sessions.context(session);
+    const again = async () => (await sessions.open(chat, signal)).session;
+    const before = await sessions.context(await again());
     expect(before.turns.at(-1)?.text).toStartWith("11:");
     expect(before.turns.length).toBeLessThan(12);
     expect(before.memory).toBe("");
     await sessions.compact(session, signal);
-    const after = await sessions.context(session);
+    const after = await sessions.context(await again());
     expect(after.memory).toStartWith("0: ");
     expect(after.turns.at(-1)?.text).toStartWith("11:");
     const first = after.turns[0]!.position;
     expect(after.memory).toContain(`${first - 2}: `);
     await sessions.compact(session, signal);
-    expect(await sessions.context(session)).toEqual(after);
+    expect(await sessions.context(await again())).toEqual(after);
   });
 
   test("secrets and megabytes are not kept", async () => {
@@ -245,6 +247,46 @@ describe("a server at midnight", () => {
     }, signal);
     expect(done.map(({ previousId }) => previousId)).toEqual(["20260301-line-idle"]);
     expect((await sessions.open({ channel: "line", chatId: "busy" }, signal)).cutOver?.cut).toBe(true);
+    const idle = { channel: "line", chatId: "idle" };
+    const told = await sessions.open(idle, signal);
+    expect(told.cutOver).toMatchObject({ previousId: "20260301-line-idle", note: "x" });
+    await sessions.append(told.session, [turn("y")]);
+    expect((await sessions.open(idle, signal)).cutOver).toBeNull();
+  });
+
+  test("keeps time: makes up for what was missed, then wakes when the next day ends", async () => {
+    const waits: { run: () => void; ms: number }[] = [];
+    const woken = Promise.withResolvers<void>();
+    const cuts: string[] = [];
+    const stop = keepTime({
+      sessions: {
+        async cutDue(hold) {
+          await hold("line:U1", async () => void cuts.push("line:U1"));
+          return [];
+        },
+        nextCut: () => new Date(Date.parse(bench.time.now) + 60_000),
+      },
+      queue: {
+        async run(chatKey, work, options) {
+          return { ran: true, value: await work(options.signal), stopped: null, chatKey };
+        },
+      },
+      now: () => new Date(bench.time.now),
+      setTimer(run, ms) {
+        waits.push({ run, ms });
+        if (waits.length === 2) woken.resolve();
+        return () => void waits.push({ run, ms: -1 });
+      },
+      onTrouble: (cause) => {
+        throw cause;
+      },
+    });
+    expect(waits.map(({ ms }) => ms)).toEqual([1000]);
+    waits[0]!.run();
+    await woken.promise;
+    expect([cuts, waits[1]!.ms]).toEqual([["line:U1"], 60_000]);
+    stop();
+    expect(waits.at(-1)?.ms).toBe(-1);
   });
 });
 

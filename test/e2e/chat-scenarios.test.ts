@@ -1,7 +1,7 @@
 /** The six scenarios of 003's chapter on tests, through the real program. */
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type ChatCli, createChatCli, proposal, worked } from "../chat/chat-kit.ts";
 import { requirePart } from "../require.ts";
 
@@ -88,7 +88,7 @@ withBrowser(
         return new Response(page, { headers: { "content-type": "text/html" } });
       },
     });
-    const mcp = join(import.meta.dir, "../../node_modules/@playwright/mcp/cli.js");
+    const mcp = join(dirname(require.resolve("@playwright/mcp/package.json")), "cli.js");
     const browser = ["chromium", "chromium-browser", "google-chrome"]
       .map((name) => Bun.which(name))
       .find(Boolean);

@@ -9,7 +9,7 @@ export interface SessionHarness {
 
 const CUT = { at: "2026-03-01T15:00:00.000Z", clock: "Asia/Tokyo 00:00" };
 
-export function newSession(more: Partial<NewSession> = {}): NewSession {
+function newSession(more: Partial<NewSession> = {}): NewSession {
   return {
     chatKey: "cli:default",
     id: "20260301-cli-default",
@@ -107,8 +107,10 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
         ...turn("answer", { role: "assistant", agent: "Mio", groupId: "g1" }),
         position: 6,
       });
-      const last = await store.lastTurns("cli:default", "20260301-cli-default", 2);
+      const last = await store.lastTurns("cli:default", "20260301-cli-default", 2, 0);
       expect(last.turns.map(({ position }) => position)).toEqual([5, 6]);
+      const after = await store.lastTurns("cli:default", "20260301-cli-default", 9, 4);
+      expect(after.turns.map(({ position }) => position)).toEqual([5, 6]);
       expect((await store.find("cli:default", "20260301-cli-default"))?.turns).toBe(6);
     });
 

@@ -106,6 +106,8 @@ export type OpenedChat =
       readonly chat: ChatMessages;
       /** What can follow a slash, routes too. */
       readonly commands: readonly string[];
+      /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
+      keepTime(): () => void;
       /** Waits for what still runs behind the last reply. */
       close(): Promise<void>;
     }

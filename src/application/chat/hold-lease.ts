@@ -41,18 +41,15 @@ async function waitForLease<T>(parts: QueueParts, request: LeasedWork<T>, owner:
   const { leases, now, leaseMs, isGone } = parts;
   const { chatKey, signal, onQueued } = request;
   const until = () => new Date(now().getTime() + leaseMs);
+  const take = (ticket: number) =>
+    leases.take({ chatKey, owner, ticket, now: now(), until: until(), isGone });
+  // Where nobody waits there is no need to stand in line.
+  if ((await take(Number.MAX_SAFE_INTEGER)).taken) return true;
   const ticket = await leases.enter(chatKey, owner, until());
   let told = 0;
   try {
     while (!signal.aborted) {
-      const { taken, ahead } = await leases.take({
-        chatKey,
-        owner,
-        ticket,
-        now: now(),
-        until: until(),
-        isGone,
-      });
+      const { taken, ahead } = await take(ticket);
       if (taken) return true;
       if (ahead !== told) onQueued?.(ahead);
       told = ahead;

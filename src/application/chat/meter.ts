@@ -27,13 +27,20 @@ export type BudgetNotice =
   | { readonly kind: "warn"; readonly spentUsd: number; readonly dailyUsd: number }
   /** A coder's cloud model was replaced by a local one. */
   | { readonly kind: "local"; readonly spentUsd: number; readonly dailyUsd: number; readonly model: string }
-  | { readonly kind: "refused"; readonly spentUsd: number; readonly dailyUsd: number };
+  | { readonly kind: "refused"; readonly spentUsd: number; readonly dailyUsd: number }
+  /** Nobody said what this model costs, so the budget does not count it. */
+  | {
+      readonly kind: "unpriced";
+      readonly spentUsd: number;
+      readonly dailyUsd: number;
+      readonly model: string;
+    };
 
 export interface MeterParts {
   readonly models: Models;
   readonly usage: UsageStore;
-  /** In US dollars; zero for a local model. */
-  readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number;
+  /** In US dollars; null when nobody said what the model costs. */
+  readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   readonly budget: { readonly daily: number | null; readonly on_exceed: "local" | "refuse" };
   readonly now: () => Date;
   readonly log: Logger;
@@ -77,7 +84,10 @@ export function createMeter(parts: MeterParts): Meter {
         return local;
       };
       const record = async (role: ModelRole, model: Model, used: ModelUsage) => {
-        const costUsd = costOf(model, used);
+        const cost = costOf(model, used);
+        const costUsd = cost ?? 0;
+        if (cost === null && daily !== null)
+          note({ kind: "unpriced", spentUsd: day.spentUsd, dailyUsd: daily, model: model.model });
         sums.inputTokens += used.inputTokens;
         sums.outputTokens += used.outputTokens;
         sums.costUsd += costUsd;

@@ -35,14 +35,18 @@ export interface Routed {
 
 export interface RouterParts {
   readonly store: RoutingStore;
-  /** The configuration's rules and the shipped ones; learned rules go between. */
-  readonly configured: readonly CompiledRule[];
-  readonly shipped: readonly CompiledRule[];
+  /** The configuration's rules and the shipped ones; learned rules go between. Asked for when one is needed. */
+  readonly rules: () => RuleSet;
   readonly threshold: number;
   readonly classifierTimeoutMs: number;
   readonly log: Logger;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
+}
+
+export interface RuleSet {
+  readonly configured: readonly CompiledRule[];
+  readonly shipped: readonly CompiledRule[];
 }
 
 const FALLBACK_CONFIDENCE = 0.5;
@@ -86,12 +90,13 @@ async function decideRoute(
 
 /** The user's own first, then what was learned, then what is shipped. */
 async function rulesFor(parts: RouterParts, chatKey: string): Promise<readonly CompiledRule[]> {
+  const { configured, shipped } = parts.rules();
   try {
     const learned = compileRules(await parts.store.rules(chatKey), "learned");
-    return [...parts.configured, ...learned.rules, ...parts.shipped];
+    return [...configured, ...learned.rules, ...shipped];
   } catch (cause) {
     parts.log.warn("routing", "Learned rules unreadable", "routing.rules_failed", { error: String(cause) });
-    return [...parts.configured, ...parts.shipped];
+    return [...configured, ...shipped];
   }
 }
 

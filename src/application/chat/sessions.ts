@@ -17,7 +17,7 @@ export interface Sessions {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
-  /** What a model is given of the conversation, within the budget of tokens. Asks no model. */
+  /** What a model is given of a session just opened, within the budget of tokens. Asks no model. */
   context(session: Session): Promise<SessionContext>;
   /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
   compact(session: Session, signal: AbortSignal): Promise<void>;
@@ -76,6 +76,8 @@ const TURN_CHARS = 64 * 1024;
 /** More turns than any budget takes. */
 const MOST_TURNS = 400;
 const DUE_AT_ONCE = 100;
+/** Busy chats hold up no more than these. */
+const CUT_AT_ONCE = 4;
 
 export function createSessions(parts: SessionParts): Sessions {
   const { store, clock, now, mask } = parts;
@@ -88,7 +90,7 @@ export function createSessions(parts: SessionParts): Sessions {
       if (session === null)
         return { session: await openFresh(parts, chat, null, ""), cutOver: null, damaged };
       const kept = await keepOrNull(parts, session);
-      if (kept !== null) return { session: kept, cutOver: null, damaged };
+      if (kept !== null) return { session: kept, cutOver: await untold(store, kept), damaged };
       const done = await cutOver(parts, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
@@ -99,12 +101,9 @@ export function createSessions(parts: SessionParts): Sessions {
         turns.map((turn) => ({ ...turn, text: cutMiddle(mask(turn.text), TURN_CHARS) })),
       ),
     async context(session) {
-      const fresh = (await store.find(session.chatKey, session.id)) ?? session;
-      const { turns, damaged } = await store.turns(fresh.chatKey, fresh.id, {
-        after: Math.max(fresh.summary.upTo, fresh.turns - MOST_TURNS),
-        limit: MOST_TURNS,
-      });
-      const memory = [fresh.carried, fresh.summary.text].filter((text) => text !== "").join("\n\n");
+      const { carried, summary } = session;
+      const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
+      const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
       return { memory, turns: newest(turns, parts.historyTokens), damaged };
     },
     compact: (session, signal) => compactSession(parts, session, signal),
@@ -112,21 +111,32 @@ export function createSessions(parts: SessionParts): Sessions {
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
     async cutDue(hold, signal) {
       const done: CutOver[] = [];
-      for (const { chatKey } of await store.due(now(), DUE_AT_ONCE)) {
-        if (signal.aborted) break;
-        await hold(chatKey, async () => {
-          const { session } = await store.current(chatKey);
-          if (session === null || (await keepOrNull(parts, session)) !== null) return;
-          const result = await cutOver(parts, session, { carry: true, signal });
-          if (result.cut) done.push(result);
-        });
-      }
+      const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);
+      const cutNext = async (): Promise<void> => {
+        for (let chatKey = due.shift(); chatKey !== undefined && !signal.aborted; chatKey = due.shift()) {
+          const key = chatKey;
+          await hold(key, async () => {
+            const { session } = await store.current(key);
+            if (session === null || (await keepOrNull(parts, session)) !== null) return;
+            const result = await cutOver(parts, session, { carry: true, signal });
+            if (result.cut) done.push(result);
+          });
+        }
+      };
+      await Promise.all(Array.from({ length: CUT_AT_ONCE }, cutNext));
       return done;
     },
     nextCut: () => clock.nextCut(now()),
     settings: ({ channel, chatId }) => store.settings(chatKeyOf(channel, chatId)),
     saveSettings: ({ channel, chatId }, change) => store.saveSettings(chatKeyOf(channel, chatId), change),
   };
+}
+
+/** A cut-over that happened while nobody spoke is told with the first message after it. */
+async function untold(store: SessionStore, session: Session): Promise<CutOver | null> {
+  if (session.turns > 0 || session.carried === "") return null;
+  const [, previous] = await store.list(session.chatKey, 2);
+  return { session, previousId: previous?.id ?? "", cut: true, note: session.carried };
 }
 
 const TWO_DAYS_MS = 48 * 3_600_000;

@@ -30,11 +30,12 @@ export interface SessionStore {
     sessionId: string,
     range: { readonly after: number; readonly limit: number },
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
-  /** The last ones, in order. */
+  /** The last ones after a position, in order. */
   lastTurns(
     chatKey: string,
     sessionId: string,
     limit: number,
+    after: number,
   ): Promise<{ readonly turns: Turn[]; readonly damaged: number }>;
   /** Left as it is when the one that is kept reaches further. */
   saveSummary(chatKey: string, sessionId: string, summary: Summary): Promise<void>;

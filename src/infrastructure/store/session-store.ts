@@ -135,8 +135,12 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         .execute();
       return split(rows.map(readTurn));
     },
-    async lastTurns(chatKey, sessionId, limit) {
-      const rows = await turnsOf(chatKey, sessionId).orderBy("position", "desc").limit(limit).execute();
+    async lastTurns(chatKey, sessionId, limit, after) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position", "desc")
+        .limit(limit)
+        .execute();
       return split(rows.reverse().map(readTurn));
     },
     async saveSummary(chatKey, sessionId, { text, upTo }) {

@@ -43,7 +43,7 @@ export function createSpinner(screen: { write(text: string): void; columns(): nu
 }
 
 /** As much of a text as fits into so many columns. */
-export function fit(text: string, columns: number): string {
+function fit(text: string, columns: number): string {
   let width = 0;
   let shown = "";
   for (const grapheme of graphemesOf(text)) {

@@ -16,7 +16,7 @@ export interface MemoryCommandParts {
   readonly daily: number | null;
   readonly clock: DayClock;
   /** Rules of the configuration that are not used. */
-  readonly ruleProblems: readonly RuleProblem[];
+  readonly ruleProblems: () => readonly RuleProblem[];
 }
 
 /** Characters of a message that `/why` quotes. */
@@ -67,7 +67,7 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
       const rules = await teacher.rules(sessionKey);
       const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
       if (lines.length === 0) lines.push(words.noRules);
-      return said([...lines, ...parts.ruleProblems.map(words.ruleProblem)].join("\n"));
+      return said([...lines, ...parts.ruleProblems().map(words.ruleProblem)].join("\n"));
     },
     async forget(_, { sessionKey }, rest) {
       const place = /^[0-9]{1,4}$/u.test(rest.trim()) ? Number(rest) : 0;

@@ -26,7 +26,7 @@ export interface RouteCorrection {
 
 export interface TeacherParts {
   readonly store: RoutingStore;
-  readonly configured: readonly CompiledRule[];
+  readonly configured: () => readonly CompiledRule[];
   readonly now: () => Date;
 }
 
@@ -36,7 +36,7 @@ export function createRouteTeacher({ store, configured, now }: TeacherParts): Ro
     async correct(chatKey, route) {
       const decision = await store.last(chatKey);
       if (decision === null) return null;
-      const offered = offer(configured, decision, route);
+      const offered = offer(configured(), decision, route);
       await store.correct(chatKey, decision.id, { route, offered });
       return { decision, route, offered };
     },

@@ -77,6 +77,8 @@ export const en: ChatMessages = {
         return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
       case "refused":
         return `Today's budget is spent (${facts}). Raise budget.daily, or send this again tomorrow.`;
+      case "unpriced":
+        return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
     }
   },
   cutOver: (sessionId) =>

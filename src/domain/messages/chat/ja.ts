@@ -78,6 +78,8 @@ export const ja: ChatMessages = {
         return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
       case "refused":
         return `今日の予算を使い切りました（${facts}）。budget.daily を上げるか、明日もう一度送ってください。`;
+      case "unpriced":
+        return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
     }
   },
   cutOver: (sessionId) =>

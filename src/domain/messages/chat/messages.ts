@@ -26,7 +26,7 @@ export interface AskedModel {
 }
 
 export interface BudgetWords {
-  readonly kind: "warn" | "local" | "refused";
+  readonly kind: "warn" | "local" | "refused" | "unpriced";
   readonly spentUsd: number;
   readonly dailyUsd: number;
   readonly model?: string;

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import { coderPrompt } from "../../../src/domain/agents/coder-prompt.ts";
+import { agentOf, isCoderRole, roleOf } from "../../../src/domain/agents/roster.ts";
+import { systemPrompt } from "../../../src/domain/agents/system-prompt.ts";
+import { readWorkerOutput, readWrittenCall } from "../../../src/domain/agents/worker-output.ts";
+import { chatMessagesFor } from "../../../src/domain/messages/chat/catalogue.ts";
+import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import { ROUTES } from "../../../src/domain/routing/route.ts";
+
+test("every route has its agent (003 §5.1), and CODE is the default coder", () => {
+  const agents = ROUTES.map((route) => `${route} ${agentOf(roleOf(route, "coder2"))}`);
+  expect(agents).toEqual([
+    "CHAT Mio",
+    "PLAN Mio",
+    "ANALYZE Shiro",
+    "OPS Shiro",
+    "RESEARCH Shiro",
+    "CODE Ao",
+    "CODE1 Aka",
+    "CODE2 Ao",
+    "CODE3 Gin",
+  ]);
+  expect((["chat", "worker", "coder1", "coder3"] as const).map(isCoderRole)).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
+});
+
+describe("prompts", () => {
+  const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;
+
+  test("the executor's fragment stands between the tools and the rules, and only when there is one", () => {
+    const tools = [{ name: "read_file", description: "Reads a file. And more." }];
+    const prompt = systemPrompt({ ...base, tools, executorFragment: "# Executor\nfragment" });
+    expect(prompt).toMatch(
+      /# Available MCP Tools\n- read_file: Reads a file\.\n\n# Executor\nfragment\n\n# Behavior Rules/,
+    );
+    expect(systemPrompt({ ...base, tools })).toMatch(/Reads a file\.\n\n# Behavior Rules/);
+    expect(systemPrompt({ ...base, tools: [], memory: "Ada likes tabs." })).toEndWith(
+      "# Earlier in this conversation\nAda likes tabs.",
+    );
+  });
+
+  test.each(["claude", "openai", "deepseek", "gemini", "other"] as const)(
+    "the format that %s is shown is a patch",
+    (family) => {
+      const prompt = coderPrompt({ agent: "Gin", family, protectedPatterns: [".env*"], browser: false });
+      expect(Buffer.byteLength(prompt)).toBeLessThan(2_600);
+      const example = prompt.slice(prompt.indexOf("# Patch format"), prompt.indexOf("Shell commands"));
+      expect(parsePatch(example)).toMatchObject({ ok: true });
+      expect(prompt).not.toContain("uses_browser");
+      expect(coderPrompt({ agent: "Gin", family, protectedPatterns: [], browser: true })).toContain(
+        "uses_browser: true",
+      );
+    },
+  );
+});
+
+describe("Shiro's contract (003 §7.3)", () => {
+  const fields = {
+    result: "r",
+    needs_next_loop: true,
+    why: "w",
+    confidence: 0.9,
+    risk: "low",
+    fit: 0.85,
+    suggested_route: "CODE3",
+  };
+  const output = {
+    result: "r",
+    needsNextLoop: true,
+    why: "w",
+    confidence: 0.9,
+    risk: "low",
+    fit: 0.85,
+    suggestedRoute: "CODE3" as const,
+  };
+
+  test.each([
+    ["alone", JSON.stringify(fields)],
+    ["in a fence", `\`\`\`json\n${JSON.stringify(fields, null, 2)}\n\`\`\``],
+    ["after words", `Here you are: ${JSON.stringify(fields)} — done`],
+    [
+      "with texts for values",
+      JSON.stringify({ ...fields, needs_next_loop: "true", confidence: "0.9", suggested_route: "code3" }),
+    ],
+  ])("%s is read", (_, text) => {
+    expect(readWorkerOutput(text)).toEqual(output);
+  });
+
+  test("what is missing or out of range has its default; a result that is no text is shown as JSON", () => {
+    const odd = JSON.stringify({ result: { a: 1 }, confidence: 7, fit: -1, suggested_route: "NOWHERE" });
+    expect(readWorkerOutput(odd)).toEqual({
+      result: '{\n  "a": 1\n}',
+      needsNextLoop: false,
+      why: "",
+      confidence: 0.5,
+      risk: "low",
+      fit: 1,
+    });
+    expect(readWorkerOutput("no JSON {at all}").result).toBe("no JSON {at all}");
+  });
+
+  test.each([
+    ['{"name":"tree","arguments":{"path":"."}}', { path: "." }],
+    ['<tool_call>\n{"name":"tree","arguments":{"path":"."}}\n</tool_call>', { path: "." }],
+    ['{"function":{"name":"tree","arguments":"{\\"path\\":\\".\\"}"}}', { path: "." }],
+    ['{"tool":"tree","parameters":{}}', {}],
+  ])("a call written as %s is one", (text, args) => {
+    expect(readWrittenCall(text, new Set(["tree"]))).toEqual({ name: "tree", arguments: args });
+  });
+
+  test.each(['{"name":"rm","arguments":{}}', '{"name":"tree"}', "tree", JSON.stringify(fields)])(
+    "%s is no call",
+    (text) => {
+      expect(readWrittenCall(text, new Set(["tree"]))).toBeUndefined();
+    },
+  );
+});
+
+test("both catalogues say everything, and differently", () => {
+  const [ja, en] = [chatMessagesFor("ja"), chatMessagesFor("en")];
+  expect(Object.keys(ja).sort()).toEqual(Object.keys(en).sort());
+  expect(ja.help.map(([command]) => command.split(" ")[0])).toEqual(
+    en.help.map(([command]) => command.split(" ")[0]),
+  );
+  const asked = { agent: "Gin", role: "coder3", provider: "ollama", model: "m" };
+  const codes = [
+    "unreachable",
+    "timeout",
+    "rate-limited",
+    "server-error",
+    "unauthorized",
+    "unknown-model",
+    "context-too-long",
+    "bad-request",
+    "cut-off",
+    "empty",
+    "malformed",
+    "aborted",
+    "no-key",
+    "not-configured",
+    "refused-remote",
+    "over-budget",
+    "deadline",
+  ] as const;
+  for (const code of codes) {
+    const said = [ja, en].map((words) => words.modelTrouble(code, asked, "why"));
+    expect(new Set(said).size).toBe(2);
+    for (const text of said) expect(text).not.toContain("undefined");
+  }
+  for (const words of [ja, en]) {
+    for (const kind of ["warn", "local", "refused"] as const)
+      expect(words.budget({ kind, spentUsd: 1, dailyUsd: 2, model: "m" })).toContain("$1.00");
+    for (const what of ["waiting", "deciding", "thinking", "running", "tool"] as const)
+      expect(words.doing(what, "x")).not.toBe("");
+    const { undoConflict, redoConflict, unknownCommand, diffCut, dryState, retrying, cutOver } = words;
+    for (const text of [
+      undoConflict(["a"]),
+      redoConflict(["a"]),
+      unknownCommand("x", "y"),
+      diffCut(3),
+      dryState(true),
+      retrying(1, 2, "w"),
+      cutOver("s"),
+    ])
+      expect(text).not.toBe("");
+  }
+});
