@@ -1,14 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Model, ModelCheck, ModelRole, Models, ModelUsage } from "../application/ports/model.ts";
+import type { Models } from "../application/ports/model.ts";
 import type { Config } from "../config/config.ts";
 import { DEFAULTS } from "../config/defaults.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { Locale } from "../domain/messages/messages.ts";
 import { modelMessagesFor } from "../domain/messages/models/messages.ts";
-import { costOf, priceOf } from "../domain/models/cost.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import { watchHealth } from "../infrastructure/models/health.ts";
 import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
 import { connects } from "../infrastructure/runtime/connects.ts";
@@ -65,42 +63,6 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
       loadScript,
     },
   );
-}
-
-/** In US dollars; undefined where nobody knows the price, which is then not counted. */
-export function createCosts(config: Config) {
-  return (model: Pick<Model, "model" | "local">, usage: ModelUsage): number | undefined => {
-    const price = priceOf(model, config.budget.prices);
-    return price === null ? undefined : costOf(usage, price);
-  };
-}
-
-/** For processes that stay: looks after the models of the chat and the worker. */
-export function watchModels(
-  models: Models,
-  config: Config,
-  onChange: (role: ModelRole, check: ModelCheck) => void,
-): { stop(): void } {
-  const intervalMs = config.ollama.health_check_interval * 1000;
-  const watches = (["chat", "worker"] as const).flatMap((role) => {
-    const model = models.forRole(role);
-    if ("code" in model) {
-      onChange(role, { ok: false, failure: model });
-      return [];
-    }
-    return watchHealth({
-      model,
-      intervalMs,
-      timeoutMs: config.models.connect_timeout * 1000,
-      onChange: (check) => onChange(role, check),
-      after: (ms, call) => {
-        const timer = setTimeout(call, ms);
-        timer.unref();
-        return () => clearTimeout(timer);
-      },
-    });
-  });
-  return { stop: () => watches.forEach((watch) => void watch.stop()) };
 }
 
 /** The default's model is Ollama's: who only names another provider means that provider's model. */

@@ -35,6 +35,7 @@ import {
   sessionReader,
   taskReader,
 } from "./serve-views.ts";
+import { watchModels } from "./watch-models.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -142,12 +143,19 @@ export async function listenAndServe(
     now,
   });
   const health = cached(HEALTH_CACHE_MS, () => checkHealth(checksNow(), HEALTH_MS, timers.after));
-  const checksNow = () => {
+  const modelsNow = () => {
     const { config: at, locale, worker } = state.current();
-    const { enabled, docker } = at.command_executor;
+    return openModels(at, secrets, { locale, home, env, mask: worker.mask });
+  };
+  const watchNow = () => {
+    const { config: at, locale } = state.current();
+    return watchModels(modelsNow(), at, { locale, say: log });
+  };
+  const checksNow = () => {
+    const { enabled, docker } = state.current().config.command_executor;
     return healthChecks({
       db,
-      models: openModels(at, secrets, { locale, home, env, mask: worker.mask }),
+      models: modelsNow(),
       docker: { enabled, host: docker.host },
       channels: channels.values(),
     });
@@ -207,6 +215,7 @@ export async function listenAndServe(
   await answering.start(owners.isGone);
   await sending.start();
   const schedules = { stop: await startSchedules(state.current().config, receive, onTrouble) };
+  const modelWatch = { stop: watchNow() };
   const prune = setInterval(() => {
     const days = state.current().config.serve.keep_days;
     const before = new Date(now().getTime() - days * 24 * 3_600_000).toISOString();
@@ -222,10 +231,13 @@ export async function listenAndServe(
       if (problem !== null) return problem;
       schedules.stop();
       schedules.stop = await startSchedules(state.current().config, receive, onTrouble);
+      modelWatch.stop();
+      modelWatch.stop = watchNow();
       return null;
     },
     async stop() {
       clearInterval(prune);
+      modelWatch.stop();
       schedules.stop();
       closing.abort();
       server.drain();

@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model, ModelRole } from "../../src/application/ports/model.ts";
 import type { ConfigOverrides } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { createCosts, openModels, watchModels } from "../../src/wiring/models.ts";
+import { openModels } from "../../src/wiring/models.ts";
+import { watchModels } from "../../src/wiring/watch-models.ts";
 import { answerOf, ask, eventsOf, failureOf } from "../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../fakes/model-server/server.ts";
 
@@ -260,35 +261,16 @@ answers:
   });
 });
 
-describe("a watch", () => {
-  const stops: (() => unknown)[] = [];
-  afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
-
-  test("tells the first state and every change, of the chat's and the worker's model", async () => {
-    const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
-    const { models, config } = await open({ ollama: { base_url: server.url } });
-    const seen: string[] = [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const watch = watchModels(models, config, (who, check) => {
-      seen.push(`${who} ${check.ok ? "ok" : check.remedy}`);
-      if (seen.length === 2) resolve();
-    });
-    stops.push(
-      () => watch.stop(),
-      () => server.stop(),
-    );
-    await promise;
-    expect(seen.sort()).toEqual(["chat ok", "worker ollama pull worker-v1:latest"]);
-  });
-});
-
-test("costs are known for the shipped models, free here, and unknown elsewhere", async () => {
-  const { config } = await open({});
-  const costs = createCosts(config);
-  const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
-  expect(costs({ model: "claude-sonnet-4-6", local: false }, usage)).toBe(3);
-  expect(costs({ model: "chat-v1:latest", local: true }, usage)).toBe(0);
-  expect(costs({ model: "who-knows", local: false }, usage)).toBeUndefined();
+test("a watch tells who is ill and what helps, not who is well from the start", async () => {
+  const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
+  const { models, config } = await open({ ollama: { base_url: server.url } });
+  const told = Promise.withResolvers<string>();
+  const stop = watchModels(models, config, { locale: "en", say: told.resolve });
+  expect(await told.promise).toBe(
+    "model for worker (Shiro): ollama worker-v1:latest: ollama has no model worker-v1:latest\n→ ollama pull worker-v1:latest",
+  );
+  stop();
+  await server.stop();
 });
 
 test("an Ollama that is not there is told within a second, after its three tries", async () => {
