@@ -70,7 +70,7 @@ describe("/preview and /apply", () => {
     const reply = await at.send("/preview a.txt");
     expect(reply.ok).toBe(true);
     expect(reply.decision?.route).toBe("CODE");
-    expect(reply.text).toContain("Preview: 1 changes (not applied yet)");
+    expect(reply.text).toContain("Preview: 1 change (not applied yet)");
     expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual(["/apply", "/diff"]);
     expect(at.tree()).toEqual({});
     expect((await at.send("/diff")).text).toContain("+a.txt");

@@ -151,8 +151,8 @@ export const routing = z
 
 export const loop = z
   .strictObject({
-    max_loops: count(5, "Model calls for one message.", { min: 1 }),
-    max_millis: count(120_000, "Milliseconds for one message.", { min: 1 }),
+    max_loops: count(5, "Rounds for one message, each ending in an answer.", { min: 1 }),
+    max_millis: count(120_000, "Milliseconds that the models of one message may take.", { min: 1 }),
   })
   .prefault({});
 

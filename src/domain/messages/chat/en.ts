@@ -1,5 +1,6 @@
 import type { AskedModel, ChatMessages, ModelTrouble } from "./messages.ts";
 
+const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
 
 /** What helps, beside what the model's own message says. */
@@ -61,7 +62,7 @@ export const en: ChatMessages = {
   mcpUnavailable: (server, detail) => `MCP server ${server} cannot be used: ${detail}`,
   jobsOfTurn: (count) => `Jobs: ${count}`,
   previewReady: (jobId, changes) =>
-    `Preview: ${changes} changes (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
+    `Preview: ${changes} ${changes === 1 ? "change" : "changes"} (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
   previewApplied: (jobId) => `Preview ${jobId} is applied.`,
   noPreview: "There is no preview to apply.",
 
@@ -89,9 +90,9 @@ export const en: ChatMessages = {
   timeLimit: (seconds) =>
     `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
 
-  undone: (count) => `Taken back (${count} files are as they were).`,
+  undone: (count) => `Taken back (${files(count)} as before).`,
   undoneJob: (jobId) => `Job: ${jobId}`,
-  redone: (count) => `Brought in again (${count} files).`,
+  redone: (count) => `Brought in again (${files(count)}).`,
   redoHint: "To bring it in again: /redo",
   nothingToUndo: "There is nothing to take back.",
   nothingToRedo: "There is nothing to bring in again.",
