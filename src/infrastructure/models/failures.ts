@@ -54,12 +54,15 @@ export function createFailures(
   };
   const make: Failures["make"] = (kind, detail = "", extra = {}) => {
     const [code, retryable] = CODES[kind];
-    return {
-      code,
-      message: messages[kind]({ provider, model, address, detail: clean(detail) }),
-      retryable,
-      ...extra,
-    };
+    const { retryAfterMs } = extra;
+    const message = messages[kind]({
+      provider,
+      model,
+      address,
+      detail: clean(detail),
+      ...(retryAfterMs !== undefined && { waitSeconds: Math.ceil(retryAfterMs / 1000) }),
+    });
+    return { code, message, retryable, ...extra };
   };
   return {
     make,

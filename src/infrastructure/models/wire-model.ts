@@ -127,7 +127,6 @@ function remedyFor({ code }: ModelFailure, { settings, messages }: TryParts): st
   const { remedy } = messages;
   switch (code) {
     case "unreachable":
-    case "timeout":
     case "aborted":
       return type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
     case "unknown-model":

@@ -1,6 +1,8 @@
 import type { ModelFacts, ModelMessages, RemoteReason } from "./messages.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider} (${model})`;
+const wait = ({ waitSeconds }: ModelFacts) =>
+  waitSeconds === undefined ? "" : ` (try again in ${waitSeconds} s)`;
 const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
 
 const WHY: Readonly<Record<RemoteReason, string>> = {
@@ -12,10 +14,13 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
 
 export const en: ModelMessages = {
   unreachable: (facts) => `${who(facts)} cannot be reached at ${facts.address}${said(facts)}`,
-  connectTimeout: (facts) => `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s`,
-  firstTokenTimeout: (facts) => `${who(facts)} did not begin to answer within ${facts.detail} s`,
-  idleTimeout: (facts) => `${who(facts)} fell silent for ${facts.detail} s in the middle of its answer`,
-  rateLimited: (facts) => `${who(facts)} is asked too often (429)${said(facts)}`,
+  connectTimeout: (facts) =>
+    `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s (models.connect_timeout)`,
+  firstTokenTimeout: (facts) =>
+    `${who(facts)} did not begin to answer within ${facts.detail} s (models.first_token_timeout)`,
+  idleTimeout: (facts) =>
+    `${who(facts)} fell silent for ${facts.detail} s in the middle of its answer (models.idle_timeout)`,
+  rateLimited: (facts) => `${who(facts)} is asked too often (429)${said(facts)}${wait(facts)}`,
   quotaSpent: (facts) => `the account of ${who(facts)} has no credit left${said(facts)}`,
   serverError: (facts) => `${who(facts)} has a problem of its own${said(facts)}`,
   unauthorized: (facts) => `${who(facts)} refused the key${said(facts)}`,

@@ -1,6 +1,8 @@
 import type { ModelFacts, ModelMessages, RemoteReason } from "./messages.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
+const wait = ({ waitSeconds }: ModelFacts) =>
+  waitSeconds === undefined ? "" : `（${waitSeconds} 秒後に再試行してください）`;
 const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
 
 const WHY: Readonly<Record<RemoteReason, string>> = {
@@ -12,10 +14,13 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
 
 export const ja: ModelMessages = {
   unreachable: (facts) => `${who(facts)} に接続できません（${facts.address}）${said(facts)}`,
-  connectTimeout: (facts) => `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません`,
-  firstTokenTimeout: (facts) => `${who(facts)} の応答が ${facts.detail} 秒以内に始まりませんでした`,
-  idleTimeout: (facts) => `${who(facts)} の応答が途中で ${facts.detail} 秒間途絶えました`,
-  rateLimited: (facts) => `${who(facts)} の呼び出し回数が制限を超えました (429)${said(facts)}`,
+  connectTimeout: (facts) =>
+    `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません（models.connect_timeout）`,
+  firstTokenTimeout: (facts) =>
+    `${who(facts)} の応答が ${facts.detail} 秒以内に始まりませんでした（models.first_token_timeout）`,
+  idleTimeout: (facts) =>
+    `${who(facts)} の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
+  rateLimited: (facts) => `${who(facts)} の呼び出し回数が制限を超えました (429)${said(facts)}${wait(facts)}`,
   quotaSpent: (facts) => `${who(facts)} のアカウントの残高がありません${said(facts)}`,
   serverError: (facts) => `${who(facts)} 側で障害が発生しています${said(facts)}`,
   unauthorized: (facts) => `${who(facts)} が API キーを拒否しました${said(facts)}`,
