@@ -72,9 +72,9 @@ function once<T extends object>(make: () => Promise<T | SandboxFailure>): () => 
 async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {
   if (process.platform !== "linux")
     return failed("no-proxy", "the network proxy runs on this machine's own runtime, which is not for Linux");
-  const { folder, runtime } = findInstallation();
+  const { folder, runtime, executor } = findInstallation();
   try {
-    const files = await readProxyFiles(folder, runtime);
+    const files = await readProxyFiles({ folder, runtime, bundled: executor.startsWith("dist/") });
     const version = hashHex("sha256", `${process.versions.bun} ${process.arch}\n`, files.script).slice(0, 16);
     return {
       version,

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 
 export interface ProgramFiles {
@@ -11,11 +11,15 @@ export interface ProgramFiles {
  * The runtime's own file and the proxy as one script: from the bundle, or gathered now where PicoClaw runs from its
  * sources. Rejects when the sources cannot be gathered.
  */
-export async function readProxyFiles(folder: string, runtime: string): Promise<ProgramFiles> {
-  const bundled = join(folder, "dist/wiring/proxy.js");
-  const source = join(folder, "src/wiring/proxy.ts");
-  const fresh = existsSync(bundled) && !import.meta.path.endsWith(".ts");
-  const script = fresh ? await Bun.file(bundled).bytes() : await gather(source);
+export async function readProxyFiles(place: {
+  readonly folder: string;
+  readonly runtime: string;
+  readonly bundled: boolean;
+}): Promise<ProgramFiles> {
+  const { folder, runtime, bundled } = place;
+  const script = bundled
+    ? await Bun.file(join(folder, "dist/wiring/proxy.js")).bytes()
+    : await gather(join(folder, "src/wiring/proxy.ts"));
   return {
     runtimeSize: statSync(runtime).size,
     runtime: () => Bun.file(runtime).stream() as unknown as AsyncIterable<Uint8Array>,
