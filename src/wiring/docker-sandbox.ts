@@ -12,6 +12,8 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { readProxyFiles } from "../infrastructure/runtime/proxy-files.ts";
 import { findInstallation } from "./installation.ts";
 
+const HOUR_MS = 3_600_000;
+
 type Docker = Config["command_executor"]["docker"];
 
 /** The configured engine. Does not connect yet. */
@@ -49,6 +51,11 @@ export function openDockerSandbox({
     mountDockerSocket: config.docker.mount_docker_socket,
     baseImage: config.docker.base_image,
     poolSize: config.pool.size,
+    cleanUp: {
+      thresholdMs: config.cleanup.stale_threshold_hours * HOUR_MS,
+      // A timer holds 24 days.
+      intervalMs: Math.min(config.cleanup.interval_hours * HOUR_MS, 20 * 24 * HOUR_MS),
+    },
     proxyProgram: once(proxyProgram),
     newId: randomUUID,
     hash: (text) => hashHex("sha256", text),

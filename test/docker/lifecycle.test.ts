@@ -243,6 +243,13 @@ describe.if(requirePart("docker"))("the life of a container", () => {
       expect(exists(name)).toBe(false);
     });
 
+    test("the next process to start a container cleans up by itself", async () => {
+      const name = await killed("prepare");
+      const next = engine.another();
+      expectStarted(await next.startContainer(specOf(engine.image)));
+      expect(exists(name)).toBe(false);
+    });
+
     test("killed during a command: the command ends by itself, the container goes with the next clean-up", async () => {
       const id = await killed("command");
       while ((await processes(id)).includes("555"));

@@ -9,7 +9,8 @@ export interface SandboxManager {
   describe(signal?: AbortSignal): Promise<SandboxFacts | SandboxFailure>;
   /**
    * Makes and starts a container of `spec.image`, which must be present. One with the same name, if it is this
-   * installation's, is removed first, with its volumes. May hand out a warm one instead.
+   * installation's, is removed first, with its volumes. May hand out a warm one instead. The first start of a process
+   * cleans up as `cleanupStaleContainers` does, and so does an interval from then on.
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
   /**

@@ -5,6 +5,7 @@ import type {
   SandboxFacts,
   SandboxFailure,
   SandboxManager,
+  StaleRule,
   StartedContainer,
   StartOptions,
 } from "../../application/ports/sandbox.ts";
@@ -33,6 +34,8 @@ export interface DockerSandboxParts {
   readonly mountDockerSocket: boolean;
   readonly baseImage: string;
   readonly poolSize: number;
+  /** Clean-up before the first start and then on an interval, as long as this process lives. */
+  readonly cleanUp: { readonly thresholdMs: number; readonly intervalMs: number };
   readonly proxyProgram: () => Promise<ProxyProgram | SandboxFailure>;
   readonly newId: () => string;
   readonly hash: (text: string) => string;
@@ -51,7 +54,8 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   const leases = createLeases(`${folder}/leases`);
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const removing = { engine, stopGraceSeconds, pause };
-  const state: { facts?: SandboxFacts } = {};
+  const state: { facts?: SandboxFacts; tidied?: Promise<unknown>; timer?: ReturnType<typeof setInterval> } =
+    {};
   const channels = createChannels({
     engine,
     now: elapsed,
@@ -169,6 +173,16 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     return undefined;
   };
 
+  const cleanUp = (rule: StaleRule) =>
+    cleanUpStale({ engine, installation, owners, leases, now, remove, removing }, rule);
+  /** What dead processes left is gone before the first container is made: it may have the same name. */
+  const tidy = () => {
+    state.tidied ??= cleanUp(parts.cleanUp);
+    state.timer ??= setInterval(() => void cleanUp(parts.cleanUp), parts.cleanUp.intervalMs);
+    state.timer.unref();
+    return state.tidied;
+  };
+
   return {
     async describe(signal) {
       if (state.facts) return state.facts;
@@ -177,6 +191,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       return facts;
     },
     async startContainer(spec, options = {}) {
+      await tidy();
       const existing = await inspectContainer(engine, spec.name, options.signal);
       if (existing.ok) {
         if (existing.value.Config.Labels?.[LABEL.installation] !== installation)
@@ -217,9 +232,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       if (inspected.value.Config.Labels?.[LABEL.installation] !== installation) return undefined;
       return factsOfInspected(inspected.value);
     },
-    cleanupStaleContainers: (rule) =>
-      cleanUpStale({ engine, installation, owners, leases, now, remove, removing }, rule),
+    cleanupStaleContainers: cleanUp,
     async close() {
+      clearInterval(state.timer);
       for (const warm of await pool.drain()) await remove(warm.id, { force: true });
       channels.closeAll();
       owners.close();
