@@ -25,6 +25,7 @@ import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
+import { startCleanUp } from "./serve-clean-up.ts";
 import { startSchedules } from "./serve-schedules.ts";
 import type { OpenedState } from "./serve-state.ts";
 import {
@@ -223,6 +224,12 @@ export async function listenAndServe(
     void access.prune(now().toISOString()).catch(onTrouble);
   }, PRUNE_MS);
   prune.unref();
+  const stopCleanUp = startCleanUp({
+    env,
+    options,
+    config: () => state.current().config.command_executor,
+    onTrouble,
+  });
   const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
   const serving: Serving = {
     url: place.publicUrl ?? `http://${shown}:${server.port}`,
@@ -238,6 +245,7 @@ export async function listenAndServe(
     async stop() {
       clearInterval(prune);
       modelWatch.stop();
+      stopCleanUp();
       schedules.stop();
       closing.abort();
       server.drain();
