@@ -10,7 +10,7 @@ export type Interest =
   | { readonly kind: "jobs"; readonly userId: string | null };
 
 interface Line {
-  readonly event: "changed" | "now" | "text" | "output";
+  readonly event: "changed" | "now" | "text" | "output" | "tail";
   readonly data: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ const MOST_WAITING = 256;
 
 /** Server-sent events of one page. Ends when the browser goes, or the server does. */
 export function liveStream(
-  host: Pick<WebHost, "bus" | "closing" | "mask">,
+  host: Pick<WebHost, "bus" | "closing" | "desk" | "mask">,
   interest: Interest,
   t: ConsoleMessages,
   every: (ms: number, callback: () => void) => () => void,
@@ -34,9 +34,10 @@ export function liveStream(
           if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
           controller.enqueue(encoder.encode(text));
         };
+        const say = ({ event, data }: Line) => send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
         const unsubscribe = host.bus.subscribe((event) => {
           const line = lineOf(event, interest, t, host.mask);
-          if (line !== null) send(`event: ${line.event}\ndata: ${JSON.stringify(line.data)}\n\n`);
+          if (line !== null) say(line);
         });
         const stopBeat = every(BEAT_MS, () => send(": beat\n\n"));
         end = () => {
@@ -51,6 +52,9 @@ export function liveStream(
         };
         host.closing.addEventListener("abort", end, { once: true });
         send("retry: 2000\n: hello\n\n");
+        // A page was drawn before its stream began: what was printed between them is not lost.
+        if (interest.kind === "job")
+          say({ event: "tail", data: { text: host.mask(host.desk.output(interest.jobId)) } });
       },
       cancel: () => end(),
     },

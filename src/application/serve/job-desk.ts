@@ -6,6 +6,7 @@ import type { ExecuteRequest, Execution } from "../work/execution.ts";
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
+import { createOutputTails } from "./output-tails.ts";
 import { owns, type Viewer } from "./viewer.ts";
 
 /** A Worker on the served workspace. */
@@ -45,6 +46,8 @@ export interface JobDesk {
   list(viewer: Viewer, limit: number): Promise<readonly ShownJob[]>;
   read(viewer: Viewer, jobId: string): Promise<ShownJob | null>;
   journal(jobId: string): readonly JournalLine[];
+  /** What a running job printed so far. */
+  output(jobId: string): string;
   differences(jobId: string): readonly FileDifference[];
   run(viewer: Viewer, request: RunRequest): Promise<Execution>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<TakeBack>;
@@ -63,6 +66,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
   const { worker, store, bus } = parts;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
+  const tails = createOutputTails(bus);
   const shown = (job: StoredJob): ShownJob => ({
     job,
     alive: job.state === "running" && job.pid !== undefined && worker().isAlive(job.pid),
@@ -87,6 +91,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
         .map(shown);
     },
     journal: (jobId) => worker().archive.events(jobId),
+    output: (jobId) => tails.of(jobId),
     differences: (jobId) => worker().archive.differences(jobId),
     async run(viewer, { patch, mode, atomic = false, source }) {
       const abort = new AbortController();
@@ -120,6 +125,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
       await Promise.all(noted);
       for (const jobId of ids) {
         running.delete(jobId);
+        tails.end(jobId);
         bus.publish({ type: "job", jobId });
       }
       return execution;

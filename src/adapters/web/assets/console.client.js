@@ -53,14 +53,12 @@ const toEnd = (part) => {
 
 function listen(place) {
   const stream = new EventSource(place.dataset.live);
-  let lost = false;
   stream.addEventListener("open", () => {
     offline.hidden = true;
-    if (lost) refresh();
-    lost = false;
+    // What happened between the drawing of the page and the beginning of the stream.
+    refresh();
   });
   stream.addEventListener("error", () => {
-    lost = true;
     offline.hidden = false;
   });
   stream.addEventListener("changed", refresh);
@@ -76,6 +74,14 @@ function listen(place) {
     const follow = log && isAtEnd(log);
     if (slot) slot.append(text);
     if (follow) toEnd(log);
+  });
+  stream.addEventListener("tail", (event) => {
+    const slot = document.querySelector("[data-output]");
+    const { text } = JSON.parse(event.data);
+    if (!slot || text === "") return;
+    document.getElementById("live").hidden = false;
+    slot.textContent = text;
+    toEnd(slot);
   });
   stream.addEventListener("output", (event) => {
     const slot = document.querySelector("[data-output]");

@@ -16,6 +16,8 @@ export interface JobView {
   readonly shown: ShownJob;
   readonly journal: readonly JournalLine[];
   readonly files: readonly FileDiff[];
+  /** What it printed so far, while it runs. */
+  readonly output: string;
   readonly view: DiffView;
   readonly notice?: Notice;
 }
@@ -28,7 +30,10 @@ export interface Notice {
   readonly offerForce?: boolean;
 }
 
-export function jobPage(context: PageContext, { shown, journal, files, view, notice }: JobView): Markup {
+export function jobPage(
+  context: PageContext,
+  { shown, journal, files, output, view, notice }: JobView,
+): Markup {
   const { t } = context;
   const { job, alive } = shown;
   const tone = toneOf(shown);
@@ -46,7 +51,7 @@ export function jobPage(context: PageContext, { shown, journal, files, view, not
 <div id="head" data-part class="job-head"><div><h1>${visible(job.title) || t.untitled}</h1><p class="meta"><span class="state ${tone}">${t.jobStates[tone]}</span> ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
 <div class="actions">${buttons(context, shown)}</div></div>
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
-<section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0"></pre></section>
+<section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
 ${files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
 ${job.notes.map((note) => html`<p class="note">${visible(note)}</p>`)}</section>

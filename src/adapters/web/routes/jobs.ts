@@ -27,6 +27,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
       jobPage(c.var.page, {
         shown,
         journal: desk.journal(jobId),
+        output: host.mask(desk.output(jobId)),
         files: await fileDiffs(desk.differences(jobId)),
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
