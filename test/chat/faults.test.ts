@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -102,6 +104,20 @@ describe("a message that is", () => {
     expect(at.asked).toHaveLength(1);
   });
 
+  test("a megabyte for a coder is searched quickly, and shortened when it is too long", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? { fails: "context-too-long" } : proposal("p", ""),
+    );
+    for (let i = 0; i < 500; i++) at.write(`src/file-${i}.ts`, "export const a = 1;\n");
+    const words = Array.from({ length: 90_000 }, (_, i) => `w${i}.ts`)
+      .join(" ")
+      .slice(0, 900_000);
+    const begin = performance.now();
+    expect((await at.send(`/code3 fix ${words}`)).ok).toBe(true);
+    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(at.asked[1]?.messages.at(-1)?.text.length).toBeLessThan(25_000);
+  });
+
   test("full of control characters reaches the model without them", async () => {
     at = await openConversation(() => "ok");
     await at.send("/chat a\x00b\x1b[31mc\x9bd\r\ne\ud800f");
@@ -143,4 +159,62 @@ test("a listener that throws does not disturb the message", async () => {
     },
   );
   expect(reply.text).toBe("ok");
+});
+
+test("whatever models write, the conversation answers, and what it did can be taken back", async () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      "## Plan\n",
+      "## Patch\n",
+      "## Files\n- a.txt\n",
+      "```bash\nfalse\n```\n",
+      "```txt:a.txt\nx\n```\n",
+      '{"patch": "',
+      '{"result": 1}',
+      "*** Begin Patch\n",
+      "<<<<<<< SEARCH\n",
+      "=======\n",
+      ">>>>>>> REPLACE\n",
+      "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n",
+      '{"name":"tree","arguments":null}',
+    ),
+    fc.string({ maxLength: 20, unit: "binary" }),
+  );
+  let said = "";
+  at = await openConversation(() => said || " ");
+  at.write("a.txt", "one\n");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(piece, { maxLength: 8 }),
+      fc.constantFrom("/code3 a.txt", "/ops x", "/chat x"),
+      async (pieces, message) => {
+        said = pieces.join("");
+        const reply = await at.send(message);
+        expect(reply.text.trim()).not.toBe("");
+        if (reply.jobs.some(({ undo }) => undo === "available"))
+          expect((await at.send("/undo")).ok).toBe(true);
+        expect(at.tree()).toEqual({ "a.txt": "one\n" });
+      },
+    ),
+    { numRuns: runs(40) },
+  );
+}, 60_000);
+
+describe("a forced route (LINE)", () => {
+  const line = { channel: "line", chatId: "U1", forcedRoute: "CHAT" } as const;
+
+  test("replaces rules and classifier; an explicit command still wins, unless it is strict", async () => {
+    at = await openConversation(({ role }) => (role === "chat" ? "Talk." : proposal("p", "")));
+    expect((await at.send("ファイルを作成して", line)).decision).toMatchObject({
+      route: "CHAT",
+      source: "forced",
+    });
+    expect((await at.send("/code3 x", line)).decision).toMatchObject({ route: "CODE3", source: "explicit" });
+    expect((await at.send("/code3 x", { ...line, strict: true })).decision).toMatchObject({
+      route: "CHAT",
+      source: "forced",
+    });
+    expect(at.asked.map(({ role }) => role)).toEqual(["chat", "coder3", "chat"]);
+    expect((await at.send("/undo", line)).text).toBe("There is nothing to take back.");
+  });
 });

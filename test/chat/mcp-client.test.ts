@@ -1,6 +1,6 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { worked } from "./chat-kit.ts";
+import { proposal, worked } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 let at: OpenedConversation;
@@ -101,4 +101,52 @@ test("/preview of a route that is not a coder's changes nothing", async () => {
   const reply = await at.send("/preview /ops write a.txt");
   expect(reply).toMatchObject({ ok: false, jobs: [] });
   expect(at.asked).toEqual([]);
+});
+
+describe("uses_browser", () => {
+  const browser = sums.replace("sums:", "browser:");
+  const flagged = proposal("Look at the page", "```txt:a.txt\nx\n```", {
+    more: "\n## Flags\nuses_browser: true\n",
+  });
+
+  test("goes on with the browser's tools alone after the patch, and keeps the calls in the job's journal", async () => {
+    at = await openConversation(
+      ({ role }, turn) =>
+        role === "coder3"
+          ? flagged
+          : turn === 0
+            ? { calls: [{ name: "browser_add", arguments: { a: 1, b: 1 } }] }
+            : worked("Two."),
+      { config: `mcp_servers:\n  ${browser}\n` },
+    );
+    const reply = await at.send("/code3 open the page");
+    expect(reply.ok).toBe(true);
+    expect(reply.text).toMatch(/^Done \(1\/1 commands succeeded\).*Two\..*cannot be taken back/s);
+    expect(at.of("coder3")[0]?.system).toContain("uses_browser");
+    expect(at.of("worker")[0]?.tools?.every(({ name }) => name.startsWith("browser_"))).toBe(true);
+    expect(at.of("worker")[0]?.messages[0]?.text).toBe("open the page\n\nPlan:\nLook at the page");
+    const notes = at.worker.archive.events(reply.jobs[0]?.job_id ?? "").map(({ event }) => event);
+    expect(notes).toContainEqual({ type: "note", text: "mcp browser_add succeeded (not undoable): 2" });
+    expect((await at.send("/undo")).ok).toBe(true);
+    expect(at.tree()).toEqual({});
+  });
+
+  test("a browser that does not start is told; the patch stands", async () => {
+    at = await openConversation(() => flagged, {
+      config: "mcp_servers:\n  browser: { command: /no/such/browser }\n",
+    });
+    const reply = await at.send("/code3 open the page");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("MCP server browser cannot be used");
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("a preview and dry mode drive no browser", async () => {
+    at = await openConversation(() => flagged, {
+      config: "mcp_servers:\n  browser: { command: /no/such/browser }\n",
+    });
+    expect((await at.send("/preview open the page")).ok).toBe(true);
+    await at.send("/dry on");
+    expect((await at.send("/code3 open the page")).ok).toBe(true);
+  });
 });

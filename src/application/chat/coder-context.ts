@@ -13,6 +13,8 @@ export const CONTEXT: Readonly<Record<"full" | "small", ContextBudget>> = {
   small: { rules: 1_500, map: 1_000, files: 12_000 },
 };
 
+/** Characters of a request that are searched for names; a pasted log of a megabyte names its files early or not at all. */
+const SEARCHED = 20_000;
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 const MOST_LISTED = 5_000;
 
@@ -22,10 +24,11 @@ const MOST_LISTED = 5_000;
  */
 export function coderContext(
   project: ProjectFiles,
-  request: string,
+  message: string,
   wanted: readonly string[],
   budget: ContextBudget,
 ): string {
+  const request = message.slice(0, SEARCHED);
   const paths = project.list(MOST_LISTED);
   const parts: string[] = [];
   for (const path of RULE_FILES) {

@@ -1,5 +1,6 @@
 import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
 import { checkEdits } from "../../domain/proposal/check-edits.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
@@ -90,6 +91,8 @@ export async function propose(
   }
 }
 
+/** Characters of a message that is sent again because it was too long. */
+const SMALL_REQUEST = 8_000;
 const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section and no patch in it.";
 
 function withContext(
@@ -99,7 +102,8 @@ function withContext(
   size: "full" | "small",
 ): string {
   const context = worker.mask(coderContext(project, request, wanted, CONTEXT[size]));
-  return context === "" ? request : `${context}\n\nRequest:\n${request}`;
+  const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
+  return context === "" ? asked : `${context}\n\nRequest:\n${asked}`;
 }
 
 function countOf({ patch }: Proposal): number {

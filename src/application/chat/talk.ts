@@ -1,4 +1,5 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
@@ -34,7 +35,7 @@ export async function answerByTalking(
           turn.history,
           size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
         ),
-        { role: "user", text: size === "full" ? text : text.slice(0, 8_000) },
+        { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000) },
       ],
     }),
   });

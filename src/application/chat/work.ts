@@ -5,6 +5,7 @@ import {
   WORKER_CONTRACT,
   type WorkerOutput,
 } from "../../domain/agents/worker-output.ts";
+import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
@@ -77,7 +78,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
             ...(withHistory && size === "full"
               ? historyFor(chosen, turn.history, { exchanges: 8, chars: 2_000 })
               : []),
-            { role: "user", text },
+            { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000) },
             ...(size === "full" ? exchange : shortened(exchange)),
           ],
           ...(!last && toolbox.tools.length > 0 && { tools: toolbox.tools }),
