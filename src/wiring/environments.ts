@@ -34,6 +34,7 @@ import { createEnvironmentRecords } from "../infrastructure/repositories/environ
 import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
+import type { ContainerToolParts } from "./environment-tools.ts";
 import { findInstallation } from "./installation.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,11 +57,16 @@ export async function openEnvironments(env: Environment, options: OpenOptions): 
   return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
 }
 
+/** What a job in a container needs beside the manager. */
+export interface WiredEnvironments extends OpenEnvironments {
+  readonly toolParts: ContainerToolParts;
+}
+
 /** The same for a program that has the configuration already. */
 export function createEnvironments(
   env: Environment,
   loaded: LoadedConfig,
-): OpenEnvironments | SandboxFailure {
+): WiredEnvironments | SandboxFailure {
   const { config, home, workspace, secrets } = loaded;
   const locale = resolveLocale({ env, config });
   const texts = environmentMessages(locale);
@@ -131,6 +137,7 @@ export function createEnvironments(
   };
   const toolkitParts = { env, config, home, sandboxes, engine, records, mask, locale };
   return {
+    toolParts: toolkitParts,
     manager: new ExecutionEnvironmentManager(parts),
     sandboxes,
     async modelSide() {

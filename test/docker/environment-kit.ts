@@ -6,10 +6,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { OpenEnvironments } from "../../src/adapters/cli/environments.ts";
 import type { ConfigOverrides } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { createEnvironments } from "../../src/wiring/environments.ts";
+import { createEnvironments, type WiredEnvironments } from "../../src/wiring/environments.ts";
 import { DOCKER_HOST, docker, installationOf, removeInstallation } from "./real-engine.ts";
 
 export const PYTHON = "coding-agent-executor-python:latest";
@@ -21,7 +20,7 @@ type ExecutorOverrides = NonNullable<ConfigOverrides["command_executor"]>;
 export interface EnvironmentKit {
   readonly home: string;
   readonly folder: string;
-  open(overrides?: ConfigOverrides, env?: Readonly<Record<string, string>>): Promise<OpenEnvironments>;
+  open(overrides?: ConfigOverrides, env?: Readonly<Record<string, string>>): Promise<WiredEnvironments>;
   /** A repository with these files, committed. */
   repository(files: Readonly<Record<string, string>>, name?: string): string;
   git(path: string, ...args: readonly string[]): string;
@@ -35,7 +34,7 @@ export interface EnvironmentKit {
 export function createEnvironmentKit(): EnvironmentKit {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-env-"));
   const home = join(folder, "home");
-  const opened: OpenEnvironments[] = [];
+  const opened: WiredEnvironments[] = [];
   let count = 0;
   const git = (path: string, ...args: readonly string[]) => {
     const ran = spawnSync(
@@ -54,14 +53,15 @@ export function createEnvironmentKit(): EnvironmentKit {
     folder,
     git,
     async open(overrides = {}, env = {}) {
+      const variables = { PATH: process.env.PATH ?? "", PICOCLAW_LOCALE: "en", HOME: folder, ...env };
       const loaded = await loadConfig({
-        env: { PATH: process.env.PATH ?? "", DOCKER_HOST, PICOCLAW_LOCALE: "en", HOME: folder, ...env },
+        env: variables,
         cwd: folder,
         home,
         flags: overrides,
       });
       if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
-      const environments = createEnvironments(env, loaded);
+      const environments = createEnvironments(variables, loaded);
       if ("ok" in environments) throw new Error(environments.detail);
       opened.push(environments);
       return environments;

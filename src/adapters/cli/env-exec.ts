@@ -7,6 +7,7 @@ import { readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";
 
 const LONGEST_SECONDS = 7 * 24 * 3600;
+const TAIL_CHARS = 4096;
 
 /** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
 export const envExec: CliCommand = async (program, args) => {
@@ -29,20 +30,28 @@ export const envExec: CliCommand = async (program, args) => {
       const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
       return fail(program, json, { exitCode: EXIT.refused, code: "no-environment", text });
     }
+    let errors = "";
+    const show = (stream: "stdout" | "stderr", text: string) => {
+      if (stream === "stdout") return program.out(text);
+      errors = (errors + text).slice(-TAIL_CHARS);
+      program.err(text);
+    };
     const result = await abortable((signal) =>
       manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
         signal,
         byHand: true,
+        ...(!json && { onOutput: show }),
         ...(timeoutSeconds !== undefined && { timeoutSeconds }),
         ...(typeof values.session === "string" && { session: values.session }),
       }),
     );
     if (json) program.out(`${JSON.stringify(result)}\n`);
     else {
-      program.out(result.stdout);
-      program.err(
-        result.stderr === "" || result.stderr.endsWith("\n") ? result.stderr : `${result.stderr}\n`,
-      );
+      // Why it ended is not the command's own word, and comes last.
+      const why = result.stderr.trimEnd().split("
+").at(-1) ?? "";
+      if (!errors.trimEnd().endsWith(why)) program.err(`${why}
+`);
     }
     return result.exit_code === 0 ? EXIT.done : EXIT.failed;
   } finally {

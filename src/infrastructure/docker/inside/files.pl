@@ -28,12 +28,12 @@ sub place { my ($path, $make) = @_;
     $at .= "/$part";
     my @s = lstat $at;
     if (!@s) { $!{ENOENT} && $make or fault(); mkdir $at or fault(); next }
-    fault('ENOTDIR', 'a parent is not a folder') unless S_ISDIR($s[2]);
+    fault($make ? 'EEXIST' : 'ENOTDIR', 'a parent is not a folder') unless S_ISDIR($s[2]);
   }
   fault('EINVAL', 'bad path') if $last eq '' || $last eq '.' || $last eq '..' || $last =~ /\0/;
   return "$at/$last" }
 sub plain { my ($at) = @_; my @s = lstat $at or fault(); fault('EISDIR', 'is a folder') if S_ISDIR($s[2]);
-  fault('ENOTFILE', 'not a regular file') unless S_ISREG($s[2]); return @s }
+  fault('ELOOP', 'is a link') if S_ISLNK($s[2]); fault('ENOTFILE', 'not a regular file') unless S_ISREG($s[2]); return @s }
 
 my %do = (
   look => sub { my $at = eval { place($_[0]) }; if (!defined $at) { my $e = $@; return ('missing') if ref $e && $e->[0] =~ /^E(NOENT|NOTDIR)$/; die $e }
