@@ -48,10 +48,8 @@ export const envExec: CliCommand = async (program, args) => {
     if (json) program.out(`${JSON.stringify(result)}\n`);
     else {
       // Why it ended is not the command's own word, and comes last.
-      const why = result.stderr.trimEnd().split("
-").at(-1) ?? "";
-      if (!errors.trimEnd().endsWith(why)) program.err(`${why}
-`);
+      const why = result.stderr.trimEnd().split("\n").at(-1) ?? "";
+      if (!errors.trimEnd().endsWith(why)) program.err(`${why}\n`);
     }
     return result.exit_code === 0 ? EXIT.done : EXIT.failed;
   } finally {

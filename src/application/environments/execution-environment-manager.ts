@@ -221,10 +221,12 @@ export class ExecutionEnvironmentManager {
   /** Removes a task's container with its volumes and network. What is gone already is fine. */
   async cleanup(taskUuid: string, options: { readonly signal?: AbortSignal } = {}) {
     const { sandboxes, records } = this.#parts;
-    const removal = await sandboxes.stopContainer(containerName(taskUuid), options);
+    const name = containerName(taskUuid);
+    const found = await sandboxes.findContainer(name, options.signal);
+    const removal = await sandboxes.stopContainer(name, options);
     this.#active.delete(taskUuid);
     if (removal.leftovers.length === 0) records.remove(taskUuid);
-    return removal;
+    return found === undefined ? { ...removal, removed: false } : removal;
   }
 
   /** Removes what dead processes and old tasks left, and says how many containers that were. */

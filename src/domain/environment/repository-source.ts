@@ -22,7 +22,8 @@ export type ParsedSource =
   | { readonly ok: false; readonly reason: "empty" | "option" | "protocol" | "malformed" };
 
 /** `git@host:path`, but neither `C:\path` nor `./a:b`. */
-const SCP_LIKE = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}):(?!\/\/)([^\\].*)$/;
+const SCP_LIKE =
+  /^(?:([A-Za-z0-9._-]+)@(?=[A-Za-z0-9])|(?=[A-Za-z0-9.-]{2}))([A-Za-z0-9.-]+):(?!\/\/)([^\\].*)$/;
 
 /** Reads what a person calls a repository: an address, git's short form for ssh, or a folder. */
 export function parseRepository(given: string): ParsedSource {
