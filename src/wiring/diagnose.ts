@@ -33,6 +33,8 @@ export async function diagnose(
   checks.push(...(await diagnoseDocker(env, worker)));
   const { diagnoseModels } = await import("./diagnose-models.ts");
   checks.push(...(await diagnoseModels(env, worker)));
+  const { diagnoseMemory } = await import("./diagnose-memory.ts");
+  checks.push(...(await diagnoseMemory(env, worker)));
   // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
   const interrupted = options.repair ? await worker.repair({ keepMine: true }) : null;
   if (interrupted !== null) {

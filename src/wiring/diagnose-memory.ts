@@ -1,0 +1,33 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import { resolveHome } from "../config/home.ts";
+import { createSecrets } from "../config/secrets.ts";
+import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
+import { compileRules } from "../domain/routing/rule-dictionary.ts";
+import { openMigratedStore } from "./store.ts";
+
+/** The store that conversations live in, and the rules of the configuration that are not used. */
+export async function diagnoseMemory(
+  env: Readonly<Record<string, string | undefined>>,
+  { config, messages }: OpenWorker,
+): Promise<Check[]> {
+  const words = memoryMessagesFor(messages.locale);
+  const { problems } = compileRules(config.routing.rules, "config", () => performance.now());
+  const checks: Check[] = problems.map((problem) => ({
+    name: "routing",
+    ok: false,
+    text: words.ruleProblem(problem),
+  }));
+  const databaseUrl = createSecrets(env, config).resolve(config.database_url);
+  const place = { home: resolveHome(env), databaseUrl };
+  // Looking makes no file.
+  if (databaseUrl === undefined && !existsSync(join(place.home, "picoclaw.db")))
+    return [...checks, { name: "store", ok: true, text: "store: SQLite" }];
+  const opened = await openMigratedStore(place, () => new Date(), { migrate: false });
+  if (opened.ok) await opened.db.destroy();
+  const [text = "", remedy] = opened.ok
+    ? [`store: ${databaseUrl === undefined ? "SQLite" : "Postgres"}`]
+    : words.storeUnavailable(opened.trouble).split("\n");
+  return [...checks, { name: "store", ok: opened.ok, text, ...(remedy !== undefined && { remedy }) }];
+}
