@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { isAbsence } from "../workspace/identity.ts";
 
 /**
@@ -6,7 +6,8 @@ import { isAbsence } from "../workspace/identity.ts";
  * overlay alone does not tell "the job made it" from "somebody deleted it below since".
  */
 export interface FirstSight {
-  note(absolute: string): void;
+  /** `look` tells what stands there, where somebody has a use for the answer as well. */
+  note(absolute: string, look?: () => unknown): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
 }
@@ -14,8 +15,8 @@ export interface FirstSight {
 export function createFirstSight(): FirstSight {
   const seen = new Map<string, boolean>();
   return {
-    note(absolute) {
-      if (!seen.has(absolute)) seen.set(absolute, standsAt(absolute));
+    note(absolute, look = () => (standsAt(absolute) ? absolute : null)) {
+      if (!seen.has(absolute)) seen.set(absolute, look() !== null);
     },
     existed: (absolute) => seen.get(absolute),
   };
@@ -23,10 +24,14 @@ export function createFirstSight(): FirstSight {
 
 /** Whether anything stands at a path; a file in the place of a parent means no. */
 export function standsAt(absolute: string): boolean {
+  return statsAt(absolute) !== undefined;
+}
+
+export function statsAt(absolute: string): Stats | undefined {
   try {
-    return lstatSync(absolute, { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(absolute, { throwIfNoEntry: false });
   } catch (error) {
-    if (isAbsence(error)) return false;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

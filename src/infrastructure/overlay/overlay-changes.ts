@@ -1,8 +1,7 @@
-import { lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Change } from "../../domain/patch/result.ts";
 import { walk } from "../workspace/walk.ts";
-import { type FirstSight, standsAt } from "./first-sight.ts";
+import { type FirstSight, standsAt, statsAt } from "./first-sight.ts";
 import { type LaidRoot, walkUpper } from "./upper.ts";
 
 interface Seen {
@@ -29,7 +28,8 @@ export function createChangeWatch(
       for (const { path, stats, kind, inherits } of walkUpper(root, { unreadable })) {
         if (kind === "other") continue;
         const absolute = join(root.path, path);
-        sight.note(absolute);
+        const below = createLook(absolute);
+        sight.note(absolute, below);
         const isFolder = kind === "directory" || kind === "opaque";
         const present = kind !== "gone";
         const seen: Seen = { ctime: stats.ctimeNs, present, isFolder, hidesLower: kind !== "directory" };
@@ -37,7 +37,9 @@ export function createChangeWatch(
         const before = last.get(absolute);
         // Whatever stands in a folder's place, all that the folder held is gone.
         if (seen.hidesLower && !inherits && before?.hidesLower !== true)
-          for (const gone of goneBelow(absolute, isFolder ? join(root.upper, path) : null, last))
+          for (const gone of below() !== "folder"
+            ? []
+            : goneBelow(absolute, isFolder ? join(root.upper, path) : null, last))
             changes.push({ path: relative(workspace, gone), kind: "deleted" });
         if (
           before !== undefined &&
@@ -46,8 +48,8 @@ export function createChangeWatch(
           (isFolder || before.ctime === seen.ctime)
         )
           continue;
-        const existed = before?.present ?? standsAt(absolute);
-        const wasFolder = before?.isFolder ?? isFolderAt(absolute);
+        const existed = before?.present ?? below() !== null;
+        const wasFolder = before?.isFolder ?? below() === "folder";
         if (seen.present === existed && isFolder && wasFolder) continue;
         if (!seen.present && !existed) continue;
         changes.push({
@@ -74,7 +76,6 @@ export function createChangeWatch(
  * for what the last look knew of.
  */
 function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<string, Seen>): Generator<string> {
-  if (!isFolderAt(lower)) return;
   const enter = (path: string) => last.get(join(lower, path))?.hidesLower !== true;
   for (const { path } of walk(lower, { enter })) {
     const absolute = join(lower, path);
@@ -83,6 +84,14 @@ function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<strin
   }
 }
 
-function isFolderAt(absolute: string): boolean {
-  return standsAt(absolute) && lstatSync(absolute).isDirectory();
+/** What stands at a path of the workspace, looked at once and not before it is asked for. */
+function createLook(absolute: string): () => "folder" | "thing" | null {
+  let seen: "folder" | "thing" | null | undefined;
+  return () => {
+    if (seen === undefined) {
+      const stats = statsAt(absolute);
+      seen = stats === undefined ? null : stats.isDirectory() ? "folder" : "thing";
+    }
+    return seen;
+  };
 }

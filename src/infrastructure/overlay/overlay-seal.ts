@@ -5,7 +5,8 @@ import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
-import { type Identity, identify, identifyAt } from "../workspace/identity.ts";
+import { type Anchors, createAnchors } from "../workspace/anchor.ts";
+import { type Identity, identify, identifyAt, identityOf } from "../workspace/identity.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { settleMoves } from "./settle-moves.ts";
 import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
@@ -20,6 +21,7 @@ export function sealUpper(
   firstSlot: number,
 ): Op[] {
   const ops: Op[] = [];
+  const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
   const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
@@ -35,7 +37,7 @@ export function sealUpper(
     });
   };
   const asOf = (path: string) =>
-    standingAtBegin(root.path, path, stamp, sight.existed(join(root.path, path)));
+    standingAtBegin(root.path, path, stamp, sight.existed(join(root.path, path)), anchors);
   const remove = (path: string) => {
     const a = asOf(path);
     if (a === null) return;
@@ -72,14 +74,14 @@ export function sealUpper(
       case "file":
       case "symlink": {
         const isIndex = isIndexFile(path, area(path));
-        const now = identifyAt(absolute) as Identity;
+        const now = identityOf(stats);
         const bHash = hashAt(absolute, now, isIndex);
         const original = join(root.path, path);
         const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
         if (a !== null && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from: original, to: absolute }))
           break;
         renameSync(absolute, next);
-        if (kind === "file") stripMarks(next);
+        if (kind === "file") stripMarks(next, now.mode);
         add(path, a, identifyAt(next), aHash, bHash);
         break;
       }
@@ -87,6 +89,7 @@ export function sealUpper(
         break;
     }
   }
+  anchors.close();
   return ops;
 }
 
@@ -99,8 +102,9 @@ export function standingAtBegin(
   path: string,
   stamp: bigint,
   existed: boolean | undefined,
+  anchors?: Anchors,
 ): Identity | null {
-  const now = identify(root, path);
+  const now = identify(root, path, anchors);
   if (now === null) return existed === true ? GONE_SINCE : null;
   if (existed === false) return null;
   if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
@@ -123,11 +127,10 @@ const GONE_SINCE: Identity = {
 const MARK = /^(user|trusted)\.overlay\./;
 
 /** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
-export function stripMarks(path: string): void {
+export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): void {
   const names = listXattrs(path);
   const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
   if (marks.length === 0) return;
-  const mode = lstatSync(path).mode & 0o7777;
   const isShut = (mode & 0o600) !== 0o600;
   if (isShut) chmodSync(path, mode | 0o600);
   for (const name of marks) removeXattr(path, name);

@@ -108,6 +108,7 @@ function open(state: OpenOverlay): Transaction {
     processes: executor.processes,
     takeChanges,
     revert(paths) {
+      if (paths.length === 0) return;
       for (const path of paths) restoreThrough(executor.call, resolve(workspace, path));
       takeChanges();
     },

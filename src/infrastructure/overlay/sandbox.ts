@@ -77,9 +77,13 @@ shift
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
 
-/** A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. */
+/**
+ * A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. `volatile`: the
+ * kernel would otherwise flush every file as it is copied into the upper; what a job made is flushed at once, when it is
+ * sealed, and before that nothing of it is worth keeping.
+ */
 export function overlayOptions(redirects: boolean): string {
-  return redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr";
+  return `${redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr"},volatile`;
 }
 
 /**

@@ -107,8 +107,14 @@ function isHarmless(failed: LibcFailure): boolean {
   return failed.reason === "failed" && (CANNOT_HOLD.has(failed.code) || NO_SUCH_ATTRIBUTE.has(failed.code));
 }
 
-/** Asks for the size, then for the bytes, again if they grew in between. */
+const USUAL_BYTES = 512;
+
+/** Asks for the bytes; when they are more than usual for their size first, and again if they grew in between. */
 function sized(call: (buffer: Uint8Array | null) => LibcResult<number>): LibcResult<Uint8Array> {
+  const usual = new Uint8Array(USUAL_BYTES);
+  const first = call(usual);
+  if (first.ok) return { ok: true, value: usual.subarray(0, first.value) };
+  if (first.reason !== "failed" || first.code !== GROWN_BETWEEN_CALLS) return first;
   for (;;) {
     const needed = call(null);
     if (!needed.ok) return needed;

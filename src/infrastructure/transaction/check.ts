@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict, LeftAlone } from "../../application/ports/transaction.ts";
-import { inFolder, inParent } from "../workspace/anchor.ts";
+import { type Anchors, createAnchors, inFolder, inParent } from "../workspace/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../workspace/identity.ts";
 import { walk } from "../workspace/walk.ts";
 import { hashAt } from "./content.ts";
@@ -42,9 +42,10 @@ export function checkSwap(request: CheckRequest): Checked {
   const conflicts: Conflict[] = [];
   const turns: Turn[] = [];
   const left: LeftAlone[] = [];
+  const anchors = createAnchors();
   for (const op of plan.ops) {
     const recorded = recordedTurn(op, direction, stands);
-    const seen = lookAt(request, recorded);
+    const seen = lookAt(request, recorded, anchors);
     const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
     if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
@@ -54,6 +55,7 @@ export function checkSwap(request: CheckRequest): Checked {
       if (canBeForced(turn, seen.reason)) turns.push(turn);
     }
   }
+  anchors.close();
   return { conflicts: [...conflicts, ...heldBySomebody(request, turns)], turns, left };
 }
 
@@ -85,11 +87,11 @@ interface Seen {
   readonly reason: Conflict["reason"] | null;
 }
 
-function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn): Seen {
+function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn, anchors: Anchors): Seen {
   const root = rootOf(request.plan, op);
   let current: Identity | null = null;
   try {
-    current = identify(root, op.path);
+    current = identify(root, op.path, anchors);
     if (current === null && comes !== null && !parentsAreFolders(request, op))
       return { current, reason: "parent-missing" };
   } catch (error) {

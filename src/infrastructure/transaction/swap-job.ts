@@ -6,6 +6,7 @@ import type {
   Repaired,
   SwapOutcome,
 } from "../../application/ports/transaction.ts";
+import { type Anchors, createAnchors } from "../workspace/anchor.ts";
 import { type Identity, identify, identifyAt, sameUntouched } from "../workspace/identity.ts";
 import { checkSwap, isOutOfReach } from "./check.ts";
 import { findDoors } from "./doors.ts";
@@ -121,13 +122,15 @@ function settle(parts: SwapParts, work: Swap, intent: Intent, mine: ReadonlySet<
   const { folder, plan, direction } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const entries = new Map<number, Left>();
+  const anchors = createAnchors();
   for (const op of plan.ops) {
     const kept = identifyAt(outSlot(folder, op, direction));
     entries.set(op.n, {
-      standing: standingAt(plan, op, turns.get(op.n), mine.has(op.n) && kept === null),
+      standing: standingAt(plan, op, turns.get(op.n), mine.has(op.n) && kept === null, anchors),
       kept,
     });
   }
+  anchors.close();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
   writeStands(folder, intent.turn, { stamp: String(stamp), entries });
   parts.at("stands");
@@ -144,10 +147,16 @@ function settle(parts: SwapParts, work: Swap, intent: Intent, mine: ReadonlySet<
 }
 
 /** What we put there. If somebody has written to it since, that is theirs: a later swap must see the difference. */
-function standingAt(plan: Plan, op: Op, turn: Turn | undefined, untouched: boolean): Identity | null {
+function standingAt(
+  plan: Plan,
+  op: Op,
+  turn: Turn | undefined,
+  untouched: boolean,
+  anchors: Anchors,
+): Identity | null {
   let now: Identity | null = null;
   try {
-    now = identify(rootOf(plan, op), op.path);
+    now = identify(rootOf(plan, op), op.path, anchors);
   } catch {
     return turn?.comes ?? null;
   }

@@ -20,7 +20,8 @@ export function inDepthOrder(turns: readonly Turn[]): SwapOrder {
   );
   const isLate = ({ op }: Turn) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
   const incoming = turns.filter(({ comes }) => comes !== null);
-  incoming.sort((x, y) => rank(x) - rank(y) || deepestFirst(y, x));
+  const ranks = new Map(incoming.map((turn) => [turn, rank(turn)]));
+  incoming.sort((x, y) => (ranks.get(x) ?? 0) - (ranks.get(y) ?? 0) || deepestFirst(y, x));
   return {
     early: leaving.filter((turn) => !isLate(turn)),
     incoming,

@@ -109,26 +109,28 @@ function bringIn({ folder, plan, direction }: Swap, turn: Turn, at: Checkpoint):
       if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
       return;
     }
-    if (isThing(identifyAt(out), comes)) {
+    const aside = identifyAt(out);
+    if (isThing(aside, comes)) {
       // An exchange that was cut off before its second step, seen from the other side.
       replace(out, here, out, turn, path);
       return;
     }
-    if (identifyAt(out) === null) {
+    if (aside === null) {
+      let exchanged = false;
       if (isThing(identifyAt(from), comes)) {
-        replace(from, here, out, turn, path);
+        exchanged = replace(from, here, out, turn, path);
         at(`exchange ${op.n}`);
       }
-      if (isThing(identifyAt(from), goes)) renameSync(from, out);
+      if (exchanged || isThing(identifyAt(from), goes)) renameSync(from, out);
     } else if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
   });
 }
 
-/** `from` and `here` change places; afterwards `from` (or, without that ability, `out`) holds what stood here. */
-function replace(from: string, here: string, out: string, { goes }: Turn, path: string): void {
+/** `from` and `here` change places; afterwards `from` (or, without that ability, `out`: false) holds what stood here. */
+function replace(from: string, here: string, out: string, { goes }: Turn, path: string): boolean {
   if (!isThing(identifyAt(here), goes)) throw new SwapFailure(path);
   if (exchange(from, here)) {
-    if (isThing(identifyAt(from), goes)) return;
+    if (isThing(identifyAt(from), goes)) return true;
     exchange(from, here);
     throw new SwapFailure(path);
   }
@@ -140,6 +142,7 @@ function replace(from: string, here: string, out: string, { goes }: Turn, path: 
   }
   if (!moveIfFree(from, here)) throw new SwapFailure(path);
   if (aside !== out) renameSync(aside, out);
+  return false;
 }
 
 function makeParents(root: string, path: string): void {

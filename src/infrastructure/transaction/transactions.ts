@@ -176,17 +176,20 @@ export function createTransactions(parts: TransactionParts): Transactions {
   }
 
   /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
-  function stage(jobId: string): void {
-    const folder = jobFolder(storage.folder, jobId);
-    setState(folder, "staged", { bytes: slotBytes(folder) });
+  function stage(jobId: string, bytes = slotBytes(jobFolder(storage.folder, jobId))): void {
+    setState(jobFolder(storage.folder, jobId), "staged", { bytes });
     running.end(jobId);
   }
 
   return {
     begin,
     commit: async (jobId) => {
-      if (readState(jobFolder(storage.folder, jobId))?.state === "running") stage(jobId);
-      return swapFrom(jobId, "staged", "commit", false);
+      const isNew = readState(jobFolder(storage.folder, jobId))?.state === "running";
+      // What it takes is counted when it is committed, or else below: once is dear enough with many files.
+      if (isNew) stage(jobId, 0);
+      const outcome = await swapFrom(jobId, "staged", "commit", false);
+      if (isNew && outcome.status !== "done") stage(jobId);
+      return outcome;
     },
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),

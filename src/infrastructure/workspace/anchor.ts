@@ -21,6 +21,46 @@ export function inFolder<T>(root: string, path: string, use: (folder: string) =>
   if (path === "") return use(root);
   if (UPWARDS.test(path)) throw noSuchName(path);
   if (process.platform !== "linux") return use(checkedFolder(root, path));
+  const fd = openFolder(root, path);
+  try {
+    return use(`/proc/self/fd/${fd}`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export interface Anchors {
+  readonly inParent: typeof inParent;
+  readonly close: () => void;
+}
+
+/**
+ * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
+ * path. Only where nothing is moved in between: what was opened stays what it is, wherever it goes.
+ */
+export function createAnchors(): Anchors {
+  let held: { readonly key: string; readonly fd: number } | null = null;
+  const close = () => {
+    if (held !== null) closeSync(held.fd);
+    held = null;
+  };
+  return {
+    close,
+    inParent(root, path, use) {
+      const slash = path.lastIndexOf("/");
+      const folder = path.slice(0, slash);
+      if (process.platform !== "linux" || slash < 0 || UPWARDS.test(path)) return inParent(root, path, use);
+      const key = `${root}\0${folder}`;
+      if (held?.key !== key) {
+        close();
+        held = { key, fd: openFolder(root, folder) };
+      }
+      return use(`/proc/self/fd/${held.fd}`, path.slice(slash + 1));
+    },
+  };
+}
+
+function openFolder(root: string, path: string): number {
   let fd = -1;
   try {
     for (const part of path.split("/")) {
@@ -29,9 +69,10 @@ export function inFolder<T>(root: string, path: string, use: (folder: string) =>
       if (fd >= 0) closeSync(fd);
       fd = next;
     }
-    return use(`/proc/self/fd/${fd}`);
-  } finally {
+    return fd;
+  } catch (error) {
     if (fd >= 0) closeSync(fd);
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync } from "node:fs";
-import { inParent } from "./anchor.ts";
+import { type Anchors, inParent } from "./anchor.ts";
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
@@ -38,14 +38,20 @@ export function identityOf(stats: BigIntStats): Identity {
 }
 
 /** The identity of `path` below `root`, no symlink followed; null when nothing is there. */
-export function identify(root: string, path: string): Identity | null {
+export function identify(
+  root: string,
+  path: string,
+  from: Pick<Anchors, "inParent"> = PLAIN,
+): Identity | null {
   try {
-    return inParent(root, path, (folder, name) => identifyAt(`${folder}/${name}`));
+    return from.inParent(root, path, (folder, name) => identifyAt(`${folder}/${name}`));
   } catch (error) {
     if (isAbsence(error)) return null;
     throw error;
   }
 }
+
+const PLAIN = { inParent };
 
 /** Longer than one tick of any file system clock: a second save within it could leave the same times behind. */
 const TICK_MS = 10;
