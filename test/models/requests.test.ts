@@ -271,6 +271,19 @@ describe("what a provider wants back", () => {
     });
   });
 
+  test("a call that a local model writes into its text is a call, and nobody sees the JSON", async () => {
+    const own = { ...settings, type: "ollama", baseUrl: server.url, local: true } as const;
+    const wire = createOllamaWire(own, { keepAlive: -1, maxContext: 4096 });
+    const model = createWireModel(wire, own, testParts([]));
+    server.say({ chunks: ['{"name": "read_file", ', '"arguments": {"path": "a.ts"}}'] });
+    expect(await answerOf(model, request)).toMatchObject({
+      text: "",
+      toolCalls: [{ name: "read_file", arguments: { path: "a.ts" } }],
+      finish: "tool-calls",
+    });
+    expect((await answerOf(model, { ...request, tools: [] })).toolCalls).toEqual([]);
+  });
+
   test("what was read from a cache is counted", async () => {
     const own = { ...settings, baseUrl: server.baseUrl("anthropic"), local: true };
     const model = createWireModel(createAnthropicWire(own), own, testParts([]));

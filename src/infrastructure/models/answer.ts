@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/model.ts";
+import { createTextCalls } from "./text-calls.ts";
 import { createThinkSplitter } from "./think-tags.ts";
 
 /** What a wire's reader tells while it reads. */
@@ -7,8 +8,8 @@ export interface AnswerSink {
   reasoning(piece: string): void;
   /** Pieces of a call that belong together have one key; its arguments come as text. */
   callPart(key: string | number, part: { id?: string; name?: string; arguments?: string }): void;
-  /** That call is complete; those still open at the end are so then. */
-  callEnd(key: string | number): void;
+  /** That call is complete; those still open at the end are so then. `whole`: its arguments, if they came in no pieces. */
+  callEnd(key: string | number, whole?: string): void;
   call(call: { readonly id?: string; readonly name: string; readonly arguments: unknown }): string;
   usage(usage: Partial<ModelUsage>): void;
   /** Why the model stopped: without it an answer counts as cut off. */
@@ -46,7 +47,13 @@ interface OpenCall {
   arguments: string;
 }
 
-export function createAnswer({ newId }: { readonly newId: () => string }): AnswerInProgress {
+export interface AnswerParts {
+  readonly newId: () => string;
+  /** Tools that the model may call by writing it into its text; default: none. */
+  readonly callsInText?: ReadonlySet<string>;
+}
+
+export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): AnswerInProgress {
   let events: ModelEvent[] = [];
   let begun = false;
   let over = false;
@@ -67,13 +74,6 @@ export function createAnswer({ newId }: { readonly newId: () => string }): Answe
     thought = true;
     emit({ type: "reasoning", text: piece });
   };
-  const splitter = createThinkSplitter({
-    text: (piece) => {
-      text += piece;
-      emit({ type: "text", text: piece });
-    },
-    reasoning,
-  });
   const call = ({ id, name, arguments: given }: Parameters<AnswerSink["call"]>[0]) => {
     const known = id !== undefined && id !== "" && !toolCalls.some((one) => one.id === id);
     const made: ToolCall = { id: known ? id : newId(), name, arguments: given };
@@ -81,11 +81,20 @@ export function createAnswer({ newId }: { readonly newId: () => string }): Answe
     emit({ type: "tool-call", call: made });
     return made.id;
   };
-  const callEnd = (key: string | number) => {
+  const textCalls = createTextCalls({
+    offered: callsInText,
+    text: (piece) => {
+      text += piece;
+      emit({ type: "text", text: piece });
+    },
+    call,
+  });
+  const splitter = createThinkSplitter({ text: textCalls.take, reasoning });
+  const callEnd = (key: string | number, whole = "") => {
     const one = open.get(key);
     if (one === undefined) return;
     open.delete(key);
-    call({ id: one.id, name: one.name, arguments: parseArguments(one.arguments) });
+    call({ id: one.id, name: one.name, arguments: parseArguments(one.arguments || whole) });
   };
 
   return {
@@ -125,6 +134,7 @@ export function createAnswer({ newId }: { readonly newId: () => string }): Answe
     },
     end: () => {
       splitter.end();
+      textCalls.end();
       if (problem !== undefined) return { kind: "problem", problem };
       if (finish === undefined) return { kind: "cut-off" };
       for (const key of [...open.keys()]) callEnd(key);

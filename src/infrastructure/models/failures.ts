@@ -29,6 +29,8 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
 };
 
 const LONGEST_DETAIL = 400;
+/** A server that asks for more patience than this is answered by a failure that says so. */
+export const LONGEST_WAIT_MS = 60_000;
 
 export interface Failures {
   make(
@@ -60,7 +62,8 @@ export function createFailures(
       model,
       address,
       detail: clean(detail),
-      ...(retryAfterMs !== undefined && { waitSeconds: Math.ceil(retryAfterMs / 1000) }),
+      ...(retryAfterMs !== undefined &&
+        retryAfterMs > LONGEST_WAIT_MS && { waitSeconds: Math.ceil(retryAfterMs / 1000) }),
     });
     return { code, message, retryable, ...extra };
   };

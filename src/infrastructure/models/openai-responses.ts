@@ -91,7 +91,7 @@ function reader(answer: AnswerSink): (frame: Json) => void {
       case "response.function_call_arguments.delta":
         return answer.callPart(item, { arguments: textAt(frame, "delta") });
       case "response.output_item.done":
-        return answer.callEnd(textAt(frame, "item", "id"));
+        return answer.callEnd(textAt(frame, "item", "id"), textAt(frame, "item", "arguments"));
       case "response.completed":
         takeUsage(answer, frame);
         answer.finish("stop");

@@ -1,12 +1,11 @@
 import type { ModelEvent, ModelRequest } from "../../application/ports/model.ts";
+import { LONGEST_WAIT_MS } from "./failures.ts";
 import type { ModelParts } from "./settings.ts";
 import type { Tried } from "./try-once.ts";
 
 const FIRST_WAIT_MS = 500;
 /** A server of one's own that refuses is being started again, or is not there at all: somebody is waiting to be told. */
 const FIRST_WAIT_AT_HOME_MS = 100;
-/** A server that asks for more patience than this is answered by a failure that says so. */
-const LONGEST_WAIT_MS = 60_000;
 
 /**
  * Tries until there is an answer, a failure that stays, or no try left. A part of the request that the server refuses is

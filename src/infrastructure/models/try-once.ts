@@ -45,7 +45,10 @@ export async function* tryOnce(
       ending.abort();
     },
   });
-  const answer = createAnswer({ newId: () => newCallId(parts.random) });
+  const answer = createAnswer({
+    newId: () => newCallId(parts.random),
+    ...(WRITES_CALLS.has(settings.type) && { callsInText: new Set(request.tools?.map(({ name }) => name)) }),
+  });
   try {
     const response = await parts.fetch(url, {
       method: "POST",
@@ -134,6 +137,9 @@ async function* read(
   }
   return undefined;
 }
+
+/** Where small models run. */
+const WRITES_CALLS: ReadonlySet<ModelSettings["type"]> = new Set(["ollama", "openai-compatible"]);
 
 const DONE = Symbol("done");
 
