@@ -102,11 +102,12 @@ export async function listenAndServe(
     store,
     conversation: () => state.current().conversation,
     channel: (name) => channels.get(name),
-    jobsOfMessage: (id) =>
+    standingJobs: (id, noted) =>
       state
         .current()
         .worker.archive.list()
-        .filter(({ groupId }) => groupId.endsWith(`#${id}`))
+        .filter(({ jobId, groupId }) => groupId.endsWith(`#${id}`) || noted.includes(jobId))
+        .filter(({ state: at }) => at !== "discarded" && at !== "running")
         .map(({ jobId }) => jobId),
     bus,
     owner,

@@ -19,7 +19,7 @@ export interface ServeChoices {
   readonly conversation?: Conversation;
   readonly limit?: number;
   readonly owner?: string;
-  readonly jobsOfMessage?: (messageId: string) => readonly string[];
+  readonly standingJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
   /** Stands between the use cases and the store. */
@@ -54,7 +54,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     store,
     conversation: () => conversation,
     channel: () => fake.channel,
-    jobsOfMessage: choices.jobsOfMessage ?? (() => []),
+    standingJobs: choices.standingJobs ?? ((_, noted) => noted),
     bus,
     owner,
     timers,

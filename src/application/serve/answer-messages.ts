@@ -12,8 +12,11 @@ export interface AnswerParts {
   /** Asked anew for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
   readonly channel: (name: string) => Pick<Channel, "progress"> | undefined;
-  /** Jobs of a message, from the job folders: they know of a job even when the store does not. */
-  readonly jobsOfMessage: (messageId: string) => readonly string[];
+  /**
+   * Which jobs of a message stand: those that the store noted, and those that only the job folders know of, without
+   * the ones that were rolled back.
+   */
+  readonly standingJobs: (messageId: string, noted: readonly string[]) => readonly string[];
   readonly bus: Bus;
   /** This process, as leases name it. */
   readonly owner: string;
@@ -100,10 +103,10 @@ export function createAnswering(parts: AnswerParts): Answering {
   /** What to say instead of doing it twice; null when nothing was done yet. */
   async function afterDeath(message: StoredMessage): Promise<Reply | null> {
     if (message.attempts <= 1) return null;
-    const jobs = new Set([...(await store.jobsOf(message.id)), ...parts.jobsOfMessage(message.id)]);
-    if (jobs.size > 0)
+    const jobs = parts.standingJobs(message.id, await store.jobsOf(message.id));
+    if (jobs.length > 0)
       return {
-        ...failed(parts.messages().interrupted([...jobs])),
+        ...failed(parts.messages().interrupted(jobs)),
         actions: [{ label: parts.messages().undoLabel, message: "/undo" }],
       };
     return message.attempts > MOST_ATTEMPTS ? failed(parts.messages().gaveUp(message.attempts - 1)) : null;
