@@ -1,6 +1,7 @@
 /** The six scenarios of 003's chapter on tests, through the real program. */
 import { afterEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type ChatCli, createChatCli, proposal, worked } from "../chat/chat-kit.ts";
 import { requirePart } from "../require.ts";
@@ -88,6 +89,8 @@ withBrowser(
         return new Response(page, { headers: { "content-type": "text/html" } });
       },
     });
+    // Its sockets lie in the temporary folder, under a name that another user of this machine may have taken.
+    const scratch = mkdtempSync(join(tmpdir(), "pw-"));
     const mcp = join(dirname(require.resolve("@playwright/mcp/package.json")), "cli.js");
     const browser = ["chromium", "chromium-browser", "google-chrome"]
       .map((name) => Bun.which(name))
@@ -118,7 +121,7 @@ withBrowser(
         },
         { when: { role: "worker", step: 3 }, text: worked("The button says Pressed.") },
       ],
-      `mcp_servers:\n  browser: { command: node, args: ${JSON.stringify(args)} }\n`,
+      `mcp_servers:\n  browser: { command: node, args: ${JSON.stringify(args)}, env: { TMPDIR: ${JSON.stringify(scratch)} } }\n`,
     );
     try {
       const ran = Bun.spawn(
@@ -162,6 +165,7 @@ withBrowser(
       ]);
     } finally {
       await server.stop(true);
+      rmSync(scratch, { recursive: true, force: true });
     }
   },
   60_000,

@@ -50,9 +50,15 @@ export function describeOutward(chat: ChatParts["chat"], calls: readonly MadeCal
       : chat.mcpPartly({
           succeeded,
           total,
-          error: `${first.name}: ${first.text.split("\n", 1)[0]!.slice(0, 300)}`,
+          error: `${first.name}: ${firstWords(first.text)}`,
         });
   return `${head}\n${chat.browserNotUndoable}`;
+}
+
+/** The first line that says something: servers begin with headings and rules. */
+export function firstWords(text: string): string {
+  const line = text.split("\n").find((one) => /[\p{L}\p{N}]/u.test(one) && !one.startsWith("#"));
+  return (line ?? text.split("\n", 1)[0] ?? "").trim().slice(0, 300);
 }
 
 /** The net change of several jobs, path by path. */

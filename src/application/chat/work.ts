@@ -11,6 +11,7 @@ import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts, Toolbox } from "./parts.ts";
+import { firstWords } from "./tool-jobs.ts";
 import type { ChatTurn } from "./turn.ts";
 
 /** Model calls in one round of the loop: reading, searching and running all cost one. */
@@ -145,7 +146,7 @@ async function callTool(
     type: "tool",
     name,
     state: ok ? "succeeded" : "failed",
-    ...(!ok && { note: text.split("\n", 1)[0]!.slice(0, 200) }),
+    ...(!ok && { note: firstWords(text) }),
   });
   return { name, ok, text, ...(jobId !== undefined && { jobId }), ...(server !== undefined && { server }) };
 }
