@@ -141,6 +141,23 @@ echo reached`;
     expect(await bash(ids.listed, viaProxy(`host.docker.internal:${port}`))).toContain("hello from the host");
   });
 
+  test("the last process takes along a proxy that no container needs", async () => {
+    const own = openRealEngine();
+    const { id } = await own.start({ network: { mode: "open", allowedHosts: ["a.example:1"] } });
+    const name = docker("inspect", "-f", '{{index .Config.Labels "picoclaw.proxy"}}', id);
+    const other = own.another();
+    expect(await other.findContainer(id)).toMatchObject({ state: "running" });
+    await other.close();
+    const isThere = () => docker("ps", "-aq", "--filter", `name=${name}`) !== "";
+    expect(isThere()).toBe(true);
+    await own.sandbox.stopContainer(id, { force: true });
+    expect(isThere()).toBe(true);
+    await own.sandbox.close();
+    expect(isThere()).toBe(false);
+    expect(docker("volume", "ls", "-q", "--filter", `name=${name}`)).toBe("");
+    await own.end();
+  });
+
   test("what is no host or domain in the list is refused before anything is made", async () => {
     const failure = await engine
       .start({

@@ -92,6 +92,7 @@ describe("owners", () => {
     const [one, two] = [make(), make()];
     const id = one.own();
     expect([one.own(), two.isAlive(id), one.isAlive(id)]).toEqual([id, true, true]);
+    expect([one.hasOthers(), two.hasOthers()]).toEqual([false, true]);
     two.sweep();
     expect(two.isAlive(id)).toBe(true);
     one.close();

@@ -23,7 +23,7 @@ export interface CleanUpParts {
   readonly removing: RemoveParts;
 }
 
-/** A proxy without a user stays this long: the next task would only make it again. */
+/** A proxy that nothing needs may be about to be used by another process; not for longer than this. */
 const IDLE_PROXY_MS = 10 * 60_000;
 
 /** Containers first, then proxies that no container needs, then volumes that no container uses. */
@@ -53,12 +53,9 @@ export async function cleanUpStale(
     if (rule.signal?.aborted) break;
     await removeListed(container);
   }
-  const staying = tasks.filter((container) => !stale.includes(container));
-  const needed = new Set(staying.map(({ Labels }) => Labels[LABEL.proxy]));
-  for (const proxy of listed.filter(({ Labels }) => Labels[LABEL.role] === "proxy")) {
-    if (needed.has(nameOf(proxy)) || owners.isAlive(proxy.Labels[LABEL.owner] ?? "")) continue;
-    if (now() - proxy.Created * 1000 > IDLE_PROXY_MS) await removeListed(proxy);
-  }
+  const staying = listed.filter((container) => !stale.includes(container));
+  for (const proxy of idleProxies(parts, staying))
+    if (!owners.isAlive(proxy.Labels[LABEL.owner] ?? "")) await removeListed(proxy);
   const volumes = await danglingVolumes(parts, rule.signal);
   const kept = await removeVolumes(parts.removing, volumes);
   owners.sweep();
@@ -69,6 +66,26 @@ export async function cleanUpStale(
     volumes: volumes.filter((name) => !keptNames.has(name)),
     leftovers: [...leftovers, ...kept],
   };
+}
+
+/** At the end of a process: what nobody needs does not stay running. */
+export async function removeIdleProxies(parts: CleanUpParts): Promise<void> {
+  const listed = await listOwn(parts.engine, parts.installation, undefined);
+  if (!Array.isArray(listed)) return;
+  for (const proxy of idleProxies(parts, listed)) await parts.remove(proxy.Id, { force: true });
+}
+
+function idleProxies(
+  { owners, now }: CleanUpParts,
+  listed: readonly ListedContainer[],
+): readonly ListedContainer[] {
+  const isProxy = ({ Labels }: ListedContainer) => Labels[LABEL.role] === "proxy";
+  const needed = new Set(listed.filter((each) => !isProxy(each)).map(({ Labels }) => Labels[LABEL.proxy]));
+  const shared = owners.hasOthers();
+  return listed.filter(
+    (each) =>
+      isProxy(each) && !needed.has(nameOf(each)) && !(shared && now() - each.Created * 1000 < IDLE_PROXY_MS),
+  );
 }
 
 /** Volumes of this installation in no container, whose maker is gone: a live one may be about to use them. */

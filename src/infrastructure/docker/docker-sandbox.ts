@@ -9,7 +9,7 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/sandbox.ts";
-import { cleanUpStale } from "./clean-up-stale.ts";
+import { cleanUpStale, removeIdleProxies } from "./clean-up-stale.ts";
 import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { readFacts } from "./engine-facts.ts";
@@ -54,8 +54,13 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   const leases = createLeases(`${folder}/leases`);
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   const removing = { engine, stopGraceSeconds, pause };
-  const state: { facts?: SandboxFacts; tidied?: Promise<unknown>; timer?: ReturnType<typeof setInterval> } =
-    {};
+  const state: {
+    facts?: SandboxFacts;
+    tidied?: Promise<unknown>;
+    timer?: ReturnType<typeof setInterval>;
+    /** A container with a proxy was started or stopped here: nobody may need that proxy at the end. */
+    proxies: boolean;
+  } = { proxies: false };
   const channels = createChannels({
     engine,
     now: elapsed,
@@ -85,6 +90,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     async proxyFor(spec, { signal, onProgress }) {
       if (spec.network.mode === "none") return failed("bad-spec", "no proxy without a network");
       onProgress?.({ step: "network", image: spec.image });
+      state.proxies = true;
       return ensureProxy(sidecar, spec.network, spec.image, signal);
     },
     onCreated: (id, spec) => keep(id, spec, "preparing"),
@@ -124,6 +130,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
         removed: false,
         leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
       };
+    if (inspected.ok && inspected.value.Config.Labels?.[LABEL.proxy]) state.proxies = true;
     const id = inspected.ok ? inspected.value.Id : container;
     channels.close(id);
     const removal = await removeContainer(removing, id, { force });
@@ -173,8 +180,8 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     return undefined;
   };
 
-  const cleanUp = (rule: StaleRule) =>
-    cleanUpStale({ engine, installation, owners, leases, now, remove, removing }, rule);
+  const cleaning = { engine, installation, owners, leases, now, removing, remove } as const;
+  const cleanUp = (rule: StaleRule) => cleanUpStale(cleaning, rule);
   /** What dead processes left is gone before the first container is made: it may have the same name. */
   const tidy = () => {
     state.tidied ??= cleanUp(parts.cleanUp);
@@ -236,6 +243,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     async close() {
       clearInterval(state.timer);
       for (const warm of await pool.drain()) await remove(warm.id, { force: true });
+      if (state.proxies) await removeIdleProxies(cleaning);
       channels.closeAll();
       owners.close();
     },

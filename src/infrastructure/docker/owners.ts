@@ -10,6 +10,8 @@ export interface Owners {
   /** This process. Its lock is taken at the first call. */
   readonly own: () => string;
   readonly isAlive: (owner: string) => boolean;
+  /** Whether another process of this installation is there. */
+  readonly hasOthers: () => boolean;
   /** Forgets the files of those who are gone. */
   readonly sweep: () => void;
   readonly close: () => void;
@@ -36,6 +38,10 @@ export function createOwners({
       return false;
     }
   };
+  const known = () =>
+    safeList(folder)
+      .filter((name) => name.endsWith(".lock"))
+      .map((name) => name.slice(0, -".lock".length));
   return {
     own() {
       if (state.held) return state.held.id;
@@ -51,12 +57,12 @@ export function createOwners({
       return id;
     },
     isAlive,
+    hasOthers: () => known().some((id) => id !== state.held?.id && isAlive(id)),
     sweep() {
-      for (const name of safeList(folder)) {
-        const id = name.replace(/\.lock$/, "");
-        if (id === name || isAlive(id)) continue;
+      for (const id of known()) {
+        if (isAlive(id)) continue;
         try {
-          unlinkSync(join(folder, name));
+          unlinkSync(fileOf(id));
         } catch {
           // Somebody else swept it.
         }

@@ -34,11 +34,29 @@ export async function ensureProxyImage(
   let last: SandboxFailure = failed("no-proxy", "no image to make the proxy of");
   for (const base of bases) {
     const made = await makeImage(engine, program, base, signal);
-    if (made === undefined) return image;
+    if (made === undefined) {
+      await removeOlder(engine, image);
+      return image;
+    }
     last = made;
     if (made.code !== "image-missing") break;
   }
   return last;
+}
+
+/** Versions before this one, unless a container still uses them: the engine refuses that by itself. */
+async function removeOlder(engine: Engine, current: string): Promise<void> {
+  const images = await engine.call<
+    readonly { readonly Id: string; readonly RepoTags: readonly string[] | null }[]
+  >({
+    method: "GET",
+    path: "/images/json",
+    query: { filters: JSON.stringify({ label: [LABEL.proxy], before: [current] }) },
+  });
+  if (!images.ok) return;
+  for (const { RepoTags } of images.value)
+    for (const tag of RepoTags ?? [])
+      if (tag.startsWith("picoclaw-proxy:")) await engine.call({ method: "DELETE", path: `/images/${tag}` });
 }
 
 async function makeImage(
