@@ -25,6 +25,7 @@ import { createTransactions, type Sandbox } from "../infrastructure/transaction/
 import { findCredentials } from "../infrastructure/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
 import { createWorkerExecutor, type WorkerExecutorParts } from "../infrastructure/workers/worker-executor.ts";
+import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { prepareConfig } from "./environments.ts";
 import { findInstallation } from "./installation.ts";
@@ -34,7 +35,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Workspace = Extract<OpenedWorkspace, { ok: true }>;
 
 /** Opens task files on a workspace: its Worker, Docker, images and the planning model, each when it is needed. */
-export async function openTasks(env: Environment, options: OpenOptions): Promise<OpenedTasks> {
+export async function openTasks(
+  env: Environment,
+  options: OpenOptions,
+  findKind = findWorkerKind,
+): Promise<OpenedTasks> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { worker } = opened;
@@ -48,17 +53,21 @@ export async function openTasks(env: Environment, options: OpenOptions): Promise
       worker,
       texts,
       sourceOf: (id) => (/^[\w.-]+$/.test(id) ? filesOf(id).readSource() : null),
-      run: (request) => run(env, opened, request),
+      run: (request) => run(env, opened, request, findKind(request.file.runner.worker.kind)),
     },
   };
 }
 
-async function run(env: Environment, opened: Workspace, request: TaskRequest): Promise<TaskRun> {
+async function run(
+  env: Environment,
+  opened: Workspace,
+  request: TaskRequest,
+  kind: WorkerKind,
+): Promise<TaskRun> {
   const { worker, loaded, parts } = opened;
   const { config } = worker;
   const locale = resolveLocale({ env, config });
   const texts = taskMessagesFor(locale);
-  const kind = findWorkerKind(request.file.runner.worker.kind);
   const credentials = findCredentials(kind, {
     home: env.HOME ?? homedir(),
     hostEnv: env,
