@@ -66,6 +66,7 @@ export interface TaskOptions {
   readonly resume?: boolean;
   readonly test?: string;
   readonly maxRunTimeSec?: number;
+  readonly workerEnv?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TaskProgress) => void;
   /** Called when a worker run begins, with its number. */
@@ -160,7 +161,7 @@ export function createTaskBench(workspaceName = "ws", kind: WorkerKind = shellKi
           worker: {
             kind: "codex-cli",
             max_run_time_sec: options.maxRunTimeSec ?? 60,
-            env: { GIVEN: "value" },
+            env: options.workerEnv ?? { GIVEN: "value" },
           },
         },
       });

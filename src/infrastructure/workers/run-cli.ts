@@ -5,7 +5,7 @@ import { CONTAINER_HOME } from "./in-container.ts";
 import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
 
 /** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
-const PATIENCE = { unauthorized: 2, unreachable: 4 } as const;
+const PATIENCE = { unauthorized: 2, unreachable: 3 } as const;
 const OUTPUT_LIMIT = 1024 ** 2;
 
 export interface CliRun {
@@ -94,8 +94,8 @@ export async function runCli(run: CliRun): Promise<CliResult> {
   }
 
   function lastWords(text: string): string {
-    const last = mask(exec.stderr.trim().split("\n").at(-1) ?? "");
-    return last === "" ? text : `${text}: ${last}`;
+    const last = exec.stderr.split("\n").findLast((line) => /\p{L}{3}/u.test(line));
+    return last === undefined ? text : `${text}: ${mask(last.trim())}`;
   }
 }
 

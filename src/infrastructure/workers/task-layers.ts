@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join, relative } from "node:path";
 import type { ContainerMount } from "../../application/ports/sandbox.ts";
 import { mountBelow } from "../overlay/staging.ts";
@@ -17,7 +26,10 @@ export interface TaskLayers {
   readonly mounts: readonly ContainerMount[];
   /** Where the workspace lies inside. */
   readonly directory: string;
-  remove(): void;
+  /** Where everything of it lies on the host. */
+  readonly folder: string;
+  /** False when something in it is root's, and this user is not. */
+  remove(): boolean;
 }
 
 export interface LayerParts {
@@ -39,7 +51,7 @@ export function overlayTrouble(workspace: string): string | null {
 
 export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers {
   const { workspace, folder, user } = parts;
-  removeTree(folder);
+  removeLayers(folder);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const [top = workspace, ...others] = rootsFor(workspace);
   const roots = [top, ...others].map((path, index) => {
@@ -62,11 +74,37 @@ export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers 
   const below = relative(top, workspace);
   return {
     kind,
+    folder,
     roots,
     mounts: [...mounts, ...accounts(folder, user)],
     directory: below === "" ? PROJECT : join(PROJECT, below),
-    remove: () => removeTree(folder),
+    remove: () => removeLayers(folder),
   };
+}
+
+/**
+ * The engine mounts as root, and the kernel leaves a folder that only root can look into in each work folder. Where it
+ * is empty, whoever owns the folder above may remove it; where whiteouts were made, one of them may be left inside.
+ */
+function removeLayers(folder: string): boolean {
+  for (let index = 0; existsSync(join(folder, `w${index}`)); index++) {
+    const work = join(folder, `w${index}`);
+    for (const name of readdirSync(work)) attempt(() => rmdirSync(join(work, name)));
+  }
+  if (attempt(() => removeTree(folder))) return true;
+  // So that root without its powers, in a container, can walk to what is root's.
+  chmodSync(folder, 0o755);
+  return false;
+}
+
+function attempt(act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return false;
+  }
 }
 
 /** The user has a name and a home inside, whatever its number: programs ask for both. */

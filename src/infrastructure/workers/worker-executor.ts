@@ -52,6 +52,7 @@ interface Standing {
   readonly image: string;
 }
 
+const SWEPT = "/var/tmp/layers";
 const TEST_OUTPUT = 256 * 1024;
 
 /** Seed 004: a container named after its task, one exec per run, and every run a job (DECISIONS 27). */
@@ -118,7 +119,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       { signal },
     );
     if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
-    layers.remove();
+    await removeLayers(layers, image);
     return container;
   }
 
@@ -271,10 +272,32 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
   }
 
   async function stop(): Promise<void> {
-    const { layers, container } = standing ?? {};
+    if (standing === null) return;
+    const { layers, container, image } = standing;
     standing = null;
-    if (container !== undefined) await sandbox.stopContainer(container, { force: true });
-    layers?.remove();
+    await sandbox.stopContainer(container, { force: true });
+    await removeLayers(layers, image);
+  }
+
+  /** What the engine left as root goes as root, in a container that sees nothing else. */
+  async function removeLayers(layers: TaskLayers, image: string): Promise<void> {
+    if (layers.remove()) return;
+    const sweeper = await sandbox.startContainer({
+      name: `${name}-sweeper`,
+      taskId: parts.taskId,
+      image,
+      user: { uid: 0, gid: 0 },
+      workingDirectory: "/",
+      roots: ["/"],
+      limits: parts.limits,
+      network: { mode: "none" },
+      mounts: [{ kind: "bind", source: layers.folder, target: SWEPT, readOnly: false }],
+    });
+    if (!sweeper.ok) return;
+    const command = `for work in ${SWEPT}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
+    await sandbox.exec(sweeper.id, { command, cwd: "/", timeoutMs: 30_000, outputLimitBytes: 4096 });
+    await sandbox.stopContainer(sweeper.id, { force: true });
+    layers.remove();
   }
 
   return { start, runWorker, runTest, stop };
