@@ -34,7 +34,8 @@ await build({
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   root: pieces,
   outdir: fresh,
-  define: { "import.meta.require": "require" },
+  // The bundler would write down where these pieces lie now.
+  define: { "import.meta.require": "require", "import.meta.dir": "__dirname" },
   plugins: [{ name: "pieces stay apart", setup: keepApart }],
 });
 for (const entry of ["wiring/executor.ts", "wiring/proxy.ts"])
