@@ -169,3 +169,16 @@ describe("/stop", () => {
     expect((await at.send("/stop")).text).toBe("Nothing is running.");
   });
 });
+
+test("a new day is announced in the reply, and the jobs of yesterday can still be taken back", async () => {
+  let day = new Date("2026-03-01T12:00:00+09:00");
+  at = await writer({ now: () => day });
+  await at.send("/code3 a.txt");
+  day = new Date("2026-03-02T09:00:00+09:00");
+  const reply = await at.send("/chat good morning");
+  expect(reply.sessionId).toBe("20260302-cli-default");
+  expect(reply.text).toStartWith("A new day, a new session (20260302-cli-default)");
+  expect(at.events).toContainEqual({ type: "cut-over", sessionId: "20260302-cli-default" });
+  expect((await at.send("/undo")).ok).toBe(true);
+  expect(at.tree()).toEqual({});
+});

@@ -154,3 +154,16 @@ test("several routes in one message are answered in order, in one reply and one 
   expect(reply.text).toStartWith("【Shiro · ANALYZE】\nTwo files.\n\n【Gin · CODE3】\n");
   expect(at.of("coder3")[0]?.messages.at(-1)?.text).toEndWith("write a.txt\nwith an x");
 });
+
+test("once the window was too small, the next calls are small from the start", async () => {
+  at = await openConversation((_, turn) =>
+    turn === 0
+      ? { fails: "context-too-long" }
+      : turn < 3
+        ? { calls: [{ name: "tree", arguments: {} }] }
+        : worked("Done."),
+  );
+  expect((await at.send("/analyze x")).text).toBe("Done.");
+  expect(at.asked).toHaveLength(4);
+  expect(at.events.filter(({ type }) => type === "notice")).toHaveLength(1);
+});

@@ -49,7 +49,7 @@ export async function converse(
       }
       if (text.trim() === "") continue;
       if (history.at(-1) !== text) history.push(text);
-      saveChatHistory(program, history);
+      saveChatHistory(program, history.map(opened.worker.mask));
       const ended = await send(text);
       if (ended === "quit") return 130;
     }

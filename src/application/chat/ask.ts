@@ -9,14 +9,19 @@ import type { ChatTurn } from "./turn.ts";
 export type Request = Omit<ModelRequest, "signal">;
 
 export type Answered =
-  | { readonly ok: true; readonly answer: ModelAnswer; readonly model: Model }
+  | { readonly ok: true; readonly answer: ModelAnswer; readonly model: Model; readonly size: Size }
   /** `text` is for the user. */
   | { readonly ok: false; readonly code: ModelTrouble; readonly text: string };
+
+/** `small` is for a window that the full request does not fit into. */
+export type Size = "full" | "small";
 
 export interface Question {
   readonly role: ModelRole;
   /** Made for the model that answers; asked again, smaller, when the first was too long. */
-  readonly request: (model: Model, size: "full" | "small") => Request;
+  readonly request: (model: Model, size: Size) => Request;
+  /** What is known from an earlier answer to fit. Default: full. */
+  readonly size?: Size;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
 }
@@ -42,7 +47,7 @@ export async function ask(
     text: parts.chat.modelTrouble(code, asked, detail),
   });
   turn.emit({ type: "thinking", agent, provider: model.provider, model: model.model, local: model.local });
-  for (const size of ["full", "small"] as const) {
+  for (const size of question.size === "small" ? (["small"] as const) : (["full", "small"] as const)) {
     const left = turn.deadline - parts.clock();
     if (left <= 0) return failed("deadline", "");
     const clock = AbortSignal.timeout(Math.ceil(left));
@@ -64,7 +69,7 @@ export async function ask(
     if (end.type === "finished") {
       const { text, toolCalls } = end.answer;
       if (text.trim() === "" && toolCalls.length === 0) return failed("empty", "");
-      return { ok: true, answer: end.answer, model };
+      return { ok: true, answer: end.answer, model, size };
     }
     const { code, message } = end.failure;
     if (code === "context-too-long" && size === "full") {

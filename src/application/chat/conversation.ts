@@ -10,12 +10,11 @@ import type {
 } from "../ports/conversation.ts";
 import { cleanMessage, LONGEST_MESSAGE } from "./clean-message.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
-import { exchangesOf } from "./history.ts";
 import { mergeAnswers } from "./merge-answers.ts";
+import { openTurn, type TurnOptions } from "./open-turn.ts";
 import type { ChatParts } from "./parts.ts";
 import { splitMessage } from "./split-message.ts";
 import type { Answer, Asked, ChatTurn } from "./turn.ts";
-import { groupPrefix } from "./turn.ts";
 
 /**
  * The way of a message:
@@ -109,50 +108,6 @@ async function answerAgain(
   return toReply(parts, turn, whole, decision);
 }
 
-interface TurnOptions {
-  readonly sessionKey: string;
-  readonly signal: AbortSignal;
-  readonly emit: (event: ChatEvent) => void;
-}
-
-async function openTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
-  const { sessions, meter, settings, clock, chat, logger } = parts;
-  const { sessionKey, signal, emit } = run;
-  const { channel, chatId } = message;
-  logger.info("chat", "chat.message_received", "chat.message_received", {
-    session_key: sessionKey,
-    characters: message.text.length,
-  });
-  const { session, cutOver } = await sessions.open({ channel, chatId }, signal);
-  if (cutOver !== null) {
-    emit({ type: "cut-over", sessionId: session.id });
-    emit({ type: "notice", text: chat.cutOver(session.id) });
-  }
-  const groupId =
-    message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
-  const [{ memory, turns }, { dry }, models] = await Promise.all([
-    sessions.context(session),
-    sessions.settings({ channel, chatId }),
-    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
-  ]);
-  return {
-    message,
-    sessionKey,
-    session,
-    memory,
-    history: exchangesOf(turns),
-    dry,
-    models,
-    groupId,
-    signal,
-    deadline: clock() + settings.maxMillis,
-    emit,
-    dryRun: dry || settings.dryRun,
-    preview: readSlashCommand(message.text)?.name === "preview",
-    rounds: { count: 0 },
-  };
-}
-
 async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
   const { sessions } = parts;
   const { session, groupId } = turn;
@@ -228,7 +183,7 @@ function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: 
   const usage = turn.models.used();
   const notices = turn.models.notices().map((notice) => chat.budget(notice));
   return {
-    text: [answer.text, ...notices].join("\n\n"),
+    text: [...turn.notes, answer.text, ...notices].join("\n\n"),
     ok: answer.ok,
     sessionId: turn.session.id,
     groupId: turn.groupId,
@@ -242,12 +197,6 @@ function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: 
 
 function plain(text: string): Reply {
   return { text, ok: false, sessionId: "", jobs: [], actions: [] };
-}
-
-/** Sorts by time, and is found by its chat. */
-function newGroupId({ now, random }: ChatParts, sessionKey: string): string {
-  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
 }
 
 /** A listener that fails is the listener's trouble. */

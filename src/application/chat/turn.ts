@@ -25,6 +25,8 @@ export interface ChatTurn {
   readonly emit: (event: ChatEvent) => void;
   readonly dryRun: boolean;
   readonly preview: boolean;
+  /** What the reply begins with: that a new day began. */
+  readonly notes: readonly string[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
   readonly rounds: { count: number };
 }

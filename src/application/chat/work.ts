@@ -7,7 +7,7 @@ import {
 } from "../../domain/agents/worker-output.ts";
 import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
-import { ask } from "./ask.ts";
+import { ask, type Size } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts, Toolbox } from "./parts.ts";
@@ -53,6 +53,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
   const exchange: ModelMessage[] = [];
   let output: WorkerOutput | null = null;
   let model: Model | undefined;
+  let size: Size = "full";
   const ended = (note: string): Worked => ({
     output,
     text: [output?.result ?? "", note].filter((part) => part !== "").join("\n\n"),
@@ -66,21 +67,22 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
       const answered = await ask(parts, turn, {
         role: "worker",
         streams: false,
-        request: (chosen, size) => ({
+        size,
+        request: (chosen, fitting) => ({
           system: systemPrompt({
             agent: "Shiro",
             duty: `${duty}\n${WORKER_CONTRACT}`,
             tools: last ? [] : toolbox.tools,
-            memory: withHistory && size === "full" ? turn.memory : "",
+            memory: withHistory && fitting === "full" ? turn.memory : "",
             today: parts.now().toISOString().slice(0, 10),
             workspace: worker.workspace,
           }),
           messages: [
-            ...(withHistory && size === "full"
+            ...(withHistory && fitting === "full"
               ? historyFor(chosen, turn.history, { exchanges: 8, chars: 2_000 })
               : []),
-            { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000) },
-            ...(size === "full" ? exchange : shortened(exchange)),
+            { role: "user", text: fitting === "full" ? text : cutMiddle(text, 8_000) },
+            ...(fitting === "full" ? exchange : shortened(exchange)),
           ],
           ...(!last && toolbox.tools.length > 0 && { tools: toolbox.tools }),
         }),
@@ -92,6 +94,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
       }
       const { answer } = answered;
       model = answered.model;
+      size = answered.size;
       const wanted = last ? [] : callsOf(answer.toolCalls, answer.text, known, exchange.length);
       if (wanted.length === 0) {
         output = readWorkerOutput(answer.text);

@@ -1,0 +1,58 @@
+import { readSlashCommand } from "../../domain/routing/slash-command.ts";
+import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
+import { exchangesOf } from "./history.ts";
+import type { ChatParts } from "./parts.ts";
+import { type ChatTurn, groupPrefix } from "./turn.ts";
+
+export interface TurnOptions {
+  readonly sessionKey: string;
+  readonly signal: AbortSignal;
+  readonly emit: (event: ChatEvent) => void;
+}
+
+/** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
+export async function openTurn(
+  parts: ChatParts,
+  message: IncomingMessage,
+  run: TurnOptions,
+): Promise<ChatTurn> {
+  const { sessions, meter, settings, clock, chat, logger } = parts;
+  const { sessionKey, signal, emit } = run;
+  const { channel, chatId } = message;
+  logger.info("chat", "chat.message_received", "chat.message_received", {
+    session_key: sessionKey,
+    characters: message.text.length,
+  });
+  const { session, cutOver } = await sessions.open({ channel, chatId }, signal);
+  if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
+  const groupId =
+    message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
+  const [{ memory, turns }, { dry }, models] = await Promise.all([
+    sessions.context(session),
+    sessions.settings({ channel, chatId }),
+    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
+  ]);
+  return {
+    message,
+    sessionKey,
+    session,
+    memory,
+    history: exchangesOf(turns),
+    dry,
+    models,
+    groupId,
+    signal,
+    deadline: clock() + settings.maxMillis,
+    emit,
+    dryRun: dry || settings.dryRun,
+    preview: readSlashCommand(message.text)?.name === "preview",
+    rounds: { count: 0 },
+    notes: cutOver === null ? [] : [chat.cutOver(session.id)],
+  };
+}
+
+/** Sorts by time, and is found by its chat. */
+function newGroupId({ now, random }: ChatParts, sessionKey: string): string {
+  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
+}
