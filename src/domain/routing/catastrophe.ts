@@ -5,7 +5,7 @@ export interface PatternTrouble {
   readonly detail: string;
 }
 
-const LONGEST_PATTERN = 500;
+const LONGEST_PATTERN = 1000;
 /** A clause is no longer than this. */
 const CLAUSE = 300;
 /** Steps of a search that a message may cost: some ten milliseconds. */
@@ -28,7 +28,8 @@ export function catastropheIn(pattern: string, clockMs?: () => number): PatternT
     const overlap = overlapOf(tree);
     const detail = doubled(tree, overlap);
     if (detail !== null) return { kind: "catastrophic", detail };
-    if (CLAUSE * stepsOf(tree, overlap) > MOST_STEPS)
+    const places = tree.type === "sequence" && pattern.startsWith("^") ? 1 : CLAUSE;
+    if (places * stepsOf(tree, overlap) > MOST_STEPS)
       return { kind: "catastrophic", detail: "too many open repetitions; bound them, as in .{0,20}" };
     if (clockMs !== undefined && isSlow(found, tree, clockMs))
       return { kind: "catastrophic", detail: "it is slow on some texts" };
@@ -84,16 +85,27 @@ function stepsOf(node: PatternNode, overlap: Overlap): number {
       return 1;
     case "look":
       return stepsOf(node.item, overlap);
-    case "choice":
-      return node.options.reduce((sum, option) => sum + stepsOf(option, overlap), 0);
-    case "sequence":
-      return node.items.reduce((product, item, index) => {
+    case "choice": {
+      // Of alternatives that begin differently, one is gone into at a place; of those that begin alike, all.
+      const alike = (one: PatternNode) => node.options.some((other) => other !== one && overlap(one, other));
+      const steps = node.options.map((option) => ({ steps: stepsOf(option, overlap), alike: alike(option) }));
+      const apart = Math.max(1, ...steps.filter((option) => !option.alike).map((option) => option.steps));
+      return steps.reduce((sum, option) => (option.alike ? sum + option.steps : sum), apart);
+    }
+    case "sequence": {
+      let product = 1;
+      let looks = 0;
+      for (const [index, item] of node.items.entries()) {
         const next = node.items[index + 1];
-        // A single "maybe" costs only where what follows could be it as well.
-        if (item.type === "repeat" && item.max === 1 && (next === undefined || !overlap(item, next)))
-          return product * stepsOf(item.item, overlap);
-        return product * stepsOf(item, overlap);
-      }, 1);
+        const maybe = item.type === "repeat" && item.max === 1 ? item : undefined;
+        // Looking ahead is done once a try; a single "maybe" costs where what follows could be it as well.
+        if (item.type === "look") looks += stepsOf(item, overlap);
+        else if (maybe !== undefined && (next === undefined || !overlap(maybe, next)))
+          product *= stepsOf(maybe.item, overlap);
+        else product *= stepsOf(item, overlap);
+      }
+      return product + looks;
+    }
     case "repeat": {
       const ways = Math.min(node.max, CLAUSE) - node.min + 1;
       return ways * stepsOf(node.item, overlap);

@@ -19,7 +19,7 @@ const QUOTED_LINE = /^\s*>.*$/gmu;
 
 /** Ends of clauses: punctuation, and words after which another thought begins. */
 const BOUNDARY =
-  /(?<=[。．！!？?;\n]|[、,](?!\d)|\.(?=\s|$)|ずに|ないで(?!す|しょ)(?:ください|下さい|ね|くれ)?|なくていいので|けど|けれど|が、|ので、)|(?=\b(?:but|without|instead of|rather than|and then|(?:please )?(?:do not|don't|dont|never|avoid)) )/giu;
+  /(?<=[。．！!？?;\n]|[、,](?!\d)|[.:](?=\s|$)|ずに|ないで(?!す|しょ)(?:ください|下さい|ね|くれ)?|なくていいので|けど|けれど|が、|ので、)|(?=\b(?:but|without|instead of|rather than|and then|(?:please )?(?:do not|don't|dont|never|avoid)) )/giu;
 
 const NEGATED_JA =
   /(?:ずに|ないで(?:ください|下さい|ね|くれ|ほしい|欲しい)?|なくて(?:いい|よい|良い|大丈夫|も)|(?:しては|しちゃ)(?:いけ|だめ|ダメ|駄目)|する(?:な|べきで(?:は)?ない)(?![いっ])|(?:必要|つもり)(?:は|も)?(?:ない|ありません)|不要|禁止|いらない|要りません|いりません|やめて|止めて(?:ほしい|おい)|ません(?!か|でした))[。．！!、,\s]*$/u;
@@ -55,7 +55,13 @@ export function clausesOf(message: string): Clause[] {
     .toWellFormed();
   return plain
     .split(BOUNDARY)
-    .map((text) => text.replace(/\s+/gu, " ").trim().slice(0, LONGEST_CLAUSE))
+    .map((text) =>
+      text
+        .replace(/\s+/gu, " ")
+        .trim()
+        .replace(/[、,:;]$/u, "")
+        .slice(0, LONGEST_CLAUSE),
+    )
     .filter((text) => /[\p{L}\p{N}⟦]/u.test(text))
     .map((text) => ({
       text: withoutCourtesy(text),

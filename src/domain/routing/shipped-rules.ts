@@ -35,7 +35,7 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "計画(?:を(?!変)|だけ|して|し(?:たい|よう|直)|案)|(?:移行|実装|リリース|開発|作業)(?:計画|プラン)|プランを(?:立|考|作|練)|ロードマップ|(?:タスク|作業|ステップ)に(?:分解|分け|分割)|タスク分解|段取り|スケジュールを(?:立|考|組|作|決)|工数|見積も?[りっる]|マイルストーン|方針を(?:立|考|決|相談)|進め方を|優先順位",
+      "計画(?:を(?!変)|だけ|して|し(?:たい|よう|直)|案)|(?:移行|実装|リリース|開発|作業)(?:計画|プラン)|プランを(?:立|考|作|練)|ロードマップ|(?:タスク|作業|ステップ)に(?:分解|分け|分割)|タスク分解|段取り|スケジュールを(?:立|考|組|作|決)|工数|見積も?[りっる]|マイルストーン|方針を(?:立|考|決|相談)|進め方を|優先(?:順位|度)",
     route: "PLAN",
     confidence: 0.9,
   },
@@ -47,7 +47,7 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "^plan (?:for|how|out|the|a|this|our|it|to)\\b|\\b(?:implementation|migration|release|project|rollout) plan\\b|\\b(?:make|write|draft|create|need|propose|prepare|give me) (?:me |us )?an? (?:[a-z-]+ )?plan\\b|\\broadmap\\b|\\bmilestones?\\b|\\binto (?:smaller )?(?:tasks|steps|tickets|milestones)\\b|\\bestimate (?:the |how )|\\bpriorit(?:ize|ise)\\b|\\b(?:outline|list) the steps\\b",
+      "^plan (?:for|how|out|the|a|this|our|it|to)\\b|\\b(?:implementation|migration|release|project|rollout) plan\\b|\\b(?:make|write|draft|create|need|propose|prepare|give me) (?:me |us )?an? (?:[a-z-]+ )?plan\\b|\\broadmap\\b|\\bmilestones?\\b|\\binto (?:smaller )?(?:tasks|subtasks|steps|tickets|issues|stories|phases|milestones)\\b|\\bestimate (?:the |how )|\\bpriorit(?:ize|ise)\\b|\\b(?:outline|list) the steps\\b",
     route: "PLAN",
     confidence: 0.9,
   },
@@ -56,6 +56,18 @@ export const SHIPPED_RULES: readonly Rule[] = [
       "\\b(?:phase|stage|sequence) the (?:rollout|migration|rewrite|work|release)\\b|\\bschedule for the\\b|\\b(?:what|which) order should\\b|\\bwhere (?:should|do) (?:i|we) (?:start|begin)\\b|\\bwhat (?:should|do) (?:i|we) (?:do|tackle|work on|build) (?:first|next)\\b|\\bscope (?:out|of work)\\b|\\btimeline for\\b",
     route: "PLAN",
     confidence: 0.85,
+  },
+  {
+    pattern:
+      "(?:作業|タスク|仕事)を(?:割り振|割り当|分担|整理|並べ)|(?:順序|順番|手順|リスク|やること|スコープ)を.{0,8}(?:整理|決め|洗い出|考え|相談)",
+    route: "PLAN",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "\\bhow would you (?:approach|tackle|structure|go about)\\b|\\b(?:figure out|agree on|decide on|think through|think about) the (?:steps|approach|order|phases|scope|plan)\\b|\\bbefore (?:coding|we code|writing (?:any )?code|implementing)\\b",
+    route: "PLAN",
+    confidence: 0.8,
   },
   {
     pattern:
@@ -86,6 +98,18 @@ export const SHIPPED_RULES: readonly Rule[] = [
       "\\bis there (?:an?|any) (?:[a-z-]+ )?(?:library|package|tool)\\b|\\bcompare [a-z ]{0,30}(?:librar(?:y|ies)|frameworks?|packages|services|providers)\\b|\\brate limits? of\\b",
     route: "RESEARCH",
     confidence: 0.85,
+  },
+  {
+    pattern:
+      "(?:変更点|違い|新機能|破壊的変更|対応状況|歴史|評判)を(?:調査|調べ)|(?:世の中|一般的に|他社|他のプロジェクト|みんな)(?:で)?(?:は|って)?.{0,6}どう|(?:おすすめ|定番|人気)の?.{0,10}(?:は|って|ある|教え)",
+    route: "RESEARCH",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "\\b(?:changelog|release notes|breaking changes) (?:of|for|in)\\b|\\bfor breaking changes\\b|\\bwhat (?:do|are) (?:most )?(?:people|others|teams|companies) (?:use|using|do|doing)\\b|\\bsearch for (?:an?|the|some)? ?(?:[a-z-]+ ){0,3}(?:fork|library|package|tool|plugin|paper|article)|\\b(?:is|are) [a-z0-9. -]{2,30} still (?:maintained|supported|alive)\\b",
+    route: "RESEARCH",
+    confidence: 0.8,
   },
   {
     pattern:
@@ -137,6 +161,18 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
+      "(?:ない|無い|ある|おかしい|正しい|合っている|合ってる|大丈夫)か(?:どうか)?を?(?:調べ|確認|見て|チェック|教え)|(?:かかる|遅い|重い|落ちる|失敗する|出る|動かない|消える)(?:のは)?(?:なぜ|なんで|どうして)|どのタイミング|どういう仕組み|(?:PR|プルリク|差分|コード|実装|ファイル|ログ|スタックトレース) ?を?(?:ちょっと)?見て(?:もらえ|くれ|ください|ほしい|みて|[?]|$)",
+    route: "ANALYZE",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "^(?:take a look at|have a look at|look over|inspect|examine|check (?:whether|if|that|for))\\b|\\bare there any\\b.{0,30}\\b(?:imports?|bugs?|tests?|leaks?|errors?|warnings?|references?|calls?|vulnerabilit|duplicates?|usages?)|\\bhow (?:long|often|much memory|slow|big) (?:do|does|did|is|are)\\b|\\bwhat does [a-z_.()]{2,30} do\\b|\\bwhat happens (?:when|if)\\b",
+    route: "ANALYZE",
+    confidence: 0.8,
+  },
+  {
+    pattern:
       "(?:新しい|新規の?)?ブランチを(?:切|作)|\\b(?:create|make|cut) (?:a |the )?(?:new )?branch\\b|キャッシュを(?:クリア|消|削除)|(?:イメージ|コンテナ|環境|インデックス)を(?:作り直|立て直|再構築|再作成|落と|止め|消)|プル?リク(?:エスト)?を?(?:出|作|投げ|送)|\\b(?:open|create|make|submit|send) (?:a |the )?(?:pull request|pr|merge request)\\b",
     route: "OPS",
     confidence: 0.9,
@@ -149,13 +185,19 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "(?:修正|実装|追加|リファクタ(?:リング)?|リネーム|改名|変更|削除|除去|置換|置き換え|書き換え|書き直|(?:^|[^りげしえきち])直|改善|最適化|移植|分割|共通化|抽象化|切り出|取り除|消|変え|替え|足|加え|入れ|付け|つけ|増や|減ら|作成|作|書|対応さ?せ?|移動|翻訳|訳|を上げ|を下げ|fix|refactor|rename|implement)[いしっきけえり]?(?:て(?!お[いか]?た|あ[るっ]|い[るた]|しま|みた|きた|くれた|くれて|もら[っわ]て|もらった|よかった|良かった|は|も(?!ら))|と(?:いて|く)|たい|ろ$|ください|ほしい|欲しい|を?お願い|を?頼む|でき(?:る|ます)か?[??]|$)",
+      "(?:修正|実装|追加|リファクタ(?:リング)?|リネーム|改名|変更|削除|除去|置換|改善|最適化|移植|分割|共通化|抽象化|作成|対応|移動|翻訳|統一|fix|refactor|rename|implement)を?(?:(?:さ?せ|し)(?:てお?|とい?て?|たい)|でき(?:る|ます)|お願い|頼む|ほしい|欲しい|$)(?:ください|下さい|ほしい|欲しい|もらえ|もらってい|いて|くれ|頂け|いただけ)?(?:し|る|ます|ない|です|ん|だ|けど|が|と助かる|か|よ|ね|な|い|[ 。.!?]){0,4}$",
     route: "CODE",
     confidence: 0.9,
   },
   {
     pattern:
-      "(?:[a-z0-9_]\\.[a-z]{1,5}|関数|変数|クラス|メソッド|コード|画面|ボタン|ヘッダー?|フッター?|ロゴ|ページ|フォーム|タイトル|文字|フォント|色|背景|幅|余白|メニュー|リンク|一覧|API|処理|警告|テスト|型|定数|引数|戻り値|デフォルト|フォーマット|インデント|設定値?).{0,30}(?:くして|にして|[統揃]一?して|取って|なくして|無くして|かけて|外して|揃えて|合わせて|そろえて|出るように|できるように|ようにして|化して)",
+      "(?:(?:^|[^りげしえきち])直し|書き直し|書き換え|置き換え|消し|取り除い|切り出し|変え|替え|足し|加え|入れ|付け|つけ|増やし|減らし|作っ|作り|書い|書き|を上げ|を下げ|に移し|にまとめ)(?:て|とい?て|たい)(?:おいて)?(?:ください|下さい|ほしい|欲しい|もらえ|もらってい|おいて|くれ|頂け|いただけ)?(?:る|ます|ない|です|ん|だ|けど|が|と助かる|か|よ|ね|な|い|[ 。.!?]){0,4}$",
+    route: "CODE",
+    confidence: 0.9,
+  },
+  {
+    pattern:
+      "(?:[a-z0-9_]\\.[a-z]{1,5}|関数|変数|クラス|メソッド|コード|画面|ボタン|ヘッダー?|フッター?|ロゴ|ページ|フォーム|タイトル|文字|フォント|色|背景|幅|余白|メニュー|リンク|一覧|API|処理|警告|テスト|型|定数|引数|戻り値|デフォルト|フォーマット|インデント|設定値?|エラー|ログ|出力|画像|リスト|文|ネスト|メッセージ|項目|行|列|トークン|JSON|CSS|HTML).{0,30}(?:くして|にして|[統揃]一?して|取って|なくして|無くして|かけて|外して|揃えて|合わせて|そろえて|ようにして|化して|整理して|表示して|隠して|並べて|閉じて|返して)(?:ください|下さい|ほしい|欲しい|もらえ|おいて|くれ|よ|ね|です|[ 。.!?]){0,4}$",
     route: "CODE",
     confidence: 0.85,
   },
@@ -197,7 +239,7 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "(?:デプロイ|再起動|ロールバック|インストール|バックアップ|リリース|コミット|プッシュ|マージ|ビルド|起動|停止|実行|push|pull|merge|commit|deploy|build|checkout|rebase|stash|fetch) ?(?:を|だけ)?(?:して(?!い|くれ[たて]|おいた|ある|しま|みた|も)|し直|したい|しよう|お願い|頼|取って|かけて|$)|立ち上げて|(?:マイグレーション|テスト|スクリプト|コマンド|lint|install|build|ビルド|test) ?(?:を|だけ)?(?:走らせ|回して|流して|叩いて|かけて)|(?:サーバー?|プロセス|コンテナ|サービス|ジョブ)を.{0,6}(?:落とし|止め|殺し|kill)|(?:リモート|上流|upstream|origin|main)(?:の変更)?を(?:取り込|引っ張|pull)",
+      "(?:デプロイ|再起動|ロールバック|インストール|バックアップ|リリース|コミット|プッシュ|マージ|ビルド|起動|停止|実行|push|pull|merge|commit|deploy|build|checkout|rebase|stash|fetch) ?(?:を|だけ)?(?:して(?!い|くれ[たて]|おいた|ある|しま|みた|も)|し直|したい|しよう|お願い|頼|取って|かけて|$)|立ち上げて|(?:マイグレーション|テスト|スクリプト|コマンド|lint|install|build|ビルド|test) ?(?:を|だけ)?(?:全部|一通り|ざっと)?(?:走らせ|回して|流して|叩いて|かけて)|(?:サーバー?|プロセス|コンテナ|サービス|ジョブ)を.{0,6}(?:落とし|止め|殺し|kill)|(?:リモート|上流|upstream|origin|main)(?:の変更)?を(?:取り込|引っ張|pull)",
     route: "OPS",
     confidence: 0.9,
   },
@@ -206,6 +248,30 @@ export const SHIPPED_RULES: readonly Rule[] = [
       "^(?:deploy|restart|reboot|run|execute|start (?:the|a|up)|stop the|kill|launch|build|install|commit|push|pull|merge|rebase|release|tag|roll ?back|back ?up|clear the cache|shut ?down|spin up|checkout|check out|stage|rerun|re-run|reinstall|redeploy|git [a-z]+|switch to (?:main|master|the [a-z-]+ branch)|rotate the|bring (?:the |up |down )[a-z ]{2,30}|tear down|provision|ssh)\\b",
     route: "OPS",
     confidence: 0.9,
+  },
+  {
+    pattern:
+      "\\b(?:npm|yarn|pnpm|bun|npx|docker|docker-compose|kubectl|terraform|systemctl|cargo|pip|apt|brew) (?:run |compose )?[a-z:-]+ ?(?:して|を|$)|^(?:publish|try running|re-?start|upgrade the server|scale|ping|curl|trigger|schedule)\\b|(?:タグ|tag)を(?:打|付け|つけ|切)|(?:上げ|立て|やり|流し)直して",
+    route: "OPS",
+    confidence: 0.85,
+  },
+  {
+    pattern:
+      "^(?!.*(?:教えて|説明して|見せて|見て|調べて|探して|読んで|聞いて|聞かせて|考えて|待って|話して|手伝って|試して|比べて|要約して|選んで|決めて|数えて|確認して|起動して|実行して|流して|走らせて|回して|貸して|知って|されて))(?:.{0,60})(?:[a-z0-9_][.][a-z]{1,5}|関数|変数|クラス|メソッド|コード|画面|ボタン|ヘッダー?|フッター?|ページ|フォーム|メニュー|API|エンドポイント|テスト|型|引数|戻り値|エラー|例外|警告|cookie|JSON|CSS|HTML|SQL|クエリ|テーブル|カラム|スキーマ|スクリプト|README|コメント|設定ファイル|import|バリデーション)(?:.{0,30})[^てで][てで](?:ください|下さい|ほしい|欲しい|もらえ|もらってい|おいて|くれ)?(?:ます)?[よねかい 。.!?]{0,4}$",
+    route: "CODE",
+    confidence: 0.75,
+  },
+  {
+    pattern:
+      "^(?!(?:what|why|how|when|where|who|which|is|are|was|were|do|does|did|have|has|can|could|should|would|will|may|i|i'm|i've|i'll|you|you're|we|they|he|she|it|it's|that|that's|this|these|those|the|a|an|there|there's|my|your|our|no|not|yes|if|as|for|in|on|at|with|but|or|because|after|before|tell|explain|show|give|list|find|look|search|compare|think|talk|help|thanks|thank|say|see|sorry|good|nice|never|maybe|check|read|learn|all|some|any)\\b)[a-z]{2,15} .{0,60}\\b(?:functions?|methods?|class|variables?|modules?|imports?|types?|tests?|api|endpoints?|handlers?|components?|buttons?|pages?|forms?|fields?|sidebar|menu|cookies?|tokens?|cache|result|quer(?:y|ies)|schema|config|flags?|errors?|exceptions?|callbacks?|json|css|html|sql|readme|comments?|scripts?|404|500|null|undefined|[a-z_]{1,20}[.](?:ts|js|py|go|rs|tsx|jsx|json|ya?ml|md|css|html))\\b",
+    route: "CODE",
+    confidence: 0.75,
+  },
+  {
+    pattern:
+      "^(?:i|we) need (?:an?|some|the) .{0,30}\\b(?:script|function|test|tests|page|button|endpoint|component|flag|option|helper|class|command)\\b",
+    route: "CODE",
+    confidence: 0.8,
   },
   {
     pattern:
