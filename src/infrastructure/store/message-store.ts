@@ -70,6 +70,19 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
         .where("id", "=", row.id)
         .where("state", "=", row.state)
         .where("attempts", "=", row.attempts)
+        // Somebody may have claimed an earlier one between the two questions above.
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom("messages as other")
+                .select("other.id")
+                .where("other.channel", "=", chat.channel)
+                .where("other.chat_id", "=", chat.chatId)
+                .where("other.state", "=", "working")
+                .where("other.id", "!=", row.id),
+            ),
+          ),
+        )
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return null;
       return fromMessageRow({ ...row, state: "working", attempts: Number(row.attempts) + 1 });
@@ -187,6 +200,18 @@ async function claimReply(db: Kysely<Database>, chat: ChatKey, claim: Claim) {
     .where("key", "=", row.key)
     .where("state", "=", row.state)
     .where("attempts", "=", row.attempts)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("replies as other")
+            .select("other.key")
+            .where("other.channel", "=", chat.channel)
+            .where("other.chat_id", "=", chat.chatId)
+            .where("other.state", "=", "sending")
+            .where("other.key", "!=", row.key),
+        ),
+      ),
+    )
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return { notBefore: claim.leaseUntil };
   return toClaimedReply(row, row.state === "sending");
