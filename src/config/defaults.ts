@@ -113,12 +113,14 @@ export const DEFAULTS: Config = {
     forced_route: "CHAT",
     strict: false,
     push_quota: 200,
+    allowed_users: [],
     base_url: null,
   },
   slack: {
     bot_token: "env:SLACK_BOT_TOKEN",
     app_token: "env:SLACK_APP_TOKEN",
     signing_secret: "env:SLACK_SIGNING_SECRET",
+    allowed_users: [],
     base_url: null,
   },
   forges: {

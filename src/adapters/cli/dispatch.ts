@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   tool: async () => (await import("./tool.ts")).tool,
   tools: async () => (await import("./tools.ts")).tools,
   solve: async () => (await import("./solve.ts")).solve,
+  pair: async () => (await import("./pair.ts")).pair,
   mcp: async () => (await import("./mcp.ts")).mcp,
   env: async () => (await import("./env.ts")).env,
   images: async () => (await import("./images.ts")).images,

@@ -109,6 +109,15 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ],
     ],
   },
+  pair: {
+    usage: "pair [CODE]",
+    ja: "LINE・Slack で話しかけた人を承認する。list, add, remove も可",
+    en: "let in somebody who spoke on LINE or Slack; also list, add, remove",
+    flags: [
+      ["--role ROLE", "user（既定）または operator", "user (default) or operator"],
+      ["--name NAME", "表示名", "a name to show"],
+    ],
+  },
   mcp: {
     usage: "mcp",
     ja: "MCP サーバー（標準入出力、または --http）",

@@ -12,8 +12,6 @@ export interface LineChannelParts {
   readonly quota: () => number;
   readonly wording: () => LineWording;
   readonly timers: Timers;
-  /** There is a fresh way to send what waits for this chat. */
-  readonly nudge: (chatId: string) => void;
 }
 
 export interface LineChannel extends Channel {

@@ -1,7 +1,6 @@
 import { validateSignature, type webhook } from "@line/bot-sdk";
 import type { InboundMessage, Receive } from "../../application/ports/channel.ts";
 import type { Route } from "../../application/ports/conversation.ts";
-import type { LineMessages } from "../../domain/messages/line/messages.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { COLLECT } from "./line-messages.ts";
 
@@ -9,7 +8,6 @@ export interface LineWebhookParts {
   readonly secret: string;
   readonly channel: LineChannel;
   readonly receive: Receive;
-  readonly texts: () => LineMessages;
   readonly forcedRoute: () => Route | null;
   readonly strict: () => boolean;
   /** A stored event whose reply waits is to be looked at again. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ROUTES } from "../../domain/routing/route.ts";
 import { isTimeZone } from "../time-zone.ts";
-import { chosenName, count, flag, optionalUrl, secret, text } from "./primitives.ts";
+import { chosenName, count, flag, optionalUrl, secret, text, texts } from "./primitives.ts";
 
 export const session = z
   .strictObject({
@@ -31,6 +31,7 @@ export const line = z
       .meta({ description: "The route of every message; null lets LINE route like any other channel." }),
     strict: flag(false, "Force the route even over an explicit command."),
     push_quota: count(200, "Push messages in a month."),
+    allowed_users: texts([], "Users who may speak without being paired."),
     base_url: optionalUrl("Another address than LINE's own."),
   })
   .prefault({});
@@ -40,6 +41,7 @@ export const slack = z
     bot_token: secret("env:SLACK_BOT_TOKEN", "The bot's token."),
     app_token: secret("env:SLACK_APP_TOKEN", "The token for socket mode."),
     signing_secret: secret("env:SLACK_SIGNING_SECRET", "Checks the signature of a request."),
+    allowed_users: texts([], "Users who may speak without being paired."),
     base_url: optionalUrl("Another address than Slack's own."),
   })
   .prefault({});

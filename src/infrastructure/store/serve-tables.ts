@@ -12,6 +12,7 @@ export interface ServeTables {
     name: string;
     expires_at: string;
   };
+  pushes: { channel: string; month: string; count: number };
   login_links: { hash: string; user_id: string; role: string; expires_at: string };
   web_sessions: {
     hash: string;

@@ -36,7 +36,6 @@ describe("LINE", () => {
       quota: () => quota,
       wording: () => ({ texts, jobUrl: (id) => `https://console.example/jobs/${id}` }),
       timers,
-      nudge: (chatId) => nudged.push(chatId),
     });
     hook = createLineWebhook({
       secret: SECRET,
@@ -47,7 +46,6 @@ describe("LINE", () => {
         received.push(message);
         return outcome;
       },
-      texts: () => texts,
       forcedRoute: () => "CHAT",
       strict: () => false,
       nudge: (chatId) => nudged.push(chatId),

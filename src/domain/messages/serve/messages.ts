@@ -23,6 +23,15 @@ export interface ServeMessages {
   readonly exposed: (host: string) => string;
   readonly usage: string;
   readonly tokenCreated: (token: string) => string;
+  /** What a stranger is told. */
+  readonly pairing: (code: string) => string;
+  readonly pairUsage: string;
+  readonly pairWaiting: string;
+  readonly nobodyPaired: string;
+  readonly personAdded: (who: string, role: string) => string;
+  readonly personRemoved: (who: string) => string;
+  readonly personUnknown: (who: string) => string;
+  readonly codeUnknown: (code: string) => string;
   readonly tokenRemoved: (id: string) => string;
   readonly tokenUnknown: (id: string) => string;
   readonly noTokens: string;

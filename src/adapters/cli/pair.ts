@@ -1,0 +1,80 @@
+import type { Role } from "../../application/ports/access.ts";
+import { createPairing } from "../../application/serve/pairing.ts";
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE and Slack. */
+export async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, "pair", args, { role: "string", name: "string" }, 2);
+  const json = flags.values.json === true;
+  const opened = await openedOrStop(program, flags.values, (options) =>
+    program.openServe({ ...options, demo: false }),
+  );
+  try {
+    const words = opened.words();
+    const [verb = "list", given] = flags.words;
+    const bad = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+    const role = (flags.values.role ?? "user") as Role;
+    if (role !== "operator" && role !== "user") return bad("usage", words.badRole(String(role)));
+    const name = typeof flags.values.name === "string" ? flags.values.name : null;
+    const at = new Date();
+    if (verb === "list") return list(program, opened, json);
+    if (verb === "add" || verb === "remove") {
+      const [channel = "", ...rest] = (given ?? "").split(":");
+      const userId = rest.join(":");
+      if (channel === "" || userId === "") return bad("usage", words.pairUsage);
+      if (verb === "add")
+        await opened.access.savePerson({
+          channel,
+          userId,
+          name: name ?? "",
+          role,
+          addedAt: at.toISOString(),
+        });
+      else if (!(await opened.access.removePerson(channel, userId)))
+        return bad("unknown-person", words.personUnknown(given ?? ""));
+      const text =
+        verb === "add" ? words.personAdded(`${channel}:${userId}`, role) : words.personRemoved(given ?? "");
+      program.out(json ? `${JSON.stringify({ success: true, channel, user: userId })}\n` : `${text}\n`);
+      return EXIT.done;
+    }
+    const pairing = createPairing({
+      access: opened.access,
+      messages: opened.words,
+      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+      now: () => new Date(),
+    });
+    const person = await pairing.confirm(verb, role, name);
+    if (person === null) return bad("unknown-code", words.codeUnknown(verb));
+    const who = `${person.channel}:${person.userId}`;
+    program.out(
+      json
+        ? `${JSON.stringify({ success: true, channel: person.channel, user: person.userId, role })}\n`
+        : `${words.personAdded(who, role)}\n`,
+    );
+    return EXIT.done;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function list(
+  program: CliProgram,
+  opened: Awaited<ReturnType<CliProgram["openServe"]>> & { readonly ok: true },
+  json: boolean,
+): Promise<number> {
+  const people = await opened.access.people();
+  const waiting = await opened.access.pairings(new Date().toISOString());
+  if (json) {
+    program.out(`${JSON.stringify({ people, waiting })}\n`);
+    return EXIT.done;
+  }
+  const words = opened.words();
+  for (const { channel, userId, name, role } of people)
+    program.out(`${channel}:${userId}  ${role}${name === "" ? "" : `  ${name}`}\n`);
+  for (const { code, channel, userId } of waiting)
+    program.out(`${code}  ${channel}:${userId}  ${words.pairWaiting}\n`);
+  if (people.length + waiting.length === 0) program.out(`${words.nobodyPaired}\n`);
+  return EXIT.done;
+}
