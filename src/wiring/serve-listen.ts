@@ -13,6 +13,7 @@ import { createBus } from "../application/serve/bus.ts";
 import { checkHealth } from "../application/serve/health.ts";
 import { createJobDesk } from "../application/serve/job-desk.ts";
 import { createMetrics } from "../application/serve/metrics.ts";
+import { createPairing } from "../application/serve/pairing.ts";
 import { createReceiver } from "../application/serve/receive-messages.ts";
 import { createSending } from "../application/serve/send-replies.ts";
 import type { Config } from "../config/config.ts";
@@ -25,6 +26,7 @@ import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
+import { openChannels } from "./serve-channels.ts";
 import { startCleanUp } from "./serve-clean-up.ts";
 import { startSchedules } from "./serve-schedules.ts";
 import type { OpenedState } from "./serve-state.ts";
@@ -119,11 +121,20 @@ export async function listenAndServe(
     replyWaits: (chat) => sending.kick(chat),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
+  const pairing = createPairing({ access, messages: words, random, now });
+  const knownPerson = async (channel: string, userId: string) => {
+    const at = state.current().config;
+    const allowed =
+      channel === "line" ? at.line.allowed_users : channel === "slack" ? at.slack.allowed_users : [];
+    if (!allowed.includes(userId)) return access.person(channel, userId);
+    return { channel, userId, name: "", role: "user" as const, addedAt: startedAt.toISOString() };
+  };
   const receive = createReceiver({
     store,
     admit: createAdmission({
-      access,
+      access: { person: (channel, userId) => knownPerson(channel, userId) },
       messages: words,
+      onStranger: (message) => pairing.greet(message),
       perMinute: () => state.current().config.serve.rate_limit,
       now,
     }),
@@ -132,6 +143,23 @@ export async function listenAndServe(
     now,
     random,
   });
+  const reached = await openChannels({
+    db,
+    config: () => state.current().config,
+    secrets,
+    locale: () => state.current().locale,
+    receive,
+    timers,
+    kick: (chat) => sending.kick(chat),
+    publicUrl: config.serve.public_url?.replace(/\/+$/, "") ?? null,
+    onTrouble,
+  });
+  for (const channel of reached.channels) channels.set(channel.name, channel);
+  const forges = config.command_executor.enabled
+    ? await (await import("./serve-forges.ts")).openForgeService(env, options, log)
+    : null;
+  if (typeof forges === "string") log(forges);
+  const forgeService = typeof forges === "string" ? null : forges;
   const desk = createJobDesk({
     worker: () => {
       const { worker } = state.current();
@@ -202,7 +230,7 @@ export async function listenAndServe(
     random,
     now,
     onTrouble: (error, path) => onTrouble(error, path),
-    webhooks: () => new Map(),
+    webhooks: () => new Map([...reached.webhooks, ...(forgeService?.webhooks ?? [])]),
     mcp: async () => {
       mcp.endpoint ??= state.openMcp();
       const endpoint = await mcp.endpoint;
@@ -216,6 +244,8 @@ export async function listenAndServe(
   await state.current().worker.buryDeadJobs();
   await answering.start(owners.isGone);
   await sending.start();
+  await reached.start();
+  await forgeService?.start();
   const schedules = { stop: await startSchedules(state.current().config, receive, onTrouble) };
   const modelWatch = { stop: watchNow() };
   const prune = setInterval(() => {
@@ -250,8 +280,10 @@ export async function listenAndServe(
       schedules.stop();
       closing.abort();
       server.drain();
+      const tasksEnd = forgeService?.stop();
       await answering.stop(ANSWER_GRACE_MS);
       await sending.stop(SEND_GRACE_MS);
+      await tasksEnd;
       await (await mcp.endpoint)?.close();
       await Promise.all([...channels.values()].map((channel) => channel.close()));
       await server.close();

@@ -70,7 +70,8 @@ export async function solveTask(
       }
       await open.update({ state: "done" });
     } catch (error) {
-      await end(parts, open, error, orders.given);
+      if (signal.aborted && orders.given === null && error instanceof SolveStop) await handBack(open);
+      else await end(parts, open, error, orders.given);
     } finally {
       await parts.environments.remove(taskId);
     }
@@ -127,6 +128,11 @@ function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Prom
   }
 }
 
+/** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */
+function handBack({ task, update }: Work): Promise<void> {
+  return update({ state: task.trigger === "hand" ? "paused" : "waiting", failure: null });
+}
+
 async function end(
   parts: SolveParts,
   work: Work,
@@ -157,8 +163,9 @@ async function end(
 async function cannotBegin(parts: SolveParts, found: SolveTask, error: Error): Promise<SolveTask> {
   if (!(error instanceof SolveStop)) throw error;
   const message = parts.mask(parts.messages.failure(error.kind, error.detail));
-  const state = error.kind === "stopped" ? "stopped" : "failed";
-  const task = { ...found, state, failure: { kind: error.kind, message } } as const;
+  // Nothing was begun: an interrupt leaves it as it was.
+  if (error.kind === "stopped") return found;
+  const task = { ...found, state: "failed", failure: { kind: error.kind, message } } as const;
   await parts.store.save(task);
   return task;
 }

@@ -302,6 +302,25 @@ describe("solving an issue", () => {
     expect(ended.state).toBe("stopped");
   });
 
+  test("an interrupted process gives the task back; a later one goes on with it", async () => {
+    for (const [trigger, state] of [
+      ["hand", "paused"],
+      ["label", "waiting"],
+    ] as const) {
+      issue.labels = ["picoclaw"];
+      const task = await open(issue, trigger);
+      const abort = new AbortController();
+      const model = createCoderModel((_, turn) => {
+        if (turn === 1) abort.abort();
+        return turn === 0 ? PLAN : shell("true");
+      });
+      const ended = await solveTask(parts(model), task.id, { signal: abort.signal, say: () => {} });
+      expect(ended?.state).toBe(state);
+      expect(environments.live.size).toBe(0);
+      expect((await solve([shell(`${FIX}; echo ${trigger} > t`), DONE], {}, task)).task.state).toBe("done");
+    }
+  });
+
   test("a task is worked on by one process at a time", async () => {
     const task = await open();
     const until = new Date(Date.now() + 60_000);

@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import type { OpenOptions } from "../adapters/cli/program.ts";
+import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
+import type { Forge } from "../application/ports/forge.ts";
+import { type IntakeParts, intake } from "../application/tasks/intake.ts";
+import { pollRepository } from "../application/tasks/poll.ts";
+import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
+import type { ForgeKind } from "../domain/forge/item-url.ts";
+import { openForge, siteOf } from "./forges.ts";
+import { openSolver } from "./solver.ts";
+
+export interface ForgeService {
+  /** For `/webhooks/github` and `/webhooks/gitlab`. */
+  readonly webhooks: ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  start(): Promise<void>;
+  /** Ends what runs; it goes on at the next start. */
+  stop(): Promise<void>;
+}
+
+const TASKS_AT_ONCE = 2;
+const LOOK_MS = 30_000;
+
+/**
+ * Tasks from GitHub and GitLab while serving: webhooks, polling, and whoever carries them out. Null where environments
+ * are off (DECISIONS 17) or no forge has a token; a text says why it cannot be.
+ */
+export async function openForgeService(
+  env: Readonly<Record<string, string | undefined>>,
+  options: OpenOptions,
+  say: (text: string) => void,
+): Promise<ForgeService | string | null> {
+  const opened = await openSolver(env, options);
+  if (!opened.ok) return opened.message ?? "";
+  const { solver } = opened;
+  const { config, secrets, store, log } = solver;
+  const forges = new Map<ForgeKind, Forge>();
+  for (const kind of ["github", "gitlab"] as const) {
+    const forge = config.command_executor.enabled ? await openForge(kind, { config, secrets }) : "";
+    if (typeof forge !== "string") forges.set(kind, forge);
+  }
+  if (forges.size === 0) {
+    await solver.close();
+    return null;
+  }
+  const now = () => new Date();
+  const runner = createTaskRunner({
+    store,
+    limit: TASKS_AT_ONCE,
+    isGone: solver.isGone,
+    now,
+    run: async (task, signal) => {
+      const forge = forges.get(task.item.forge);
+      if (forge !== undefined) await solver.run(forge, task.id, { signal, say: () => {} });
+    },
+    onTrouble: (error) => say(solver.worker.mask(String(error))),
+  });
+  const partsOf = (forge: Forge): IntakeParts => ({
+    forge,
+    store,
+    label: config.tasks.label,
+    log,
+    now,
+    uuid: randomUUID,
+    onDue: () => runner.wake(),
+  });
+  const settings = (kind: ForgeKind) => {
+    const secret = secrets.resolve(config.forges[kind].webhook_secret);
+    if (secret === undefined || !forges.has(kind)) return null;
+    return { secret, site: siteOf(kind, config.forges[kind].base_url) };
+  };
+  const answer = createWebhooks({
+    github: settings("github"),
+    gitlab: settings("gitlab"),
+    intake: (event) => intake(partsOf(forges.get(event.item.forge) as Forge), event),
+  });
+  const timers: ReturnType<typeof setInterval>[] = [];
+  const stopping = new AbortController();
+  return {
+    webhooks: new Map(
+      (["github", "gitlab"] as const).map((kind) => [kind, (request) => answer(kind, request)]),
+    ),
+    async start() {
+      runner.wake();
+      timers.push(setInterval(() => runner.wake(), LOOK_MS));
+      for (const [kind, forge] of forges) {
+        const { repositories, poll_interval: seconds } = config.forges[kind];
+        if (seconds === 0 || repositories.length === 0) continue;
+        const look = async () => {
+          for (const repository of repositories)
+            await pollRepository(partsOf(forge), repository, stopping.signal);
+        };
+        const poll = () => void look().catch((error: unknown) => say(solver.worker.mask(String(error))));
+        poll();
+        timers.push(setInterval(poll, seconds * 1000));
+      }
+    },
+    async stop() {
+      stopping.abort();
+      for (const timer of timers) clearInterval(timer);
+      await runner.stop();
+      await solver.close();
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
+import type { Forge } from "../application/ports/forge.ts";
+import type { Logger } from "../application/ports/logger.ts";
+import type { ModelTool } from "../application/ports/model.ts";
+import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts";
+import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
+import type { SolveParts } from "../application/tasks/solve-parts.ts";
+import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { type SolveMessages, solveMessagesFor } from "../domain/messages/solve/messages.ts";
+import { costOf, priceOf } from "../domain/models/cost.ts";
+import { createPublisher } from "../infrastructure/forges/publisher.ts";
+import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
+import { createSolveStore } from "../infrastructure/store/solve-store.ts";
+import { openChatMemory } from "./chat-memory.ts";
+import { createEnvironments } from "./environments.ts";
+import { openModels } from "./models.ts";
+import { openMigratedStore } from "./store.ts";
+import { openWorkspace } from "./worker.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What of the host's environment git needs to reach a forge. */
+const PASSED = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
+const NEWS_MS = 15_000;
+const PROGRESS_MS = 5000;
+const RENEW_MS = 15_000;
+const GIT_MS = 300_000;
+
+/** What carries tasks from forges out, for the command line and for `serve`. */
+export interface Solver {
+  readonly worker: OpenWorker;
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly texts: SolveMessages;
+  readonly store: SolveStore;
+  readonly log: Logger;
+  readonly isGone: (owner: string) => boolean;
+  /** Null when another process works on it. */
+  run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
+  close(): Promise<void>;
+}
+
+export type OpenedSolver = { readonly ok: true; readonly solver: Solver } | Extract<Opened, { ok: false }>;
+
+/** Opens tasks from forges: models, environments, publisher and store, wired by hand. */
+export async function openSolver(env: Environment, options: OpenOptions): Promise<OpenedSolver> {
+  const opened = await openWorkspace(env, options);
+  if (!opened.ok) return opened;
+  const { worker, loaded, parts: workerParts } = opened;
+  const { config, home, secrets } = loaded;
+  const { locale } = worker.messages;
+  const texts = solveMessagesFor(locale);
+  const { now, clock, logger } = workerParts;
+  const databaseUrl = secrets.resolve(config.database_url);
+  const models = openModels(config, secrets, { locale, home, env, mask: worker.mask });
+  const remembered = await openChatMemory({
+    home,
+    config,
+    databaseUrl,
+    models,
+    costOf(model, usage) {
+      const price = priceOf(model, config.budget.prices);
+      return price === null ? 0 : costOf(usage, price);
+    },
+    log: logger,
+    locale,
+    mask: worker.mask,
+    now,
+    pid: process.pid,
+  });
+  const refuse = (message: string) =>
+    ({ ok: false, exitCode: 3, messages: worker.messages, problems: [], message }) as const;
+  if (!remembered.ok) return refuse(remembered.message);
+  const { memory } = remembered;
+  const environments = createEnvironments(env, loaded);
+  const opening = await openMigratedStore({ home, databaseUrl }, now);
+  if ("detail" in environments || !opening.ok) {
+    await memory.close();
+    return refuse("detail" in environments ? environments.detail : !opening.ok ? opening.trouble.detail : "");
+  }
+  const { db } = opening;
+  const store = await createSolveStore(db, now);
+  const owners = createOwnerNames(process.pid);
+  const partsFor = async (forge: Forge, taskId: string): Promise<SolveParts> => {
+    const metered = await memory.meter.open({
+      chatKey: `task:${taskId}`,
+      sessionId: taskId,
+      groupId: taskId,
+    });
+    const { tools, promptFragment } = await environments.modelSide();
+    return {
+      forge,
+      environments: createContainerEnvironments({
+        manager: environments.manager,
+        sandboxes: environments.sandboxes,
+        tools: tools as readonly ModelTool[],
+        promptFragment,
+        callTool: environments.callTool,
+        describe: {
+          event: (event) =>
+            event.type === "step" ? environments.texts.step(event.step, event.subject) : null,
+          notice: environments.texts.notice,
+          failure: ({ code, subject, detail }) => environments.texts.failure(code, subject, detail),
+        },
+      }),
+      publisher: createPublisher({
+        folder: join(home, "publish"),
+        path: env.PATH ?? "",
+        passed: Object.fromEntries(
+          PASSED.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) =>
+            env[name] === undefined ? [] : [[name, env[name]]],
+          ),
+        ),
+        timeoutMs: GIT_MS,
+      }),
+      store,
+      model: () => metered.models.forRole(config.roles.default_coder),
+      messages: texts,
+      config: {
+        maxSteps: config.tasks.max_steps,
+        label: config.tasks.label,
+        testCommand: config.tasks.test_command,
+        rules: config.tasks.rules,
+        insecureHosts: config.command_executor.clone.insecure_hosts,
+        newsEveryMs: NEWS_MS,
+        progressEveryMs: PROGRESS_MS,
+        renewEveryMs: RENEW_MS,
+      },
+      log: logger,
+      mask: worker.mask,
+      now,
+      clock,
+      owner: owners.next(),
+      isGone: owners.isGone,
+    };
+  };
+  return {
+    ok: true,
+    solver: {
+      worker,
+      config,
+      secrets,
+      texts,
+      store,
+      log: logger,
+      isGone: owners.isGone,
+      run: async (forge, taskId, given) => solveTask(await partsFor(forge, taskId), taskId, given),
+      async close() {
+        await environments.close();
+        await memory.close();
+        await db.destroy();
+      },
+    },
+  };
+}
