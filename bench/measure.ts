@@ -21,7 +21,7 @@ export function summarize(values: readonly number[]): Sample {
 
 /** Something to be timed; `prepare` is done before each run and not timed. */
 export interface Side {
-  readonly prepare?: () => void;
+  readonly prepare?: () => Promise<void> | void;
   readonly run: () => Promise<void> | void;
 }
 
@@ -40,7 +40,7 @@ export async function inTurns<Name extends string>(
     for (const name of names) {
       const side = sides[name];
       const { prepare, run } = typeof side === "function" ? { prepare: undefined, run: side } : side;
-      prepare?.();
+      await prepare?.();
       const started = performance.now();
       await run();
       if (i >= 0) times[name].push(performance.now() - started);

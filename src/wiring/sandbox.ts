@@ -7,6 +7,7 @@ import { openPrivateHome } from "../infrastructure/overlay/private-home.ts";
 import { isRealRoot } from "../infrastructure/overlay/real-root.ts";
 import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
 import { rememberFailure, type Staging } from "../infrastructure/overlay/staging.ts";
+import type { Installation } from "../infrastructure/overlay/start-executor.ts";
 import { mountPoints, type Storage } from "../infrastructure/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/transaction/transactions.ts";
 import { findInstallation } from "./installation.ts";
@@ -25,13 +26,15 @@ export interface SandboxWiring {
   readonly network: NetworkSettings;
   readonly limits: JobLimits;
   readonly staging: Staging;
+  /** Default: this program's own. */
+  readonly installation?: Installation;
 }
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxWiring): Sandbox {
   const { storage, staging } = wiring;
   const { workspace } = storage;
-  const installation = findInstallation();
+  const installation = wiring.installation ?? findInstallation();
   const bubblewrap = staging.bubblewrap ?? "bwrap";
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 

@@ -13,23 +13,11 @@ const AT_LEAST_EVERY_LOOKS = 120;
  * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. What a command writes
  * between two looks comes on top. Returns how to stop it.
  */
-export function watchDisk(
-  plan: Pick<SandboxPlan, "job" | "home" | "roots" | "limits">,
-  onReached: (reached: LimitReached) => void,
-): () => void {
-  const limit = plan.limits.disk;
-  if (limit === 0) return () => {};
-  let free = freeAt(plan.job);
-  let looks = 0;
+export function watchDisk(plan: Watched, onReached: (reached: LimitReached) => void): () => void {
+  if (plan.limits.disk === 0) return () => {};
+  const look = createDiskLook(plan);
   const timer = setInterval(() => {
-    const now = freeAt(plan.job);
-    if (now >= free - limit / 16 && ++looks < AT_LEAST_EVERY_LOOKS) {
-      free = Math.max(free, now);
-      return;
-    }
-    free = now;
-    looks = 0;
-    const reached = takes(plan);
+    const reached = look();
     if (reached === null) return;
     clearInterval(timer);
     onReached(reached);
@@ -38,7 +26,29 @@ export function watchDisk(
   return () => clearInterval(timer);
 }
 
-function takes({ job, home, roots, limits }: Parameters<typeof watchDisk>[0]): LimitReached | null {
+/** One look after another. A folder that somebody takes away meanwhile is not the job's doing. */
+export function createDiskLook(plan: Watched): () => LimitReached | null {
+  let free = freeAt(plan.job);
+  let looks = 0;
+  return () => {
+    const now = freeAt(plan.job);
+    if (now >= free - plan.limits.disk / 16 && ++looks < AT_LEAST_EVERY_LOOKS) {
+      free = Math.max(free, now);
+      return null;
+    }
+    free = now;
+    looks = 0;
+    try {
+      return takes(plan);
+    } catch {
+      return null;
+    }
+  };
+}
+
+type Watched = Pick<SandboxPlan, "job" | "home" | "roots" | "limits">;
+
+function takes({ job, home, roots, limits }: Watched): LimitReached | null {
   const copied = roots.reduce(
     (sum, { path, source }) => sum + (source.kind === "bind" ? bytesIn(path) : 0),
     0,
@@ -51,8 +61,12 @@ function takes({ job, home, roots, limits }: Parameters<typeof watchDisk>[0]): L
 }
 
 function freeAt(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
 }
 
 /** What the files below a folder take on the disk; a sparse one takes little. */
