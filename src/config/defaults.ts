@@ -100,7 +100,7 @@ export const DEFAULTS: Config = {
       network: { external_access: true, whitelist_mode: false, allowed_domains: [], allowed_hosts: [] },
     },
     clone: { shallow: true, depth: 1, auto_install_deps: true, timeout: 300, insecure_hosts: [] },
-    install: { timeout: 600 },
+    install: { timeout: 600, cache: true, cache_limit: 2 * GIB, npm_registry: null, pip_index: null },
     execution: { timeout_seconds: 1800, max_output_size: MIB },
     cleanup: { interval_hours: 24, stale_threshold_hours: 24 },
     allowed_commands: { use_default: true, additional: [], exclude: [], custom_list: [] },

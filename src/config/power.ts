@@ -43,6 +43,8 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "command_executor.clone.auto_install_deps": only(false),
   "command_executor.clone.timeout": lower,
   "command_executor.install.timeout": lower,
+  "command_executor.install.cache": only(false),
+  "command_executor.install.cache_limit": lower,
   "command_executor.execution.timeout_seconds": lower,
   "command_executor.execution.max_output_size": lower,
   "tools.write_scope": only("read-only"),

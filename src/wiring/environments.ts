@@ -30,6 +30,7 @@ import { createMasker } from "../domain/policy/mask.ts";
 import { createImages } from "../infrastructure/docker/images.ts";
 import { createRecipes } from "../infrastructure/docker/recipes.ts";
 import { createProcessRunner } from "../infrastructure/process/process-runner.ts";
+import { createDownloadStore } from "../infrastructure/repositories/download-store.ts";
 import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
 import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
@@ -106,6 +107,13 @@ export function createEnvironments(
         owner: { uid: 10_001, gid: 10_001 },
       }),
       config: prepareConfig(config),
+      ...(config.command_executor.install.cache && {
+        downloads: createDownloadStore(
+          join(home, "environments", "downloads"),
+          config.command_executor.install.cache_limit,
+        ),
+      }),
+      newId: () => crypto.randomUUID(),
       mask,
       clock: () => performance.now(),
     },
@@ -218,7 +226,17 @@ export function prepareConfig({ command_executor: executor }: Config): PrepareCo
     installTimeoutMs: install.timeout * 1000,
     autoInstall: clone.auto_install_deps,
     insecureHosts: clone.insecure_hosts,
+    indexes: {
+      ...(install.npm_registry !== null && { npm_config_registry: install.npm_registry }),
+      ...(install.pip_index !== null && pipIndex(install.pip_index)),
+    },
   };
+}
+
+/** An index without TLS is one that the operator named so; pip wants to be told twice. */
+function pipIndex(url: string): Readonly<Record<string, string>> {
+  const plain = url.startsWith("http:") ? { PIP_TRUSTED_HOST: new URL(url).host } : {};
+  return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };
 }
 
 function networkOf(network: Config["command_executor"]["docker"]["network"]): ContainerNetwork {

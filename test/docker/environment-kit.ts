@@ -204,6 +204,8 @@ export interface NpmServer {
   readonly host: string;
   readonly resolved: string;
   readonly integrity: string;
+  /** Paths that were asked for. */
+  readonly asked: string[];
   close(): void;
 }
 
@@ -223,7 +225,9 @@ export async function serveNpm(one: {
   rmSync(folder, { recursive: true });
   const integrity = `sha512-${createHash("sha512").update(archive).digest("base64")}`;
   const state = { resolved: "" };
+  const asked: string[] = [];
   const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
     if (request.url?.endsWith(".tgz")) return void response.end(archive);
     const dist = { tarball: state.resolved, integrity };
     const versions = { [version]: { name, version, main: "index.js", dist } };
@@ -233,5 +237,19 @@ export async function serveNpm(one: {
   await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
   const host = `host.docker.internal:${(server.address() as AddressInfo).port}`;
   state.resolved = `http://${host}/${name}/-/${name}-${version}.tgz`;
-  return { host, resolved: state.resolved, integrity, close: () => void server.close() };
+  return { host, asked, resolved: state.resolved, integrity, close: () => void server.close() };
+}
+
+/** An index of Python packages with one wheel. */
+export async function servePip(folder: string, file: string) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    if (request.url?.endsWith(".whl")) return void response.end(readFileSync(join(folder, file)));
+    response.setHeader("content-type", "text/html");
+    response.end(`<!DOCTYPE html><html><body><a href="/files/${file}">${file}</a></body></html>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
+  const host = `host.docker.internal:${(server.address() as AddressInfo).port}`;
+  return { host, asked, url: `http://${host}/simple`, close: () => void server.close() };
 }

@@ -14,6 +14,7 @@ import {
   secretText,
   words,
 } from "./clone-plan.ts";
+import { inPieces } from "./in-pieces.ts";
 import type { PrepareEvent, PrepareFailure } from "./progress.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
 
@@ -112,22 +113,6 @@ export async function cloneLocal(
     pack.remove();
   }
   return layOut(parts, range);
-}
-
-const PIECE_BYTES = 4 * 1024 ** 2;
-
-async function* inPieces(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of archive) {
-    held.push(chunk);
-    size += chunk.length;
-    if (size < PIECE_BYTES) continue;
-    yield Buffer.concat(held);
-    held = [];
-    size = 0;
-  }
-  if (size > 0) yield Buffer.concat(held);
 }
 
 async function layOut(parts: CloneParts, range: CloneRange): Promise<Cloned> {

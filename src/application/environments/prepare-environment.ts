@@ -1,5 +1,6 @@
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
 import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import type { DownloadStore } from "../ports/download-store.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ContainerLimits, ContainerNetwork, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
@@ -7,6 +8,7 @@ import type { BuildParts } from "./build-image.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
 import { type CloneRange, isRefName, PROJECT, words } from "./clone-plan.ts";
 import { type ContainerInfo, containerName, LABELS } from "./container-info.ts";
+import { layOutDownloads } from "./download-cache.ts";
 import { ensureImage, type ImageChoice } from "./ensure-image.ts";
 import { type Installed, installDependencies } from "./install-dependencies.ts";
 import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from "./progress.ts";
@@ -23,6 +25,8 @@ export interface PrepareConfig {
   readonly installTimeoutMs: number;
   readonly autoInstall: boolean;
   readonly insecureHosts: readonly string[];
+  /** Indexes of packages, as variables of the installers. */
+  readonly indexes: Readonly<Record<string, string>>;
   /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
   readonly buildRoot?: string;
 }
@@ -32,6 +36,9 @@ export interface PrepareParts {
   readonly images: BuildParts;
   readonly local: LocalRepositories;
   readonly config: PrepareConfig;
+  /** Absent: nothing is cached. */
+  readonly downloads?: DownloadStore;
+  readonly newId: () => string;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
 }
@@ -115,7 +122,7 @@ class Preparation {
       chosen = found;
     }
     this.tellChoice(chosen);
-    const installed = await this.install(run, tracked);
+    const installed = await this.install(run, tracked, started);
     if (request.signal.aborted) return aborted(request);
     this.step("ready", started.name);
     return {
@@ -261,19 +268,63 @@ class Preparation {
     return listed.stdout.split("\0").filter((path) => path !== "");
   }
 
-  private async install(run: RunIn, files: readonly string[]): Promise<readonly Installed[]> {
+  private async install(
+    run: RunIn,
+    files: readonly string[],
+    { id, image }: { readonly id: string; readonly image: string },
+  ): Promise<readonly Installed[]> {
     const { config, mask, clock } = this.parts;
     if (!config.autoInstall) return [];
+    const began = clock();
+    const found = await this.downloads(id, image, files);
     return installDependencies(
       {
         run,
-        timeoutMs: config.installTimeoutMs,
+        timeoutMs: Math.max(config.installTimeoutMs - (clock() - began), 1),
         signal: this.request.signal,
         emit: (event) => this.emit(event),
         mask,
         clock,
-        env: {},
+        env: { ...config.indexes, ...found },
       },
+      files,
+    );
+  }
+
+  private async downloads(
+    container: string,
+    image: string,
+    files: readonly string[],
+  ): Promise<Readonly<Record<string, string>>> {
+    const { config, downloads, sandboxes, images, newId } = this.parts;
+    const { signal } = this.request;
+    if (downloads === undefined || config.network.mode === "none") return {};
+    return layOutDownloads(
+      {
+        store: downloads,
+        sandboxes,
+        salt: JSON.stringify([image, config.indexes]),
+        sha256: images.sha256,
+        env: config.indexes,
+        timeoutMs: config.installTimeoutMs,
+        signal,
+        emit: (event) => this.emit(event),
+        openFetcher: async () => {
+          const taskId = `fetch-${newId()}`;
+          const { limits, network } = config;
+          const name = containerName(taskId);
+          const started = await sandboxes.startContainer(
+            { name, taskId, image, limits, network },
+            { signal },
+          );
+          if (!started.ok) return null;
+          return {
+            id: started.id,
+            close: async () => void (await sandboxes.stopContainer(started.id, { force: true })),
+          };
+        },
+      },
+      container,
       files,
     );
   }

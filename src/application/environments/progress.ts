@@ -16,6 +16,7 @@ export type PrepareStep =
   | "creating"
   | "cloning"
   | "checking-out"
+  | "fetching"
   | "installing"
   | "ready";
 
@@ -32,8 +33,7 @@ export type PrepareNotice =
       readonly why: InstallTrouble;
       readonly output: string;
     }
-  | { readonly code: "program-missing"; readonly program: string; readonly file: string }
-  | { readonly code: "install-offline"; readonly file: string };
+  | { readonly code: "program-missing"; readonly program: string; readonly file: string };
 
 export type InstallTrouble =
   | { readonly kind: "exit"; readonly exitCode: number }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { chosenName, count, flag, size, text, texts } from "./primitives.ts";
+import { chosenName, count, flag, optionalUrl, size, text, texts } from "./primitives.ts";
 
 const memory = (value: string, description: string) =>
   z
@@ -39,6 +39,10 @@ const docker = z
   .prefault({});
 
 const image = z.string().min(1).meta({ description: "An environment's image." });
+/** A project's own Dockerfile, built when the environment is first used. */
+const ownImage = z
+  .strictObject({ dockerfile: z.string().min(1) })
+  .meta({ description: "An environment's image.", shown: "{ dockerfile: path in the workspace }" });
 const builtin = (name: string) => image.default(name).meta({ description: "An environment's image." });
 
 /** 001 §10.1, §6.3.8 and DECISIONS 16. */
@@ -55,7 +59,12 @@ export const commandExecutor = z
         miniforge: builtin("coding-agent-executor-miniforge:latest"),
         node: builtin("coding-agent-executor-node:latest"),
       })
-      .catchall(image)
+      .catchall(
+        z.union([image, ownImage]).meta({
+          description: "An environment's image.",
+          shown: "image, or { dockerfile: path in the workspace }",
+        }),
+      )
       .prefault({}),
     default_environment: chosenName
       .default("python")
@@ -74,7 +83,16 @@ export const commandExecutor = z
       })
       .prefault({}),
     install: z
-      .strictObject({ timeout: count(600, "Seconds installing dependencies may take.", { min: 1 }) })
+      .strictObject({
+        timeout: count(600, "Seconds installing dependencies may take.", { min: 1 }),
+        cache: flag(
+          true,
+          "Keep packages that lock files name exactly, fetched where no task can touch them.",
+        ),
+        cache_limit: size(2 * 1024 ** 3, "Size of that cache; the oldest goes first."),
+        npm_registry: optionalUrl("Index of npm packages, instead of npm's own."),
+        pip_index: optionalUrl("Index of Python packages, instead of PyPI."),
+      })
       .prefault({}),
     execution: z
       .strictObject({

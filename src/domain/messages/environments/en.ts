@@ -19,6 +19,8 @@ export const en: EnvironmentMessages = {
         return `cloning ${subject}`;
       case "checking-out":
         return "laying out the files";
+      case "fetching":
+        return `fetching ${subject} packages (once)`;
       case "installing":
         return `installing dependencies: ${subject}`;
       case "ready":
@@ -128,8 +130,6 @@ function noticeText(notice: NoticeFacts): string {
     }
     case "program-missing":
       return `${notice.file} was not installed: the image has no ${notice.program}.`;
-    case "install-offline":
-      return `${notice.file} was not installed: the environment has no network.`;
   }
 }
 

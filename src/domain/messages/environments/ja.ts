@@ -19,6 +19,8 @@ export const ja: EnvironmentMessages = {
         return `${subject} をクローンしています`;
       case "checking-out":
         return "ファイルを展開しています";
+      case "fetching":
+        return `パッケージ ${subject} 件を取得しています（初回のみ）`;
       case "installing":
         return `依存関係をインストールしています: ${subject}`;
       case "ready":
@@ -129,8 +131,6 @@ function noticeText(notice: NoticeFacts): string {
     }
     case "program-missing":
       return `${notice.file} をインストールできません: イメージに ${notice.program} がありません。`;
-    case "install-offline":
-      return `${notice.file} をインストールできません: 実行環境はネットワークに接続していません。`;
   }
 }
 

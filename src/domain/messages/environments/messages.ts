@@ -37,6 +37,7 @@ export type EnvironmentStep =
   | "creating"
   | "cloning"
   | "checking-out"
+  | "fetching"
   | "installing"
   | "ready";
 
@@ -56,8 +57,7 @@ export type NoticeFacts =
         | { readonly kind: "other"; readonly detail: string };
       readonly output: string;
     }
-  | { readonly code: "program-missing"; readonly program: string; readonly file: string }
-  | { readonly code: "install-offline"; readonly file: string };
+  | { readonly code: "program-missing"; readonly program: string; readonly file: string };
 
 export type EnvironmentFailureCode =
   | "aborted"

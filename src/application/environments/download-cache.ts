@@ -1,0 +1,133 @@
+import { type InstallStep, planDependencies } from "../../domain/environment/dependency-plan.ts";
+import { PINNED_FILES, pinnedPackages } from "../../domain/environment/pinned-packages.ts";
+import type { DownloadStore } from "../ports/download-store.ts";
+import type { ExecResult, SandboxManager } from "../ports/sandbox.ts";
+import { PROJECT, words } from "./clone-plan.ts";
+import { inPieces } from "./in-pieces.ts";
+import type { PrepareEvent } from "./progress.ts";
+
+export interface CacheParts {
+  readonly store: DownloadStore;
+  readonly sandboxes: Pick<SandboxManager, "exec">;
+  /** A container of the same image that has nothing of the project; null where there is none. */
+  readonly openFetcher: () => Promise<{ readonly id: string; close(): Promise<void> } | null>;
+  /** What goes into the key beside the packages: the image, and the indexes. */
+  readonly salt: string;
+  readonly sha256: (bytes: Uint8Array) => string;
+  /** The indexes, as variables of the installers. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly emit: (event: PrepareEvent) => void;
+}
+
+const LOCK_BYTES = 16 * 1024 ** 2;
+const FETCHED = "/workspace/tmp/.downloads";
+const OUTPUT_BYTES = 64 * 1024;
+
+/**
+ * Lays out packages that were fetched before, and says by which variables the installers find them. What is not there
+ * yet is fetched by a container that never sees the project, by name and exact version alone: a task reads what others
+ * fetched, and has no way to write it. Whatever fails here only costs time.
+ */
+export async function layOutDownloads(
+  parts: CacheParts,
+  container: string,
+  files: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
+  const env: Record<string, string> = {};
+  for (const step of planDependencies(files)) {
+    const ecosystem = PINNED_FILES[step.file];
+    if (ecosystem === undefined || parts.signal.aborted) continue;
+    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step));
+    if (packages.length === 0) continue;
+    const key = parts.sha256(Buffer.from(JSON.stringify([ecosystem, parts.salt, packages]))).slice(0, 40);
+    if (!parts.store.has(key) && !(await fetchAll(parts, ecosystem, packages, key))) continue;
+    if (!(await unpack(parts, container, ecosystem, key))) continue;
+    Object.assign(env, variablesFor(ecosystem));
+  }
+  return env;
+}
+
+async function lockOf(parts: CacheParts, container: string, { file }: InstallStep): Promise<string> {
+  const read = await run(parts, container, words(["cat", `${PROJECT}/${file}`]), { limit: LOCK_BYTES });
+  return read.exitCode === 0 && read.truncatedBytes === 0 ? read.stdout : "";
+}
+
+async function fetchAll(
+  parts: CacheParts,
+  ecosystem: "npm" | "pip",
+  packages: readonly string[],
+  key: string,
+): Promise<boolean> {
+  parts.emit({ type: "step", step: "fetching", subject: String(packages.length) });
+  const fetcher = await parts.openFetcher();
+  if (fetcher === null) return false;
+  const fresh = parts.store.create(key);
+  try {
+    const fetched = await run(parts, fetcher.id, FETCH[ecosystem], { stdin: `${packages.join("\n")}\n` });
+    if (fetched.exitCode !== 0) return false;
+    const packed = await run(parts, fetcher.id, `tar -cf - -C ${FETCHED} ${ecosystem}`, {
+      onBytes: (bytes) => fresh.write(bytes),
+    });
+    if (packed.exitCode !== 0) return false;
+    fresh.keep();
+    return true;
+  } finally {
+    fresh.drop();
+    await fetcher.close();
+  }
+}
+
+/** Python packages without a wheel would have to be built, by code of their own: they are left to the task. */
+const FETCH = {
+  npm: `mkdir -p ${FETCHED}/npm && xargs -r -n 100 npm cache add --cache ${FETCHED}/npm --`,
+  pip: `mkdir -p ${FETCHED}/pip && { xargs -r -n 1 -P 4 pip download --quiet --no-deps --only-binary=:all: --dest ${FETCHED}/pip --; true; }`,
+} as const;
+
+function variablesFor(ecosystem: "npm" | "pip"): Readonly<Record<string, string>> {
+  return ecosystem === "npm"
+    ? { npm_config_cache: `${FETCHED}/npm`, npm_config_prefer_offline: "true" }
+    : { PIP_FIND_LINKS: `${FETCHED}/pip` };
+}
+
+async function unpack(
+  parts: CacheParts,
+  container: string,
+  ecosystem: "npm" | "pip",
+  key: string,
+): Promise<boolean> {
+  const archive = `${FETCHED}/${ecosystem}.tar`;
+  const begun = await run(parts, container, `mkdir -p ${FETCHED} && : > ${archive}`);
+  if (begun.exitCode !== 0) return false;
+  for await (const piece of inPieces(parts.store.read(key))) {
+    const sent = await run(parts, container, `cat >> ${archive}`, { stdin: piece });
+    if (sent.exitCode !== 0) return false;
+  }
+  return (await run(parts, container, `tar -xf ${archive} -C ${FETCHED} && rm ${archive}`)).exitCode === 0;
+}
+
+function run(
+  { sandboxes, timeoutMs, signal, env }: CacheParts,
+  container: string,
+  command: string,
+  options: {
+    readonly stdin?: string | Uint8Array;
+    readonly onBytes?: (bytes: Uint8Array) => void;
+    readonly limit?: number;
+  } = {},
+): Promise<ExecResult> {
+  const { stdin, onBytes, limit = OUTPUT_BYTES } = options;
+  return sandboxes.exec(container, {
+    command,
+    cwd: "/workspace/tmp",
+    env,
+    timeoutMs,
+    signal,
+    outputLimitBytes: limit,
+    ...(stdin !== undefined && { stdin }),
+    ...(onBytes !== undefined && {
+      onBytes: (stream: string, bytes: Uint8Array) => stream === "stdout" && onBytes(bytes),
+    }),
+  });
+}

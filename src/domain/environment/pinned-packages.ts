@@ -1,0 +1,60 @@
+import type { Ecosystem } from "./dependency-plan.ts";
+
+/** Files whose packages can be named one by one, and who installs them. */
+export const PINNED_FILES: Readonly<Record<string, Extract<Ecosystem, "npm" | "pip">>> = {
+  "package-lock.json": "npm",
+  "npm-shrinkwrap.json": "npm",
+  "requirements.txt": "pip",
+};
+
+const MOST_PACKAGES = 5000;
+const NPM_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
+const NPM_VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
+const PIP_PIN =
+  /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9,._ -]*\])?\s*==\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:$|[;#\\]|--hash))/;
+
+/**
+ * Names and exact versions, as the installer's command line takes them. The file is a stranger's: nothing else of it
+ * is ever given to whoever downloads, neither addresses nor options, so that it decides what is fetched and never from
+ * where. Sorted, without repetition.
+ */
+export function pinnedPackages(ecosystem: "npm" | "pip", text: string): readonly string[] {
+  const found = ecosystem === "npm" ? npmPins(text) : pipPins(text);
+  return [...new Set(found)].sort().slice(0, MOST_PACKAGES);
+}
+
+function npmPins(text: string): readonly string[] {
+  const lock = jsonOf(text);
+  const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
+  return Object.entries(packages).flatMap(([path, entry]) => {
+    if (!isObject(entry) || entry.link === true || entry.inBundle === true) return [];
+    const at = path.lastIndexOf("node_modules/");
+    if (at < 0) return [];
+    const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
+    const { version, resolved } = entry;
+    // What comes from git, a file or somebody's own index is not the public package of that name.
+    if (typeof resolved === "string" && !/^https?:\/\/[^/]+\/.*\.tgz$/.test(resolved)) return [];
+    return typeof version === "string" && NPM_NAME.test(name) && NPM_VERSION.test(version)
+      ? [`${name}@${version}`]
+      : [];
+  });
+}
+
+function pipPins(text: string): readonly string[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const pin = PIP_PIN.exec(line.trim());
+    return pin === null ? [] : [`${pin[1]?.toLowerCase()}==${pin[2]}`];
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

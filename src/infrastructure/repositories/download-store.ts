@@ -1,0 +1,80 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { DownloadStore } from "../../application/ports/download-store.ts";
+
+const CHUNK_BYTES = 1024 ** 2;
+
+/** One archive a key. */
+export function createDownloadStore(folder: string, limitBytes: number): DownloadStore {
+  const file = (key: string) => join(folder, `${key}.tar`);
+  return {
+    has: (key) => statSync(file(key), { throwIfNoEntry: false }) !== undefined,
+    async *read(key) {
+      const fd = openSync(file(key), "r");
+      try {
+        utimesSync(file(key), new Date(), new Date());
+        for (;;) {
+          const chunk = new Uint8Array(CHUNK_BYTES);
+          const got = readSync(fd, chunk, 0, CHUNK_BYTES, null);
+          if (got === 0) return;
+          yield chunk.subarray(0, got);
+        }
+      } finally {
+        closeSync(fd);
+      }
+    },
+    create(key) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const fresh = `${file(key)}.${process.pid}.${crypto.randomUUID()}`;
+      const fd = openSync(fresh, "wx", 0o600);
+      const state = { open: true };
+      const close = () => {
+        if (state.open) closeSync(fd);
+        state.open = false;
+      };
+      return {
+        write(bytes) {
+          for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+        },
+        keep() {
+          close();
+          renameSync(fresh, file(key));
+          evict(folder, limitBytes, `${key}.tar`);
+        },
+        drop() {
+          close();
+          rmSync(fresh, { force: true });
+        },
+      };
+    },
+  };
+}
+
+function evict(folder: string, limitBytes: number, newest: string): void {
+  const kept = readdirSync(folder)
+    .filter((name) => name.endsWith(".tar") && name !== newest)
+    .map((name) => ({ name, ...statOf(join(folder, name)) }))
+    .sort((x, y) => y.usedAt - x.usedAt);
+  let total = statOf(join(folder, newest)).size;
+  for (const { name, size } of kept) {
+    total += size;
+    if (total > limitBytes) rmSync(join(folder, name), { force: true });
+  }
+}
+
+/** Another process may just have evicted it. */
+function statOf(path: string): { size: number; usedAt: number } {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return { size: stats?.size ?? 0, usedAt: stats?.mtimeMs ?? 0 };
+}
