@@ -8,10 +8,19 @@ export interface ContextBudget {
   readonly files: number;
 }
 
-export const CONTEXT: Readonly<Record<"full" | "small", ContextBudget>> = {
-  full: { rules: 6_000, map: 4_000, files: 60_000 },
-  small: { rules: 1_500, map: 1_000, files: 12_000 },
-};
+const CONTEXT = {
+  cloud: { rules: 6_000, map: 4_000, files: 60_000 },
+  local: { rules: 3_000, map: 2_000, files: 16_000 },
+  small: { rules: 1_500, map: 1_000, files: 8_000 },
+} as const satisfies Readonly<Record<string, ContextBudget>>;
+
+/** Local windows are small (`ollama.max_context`), and a request that does not fit costs a second one. */
+export function contextBudget(model: { readonly local: boolean }, size: "full" | "small"): ContextBudget {
+  return size === "small" ? CONTEXT.small : model.local ? CONTEXT.local : CONTEXT.cloud;
+}
+
+/** Of files that nobody named, only guessed. */
+const GUESSED = 12_000;
 
 /** Characters of a request that are searched for names; a pasted log of a megabyte names its files early or not at all. */
 const SEARCHED = 20_000;
@@ -39,7 +48,7 @@ export function coderContext(
   }
   const named = [...new Set([...wanted.map(tidy), ...namedIn(request, paths)])];
   const shown: string[] = [];
-  let left = budget.files;
+  let left = named.length > 0 ? budget.files : Math.min(budget.files, GUESSED);
   for (const path of named.length > 0 ? named : likely(request, paths)) {
     if (left < 200 || RULE_FILES.includes(path)) continue;
     const file = project.read(path, left);

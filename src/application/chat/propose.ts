@@ -7,7 +7,7 @@ import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { readProposal } from "../../domain/proposal/read-proposal.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import { ask, type Request } from "./ask.ts";
-import { CONTEXT, coderContext } from "./coder-context.ts";
+import { type ContextBudget, coderContext, contextBudget } from "./coder-context.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
@@ -50,7 +50,7 @@ export async function propose(
             turn.history,
             size === "full" ? { exchanges: 6, chars: 1_500 } : { exchanges: 1, chars: 500 },
           ),
-          { role: "user", text: withContext(parts, request, wanted, size) },
+          { role: "user", text: withContext(parts, request, wanted, size, contextBudget(model, size)) },
           ...exchange,
         ],
       }),
@@ -100,8 +100,9 @@ function withContext(
   request: string,
   wanted: readonly string[],
   size: "full" | "small",
+  budget: ContextBudget,
 ): string {
-  const context = worker.mask(coderContext(project, request, wanted, CONTEXT[size]));
+  const context = worker.mask(coderContext(project, request, wanted, budget));
   const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
   return context === "" ? asked : `${context}\n\nRequest:\n${asked}`;
 }
