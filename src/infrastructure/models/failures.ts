@@ -86,15 +86,18 @@ export function createFailures(
 
 const TOO_LONG =
   /context[ _-]?(length|window|limit|size)|maximum context|prompt is too long|prompt too long|input is too long|too many (input )?tokens|input token count|exceeds? the (maximum|max) number of tokens|reduce the length of|request_too_large|string_above_max_length/i;
+/** More than a minute's share: waiting does not help. */
+const NEVER_FITS = /request too large for/i;
 const NO_MODEL =
-  /model_not_found|unknown model|invalid model|no such model|models?\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
+  /model_not_found|unknown model|invalid model|valid model id|no such model|models?\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
 const NO_CREDIT =
-  /insufficient_quota|insufficient balance|credit balance is too low|exceeded your current quota, please check your plan and billing/i;
+  /insufficient_quota|insufficient balance|credit balance is too low|requires more credits|payment required/i;
 const WRONG_KEY = /api[ _]?key not valid|invalid[ _]api[ _]?key|invalid x-api-key|authentication/i;
 
 function kindOf({ status, code = "", message }: ServerProblem): Kind {
   const said = `${code} ${message}`;
   if (NO_CREDIT.test(said)) return "quotaSpent";
+  if (NEVER_FITS.test(said)) return "contextTooLong";
   if (status === 429 || /rate_limit|resource_exhausted|too many requests/i.test(said)) return "rateLimited";
   if (status === 401 || status === 402 || status === 403) return "unauthorized";
   if (status === 413 || TOO_LONG.test(said)) return "contextTooLong";
