@@ -168,6 +168,23 @@ describe("/new and /resume", () => {
     expect((await sessions.open(chat, signal)).session.id).toBe("20260303-line-U1");
   });
 
+  test("a session that went on after its note was saved gets a new one", async () => {
+    const sessions = bench.sessions();
+    const { session } = await sessions.open(chat, signal);
+    await sessions.append(session, [turn("before")]);
+    bench.time.now = "2026-03-01T15:10:00.000Z";
+    const resumed = await sessions.resume((await sessions.open(chat, signal)).session);
+    await sessions.append(resumed!, [turn("after")]);
+    bench.time.now = "2026-03-02T15:10:00.000Z";
+    const { session: next } = await sessions.open(chat, signal);
+    expect(next.carried).toContain("after");
+    const store = createSessionStore(bench.db, () => new Date());
+    expect(await store.note("line:U1", "20260301-line-U1")).toMatchObject({
+      turns: 2,
+      text: "before / after",
+    });
+  });
+
   test("an earlier day is found by its date, another chat's is not", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
