@@ -1,11 +1,22 @@
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { messagingApi } from "@line/bot-sdk";
+import { createLineChannel } from "../../src/adapters/line/line-channel.ts";
+import { createLineWebhook } from "../../src/adapters/line/line-webhook.ts";
+import { createSlackApp } from "../../src/adapters/slack/slack-app.ts";
+import { createSlackChannel } from "../../src/adapters/slack/slack-channel.ts";
 import { createWebChannel } from "../../src/adapters/web/channel.ts";
 import type { Channel, Receive } from "../../src/application/ports/channel.ts";
+import type { Timers } from "../../src/application/ports/timers.ts";
+import { lineMessagesFor } from "../../src/domain/messages/line/messages.ts";
+import { slackMessagesFor } from "../../src/domain/messages/slack/messages.ts";
 import { createMessageStore } from "../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
+import { startLine } from "../fakes/line/line-server.ts";
+import { startSlack } from "../fakes/slack/slack-server.ts";
 import { createPages } from "../serve/pages-kit.ts";
 import { describeChannel } from "./channel.contract.ts";
 
@@ -54,6 +65,137 @@ describeChannel("the web", async (receive) => {
     },
   };
 });
+
+/** LINE's own client against a LINE of this machine. */
+describeChannel("LINE", async (receive) => {
+  const line = startLine({ token: "access" });
+  const channel = createLineChannel({
+    client: new messagingApi.MessagingApiClient({ channelAccessToken: "access", baseURL: line.url }),
+    counter: { used: async () => 0, add: async () => {} },
+    quota: () => 200,
+    wording: () => ({ texts: lineMessagesFor("en"), jobUrl: () => null }),
+    timers: realTimers,
+  });
+  const hook = createLineWebhook({
+    secret: "secret",
+    channel,
+    receive,
+    forcedRoute: () => "CHAT",
+    strict: () => false,
+    nudge: () => {},
+    onTrouble: () => {},
+  });
+  const faults = {
+    "429": () => Response.json({ message: "slow down" }, { status: 429 }),
+    "500": () => new Response("", { status: 500 }),
+    "no-answer": () => "silence" as const,
+    refused: () => Response.json({ message: "blocked" }, { status: 403 }),
+  };
+  return {
+    channel,
+    async say({ event, text }) {
+      const body = JSON.stringify({
+        destination: "Ubot",
+        events: [
+          {
+            type: "message",
+            mode: "active",
+            timestamp: Date.now(),
+            webhookEventId: event,
+            deliveryContext: { isRedelivery: false },
+            replyToken: line.issue("Ualice"),
+            source: { type: "user", userId: "Ualice" },
+            message: { type: "text", id: "1", text, quoteToken: "q" },
+          },
+        ],
+      });
+      const signature = createHmac("sha256", "secret").update(body).digest("base64");
+      const headers = { "x-line-signature": signature };
+      return (await hook(new Request("http://localhost/", { method: "POST", body, headers }))).status === 200;
+    },
+    shown: async () => line.shown.map(({ text }) => text),
+    fault: (kind) => void line.faults.push(faults[kind]()),
+    async close() {
+      await channel.close();
+      line.stop();
+    },
+  };
+});
+
+/** Slack's own client against a Slack of this machine. */
+describeChannel("Slack", async (receive) => {
+  const slack = startSlack({ botToken: "xoxb", appToken: "xapp" });
+  const texts = () => slackMessagesFor("en");
+  const app = createSlackApp({
+    botToken: "xoxb",
+    appToken: null,
+    signingSecret: "secret",
+    apiUrl: slack.url,
+    receive,
+    texts,
+    onTrouble: () => {},
+  });
+  const channel = createSlackChannel({
+    client: app.client,
+    texts,
+    timers: realTimers,
+    describe: () => null,
+    onClose: () => app.stop(),
+  });
+  const faults = {
+    "429": () => new Response("", { status: 429, headers: { "retry-after": "1" } }),
+    "500": () => new Response("", { status: 500 }),
+    "no-answer": () => new Promise<Response>(() => {}),
+    refused: () => Response.json({ ok: false, error: "is_archived" }),
+  };
+  return {
+    channel,
+    async say({ event, text }) {
+      // As Slack sends what a person typed.
+      const typed = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+      const body = JSON.stringify({
+        type: "event_callback",
+        team_id: "T1",
+        api_app_id: "A1",
+        event_id: event,
+        authorizations: [],
+        event: {
+          type: "app_mention",
+          user: "Ualice",
+          text: `<@UBOT> ${typed}`,
+          ts: "1700000001.000100",
+          channel: "C1",
+        },
+      });
+      const at = String(Math.floor(Date.now() / 1000));
+      const signature = `v0=${createHmac("sha256", "secret").update(`v0:${at}:${body}`).digest("hex")}`;
+      const headers = {
+        "content-type": "application/json",
+        "x-slack-signature": signature,
+        "x-slack-request-timestamp": at,
+      };
+      const response = await app.webhook?.(
+        new Request("http://localhost/", { method: "POST", body, headers }),
+      );
+      return response?.status === 200;
+    },
+    shown: async () => slack.messages.map(({ text }) => text),
+    fault: (kind) => void slack.faults.push({ method: "chat.postMessage", answer: faults[kind] }),
+    async close() {
+      await channel.close();
+      slack.stop();
+    },
+  };
+});
+
+const realTimers: Timers = {
+  now: () => new Date(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 async function acknowledged(
   receive: Receive,

@@ -42,6 +42,8 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
   const spent = new Set<string>();
   /** Those of them whose call had no answer: what was sent may have arrived. */
   const doubtful = new Set<string>();
+  /** Replies that LINE has taken from this process. */
+  const taken = new Set<string>();
   const call = (request: () => Promise<unknown>, signal = AbortSignal.timeout(CALL_MS)) =>
     callLine(request, signal);
   const reply = (replyToken: string, messages: ReturnType<typeof toLineMessages>, signal?: AbortSignal) => {
@@ -79,11 +81,15 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
       await reply(replyToken, toLineMessages({ kind: "notice", text }, parts.wording()));
     },
     async deliver(delivery, signal) {
+      if (taken.has(delivery.key)) return { status: "sent" };
       const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
       const token = tokens.take(delivery.chatId) ?? storedToken(delivery, timers, spent);
       if (token === null) return push(delivery, limit);
       const outcome = await reply(token, toLineMessages(delivery.content, parts.wording()), limit);
-      if (outcome.ok) return { status: "sent" };
+      if (outcome.ok) {
+        remember(taken, delivery.key);
+        return { status: "sent" };
+      }
       // A token that was refused after a call without an answer was spent by that very call.
       if (outcome.kind === "bad-token")
         return doubtful.has(token) ? { status: "sent" } : push(delivery, limit);
@@ -94,6 +100,7 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
       return toDelivered(outcome);
     },
     async wasDelivered(delivery, signal) {
+      if (taken.has(delivery.key)) return true;
       const token = storedToken(delivery, timers, spent);
       if (token === null) return "unknown";
       // A token that is young and refused was spent by this very reply, before the process died.

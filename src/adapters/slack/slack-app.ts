@@ -4,6 +4,7 @@ import { SocketModeClient } from "@slack/socket-mode";
 import type { InboundMessage, Receive } from "../../application/ports/channel.ts";
 import type { SlackMessages } from "../../domain/messages/slack/messages.ts";
 import { ACTION } from "./blocks.ts";
+import { fromSlackText } from "./slack-text.ts";
 
 export interface SlackAppParts {
   readonly botToken: string;
@@ -127,7 +128,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         eventId: body.event_id,
         chatId: `${event.channel}:${thread}`,
         userId: user,
-        text: event.text.replace(/<@[A-Z0-9]+>/i, "").trim(),
+        text: fromSlackText(event.text.replace(/<@[A-Z0-9]+(?:\|[^>]*)?>/i, "").trim()),
         replyTo: { channel: event.channel, thread },
       },
       whisper(client, event.channel, user, thread),
@@ -152,7 +153,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         eventId: body.event_id,
         chatId: thread === undefined ? channel : `${channel}:${thread}`,
         userId: user,
-        text,
+        text: fromSlackText(text),
         replyTo: { channel, ...(thread !== undefined && { thread }) },
       },
       (refusal) => client.chat.postMessage({ channel, text: refusal }).catch(() => {}),
@@ -187,7 +188,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
       eventId: `command:${trigger}`,
       chatId: channel,
       userId,
-      text,
+      text: fromSlackText(text),
       replyTo: { channel },
     });
     await ack(received.status === "refused" ? received.text : texts().accepted);

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { toMrkdwn } from "../../../src/adapters/slack/mrkdwn.ts";
 import { createSlackApp, type SlackApp } from "../../../src/adapters/slack/slack-app.ts";
 import { createSlackChannel } from "../../../src/adapters/slack/slack-channel.ts";
+import { fromSlackText } from "../../../src/adapters/slack/slack-text.ts";
 import type {
   Channel,
   Delivery,
@@ -308,6 +309,14 @@ describe("Slack", () => {
     slack.stop();
     expect(await channel.check(signal)).toMatchObject({ ok: false, remedy: "SLACK_BOT_TOKEN" });
   });
+});
+
+test("what Slack sends is what the person typed", () => {
+  expect(
+    fromSlackText(
+      "see <https://x.example/?a=1&amp;b=2|x.example> &lt;b&gt; <@U1> <#C1|general> <!here> <mailto:a@b.c|a@b.c>",
+    ),
+  ).toBe("see https://x.example/?a=1&b=2 <b> @U1 #general @here a@b.c");
 });
 
 test("Markdown becomes Slack's dialect; code stays code, and nobody is called", () => {

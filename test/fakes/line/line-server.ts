@@ -10,8 +10,8 @@ export function startLine(options: { readonly token: string; readonly now?: () =
     readonly buttons: string[];
   }[] = [];
   const loading: string[] = [];
-  /** Answers that come instead; "arrived" means that it is done, but its answer is lost. */
-  const faults: (Response | "arrived")[] = [];
+  /** Answers that come instead; "arrived" means that it is done, but its answer is lost; "silence" none at all. */
+  const faults: (Response | "arrived" | "silence")[] = [];
 
   const show = (chatId: string, how: "reply" | "push", messages: readonly Message[]) => {
     for (const { text, quickReply } of messages)
@@ -43,6 +43,7 @@ export function startLine(options: { readonly token: string; readonly now?: () =
         return Response.json({}, { status: 202 });
       }
       const fault = faults.shift();
+      if (fault === "silence") return new Promise<Response>(() => {});
       if (fault !== undefined && fault !== "arrived") return fault;
       const wrong = wrongIn(body.messages);
       if (wrong !== null) return Response.json({ message: wrong }, { status: 400 });

@@ -21,7 +21,10 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
     readonly thread: string | null;
   }[] = [];
   const uploads = new Map<string, { name: string; text: string }>();
-  const faults: { readonly method?: string; readonly answer: () => Response | "arrived" }[] = [];
+  const faults: {
+    readonly method?: string;
+    readonly answer: () => Response | Promise<Response> | "arrived";
+  }[] = [];
   const calls: string[] = [];
   const acks: { readonly envelope_id: string; readonly payload?: unknown }[] = [];
   let socket: ServerWebSocket<unknown> | undefined;
