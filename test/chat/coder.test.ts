@@ -173,13 +173,14 @@ describe("a proposal that runs", () => {
   });
 
   test("a command that fails is told from the job's facts, and the rest runs", async () => {
-    at = await openConversation(() => proposal("p", "```bash\nexit 3\n```\n```txt:a.txt\nx\n```"), {
+    at = await openConversation(() => proposal("p", "```bash\necho why; exit 3\n```\n```txt:a.txt\nx\n```"), {
       locale: "ja",
     });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toStartWith("実行完了 (1/2 コマンド成功)");
-    expect(reply.text).toContain("✗ [1] shell_command run exit 3");
+    expect(reply.text).toContain("✗ [1] shell_command run echo why; exit 3");
+    expect(reply.text.match(/^why$/gm)).toHaveLength(1);
     expect(reply.jobs).toMatchObject([{ executed_cmds: 1, failed_cmds: 1 }]);
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });

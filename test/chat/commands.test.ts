@@ -16,12 +16,12 @@ describe("/undo and /redo", () => {
   test("take back message by message, newest first, and bring in again", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
-    expect((await at.send("/undo")).text).toContain("b.txt");
+    expect((await at.send("/undo")).text).toContain("\n  D b.txt\n");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     await at.send("/undo");
     expect(at.tree()).toEqual({});
     expect(await at.send("/undo")).toMatchObject({ ok: false, text: "There is nothing to take back." });
-    await at.send("/redo");
+    expect((await at.send("/redo")).text).toContain("\n  A a.txt\n");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     await at.send("/redo");
     expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);

@@ -95,12 +95,18 @@ function troubleOf({ messages }: Parts, { outcome, result, keptAfterFailure, tot
 function failuresOf({ messages, worker }: Parts, execution: Ran, results: readonly CommandResult[]): string {
   const failed = results.map((one, index) => ({ one, index })).filter(({ one }) => !one.success);
   const lines = failed.map(({ one, index }) =>
-    formatExecutionResults([one], messages).replace("[1]", `[${index + 1}]`),
+    formatExecutionResults([withoutOutput(one)], messages).replace("[1]", `[${index + 1}]`),
   );
   lines.push(...explainFailures(messages, worker.workspace, results));
   const missing = execution.totalCmds - results.length;
   if (missing > 0 && execution.outcome !== "aborted") lines.push(messages.notRun(missing));
   return lines.join("\n");
+}
+
+/** What a program printed stands below, once. */
+function withoutOutput(result: CommandResult): CommandResult {
+  if (result.command.type !== "shell_command" || result.output.trim() === "") return result;
+  return { ...result, error: result.error.replace(/ \(output: .*$/s, "") };
 }
 
 /** What programs printed, cut; an edit's own report says nothing to a person. */

@@ -1,3 +1,4 @@
+import type { Change } from "../../../domain/patch/result.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import { changeLines } from "../../report/change-lines.ts";
 import { describeConflict } from "../../report/describe-conflict.ts";
@@ -36,7 +37,7 @@ async function swap(
   const outcome = await worker.takeBack({ direction, name, force });
   const done = outcome.status === "done" ? outcome.jobs : "before" in outcome ? outcome.before : [];
   if (done.length > 0) turn.emit({ type: "undone", jobIds: done.map(({ job }) => job.jobId) });
-  const changes = done.flatMap((one) => one.changes);
+  const changes = done.flatMap((one) => one.changes.map((change) => seenFrom(direction, change)));
   const lines: string[] = [];
   if (done.length > 0) {
     const files = new Set(changes.map(({ path }) => path)).size;
@@ -63,6 +64,13 @@ async function swap(
           ? [{ label: actions.redo, message: "/redo" }]
           : [{ label: actions.undo, message: "/undo" }],
   };
+}
+
+const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as const;
+
+/** To take back a file that was added is to delete it. */
+function seenFrom(direction: "undo" | "redo", { path, kind }: Change): Change {
+  return { path, kind: direction === "undo" ? INVERSE[kind] : kind };
 }
 
 /** The group of the newest change that stands, or of the one taken back last. */
