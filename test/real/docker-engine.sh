@@ -75,6 +75,7 @@ start() {
   # What a killed run left behind.
   docker ps -aq | xargs -r docker rm -fv >/dev/null
   docker network prune -f >/dev/null
+  docker image prune -f >/dev/null
   docker volume ls -q --filter label=picoclaw.installation | xargs -r docker volume rm -f >/dev/null
   import_root
   echo "$DOCKER_HOST"

@@ -175,7 +175,7 @@ function runSupervised({ id, request, limits, now, waiting, connection }: Run): 
   const end = (why: "timed-out" | "aborted") => {
     if (state.ending) return;
     state.ending = why;
-    connection.write(encodeFrame("K", id, new Uint8Array(0)));
+    connection.write(encodeFrame("K", id, Buffer.from(String(graceMs))));
     clearTimeout(state.timer);
     state.timer = setTimeout(() => {
       settle({ outcome: why, exitCode: null, signal: null, background: [] });
@@ -209,7 +209,7 @@ function runSupervised({ id, request, limits, now, waiting, connection }: Run): 
         failure,
       }),
   });
-  connection.write(encodeFrame("S", id, encodeStart(request, graceMs)));
+  connection.write(encodeFrame("S", id, encodeStart(request)));
   if (request.timeoutMs <= LONGEST_TIMER_MS)
     state.timer = setTimeout(() => end("timed-out"), request.timeoutMs);
   request.signal?.addEventListener("abort", onAbort, { once: true });
@@ -217,22 +217,19 @@ function runSupervised({ id, request, limits, now, waiting, connection }: Run): 
   return promise;
 }
 
-function encodeStart(request: SupervisedRequest, graceMs: number): Buffer {
+function encodeStart(request: SupervisedRequest): Buffer {
   const live = request.onOutput !== undefined || request.onBytes !== undefined;
   const head = Math.ceil(request.outputLimitBytes / 2);
   const tail = Math.max(0, Math.floor(request.outputLimitBytes) - head);
   const env = Object.entries(request.env ?? {}).map(([name, value]) => `${name}=${value}`);
+  const hasInput = request.stdin === undefined ? "" : "1";
+  const roots = request.roots.join("\0");
   return encodeList([
     live ? UNLIMITED : String(head),
     live ? "0" : String(tail),
-    String(graceMs),
-    request.cwd,
-    request.roots.join("\0"),
-    request.stdin === undefined ? "" : "1",
+    hasInput,
     request.stdin ?? "",
-    String(env.length),
-    ...env,
-    ...request.argv,
+    encodeList([request.cwd, roots, hasInput, String(env.length), ...env, ...request.argv]),
   ]);
 }
 

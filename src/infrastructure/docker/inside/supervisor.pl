@@ -5,8 +5,12 @@
 # process dies. It never forks to do so: a full pids.max cannot stop it. A command's background processes outlive it
 # below their guard, which then goes on reading their output away, or they would block or die of SIGPIPE.
 #
+# Forking is what a command costs. Guards are therefore made while nothing happens, each with a child that waits to
+# become the command; that also leaves room to act when all other processes of the container are used up.
+#
 # A frame is N length of the rest, a1 type, N id, payload.
-#   in:  S start (list: head, tail, cwd, roots, input, env count, env…, argv…)   K end its tree (grace in ms)
+#   in:  S start (list: head, tail, has input, input, rest: list of cwd, roots, has input, env count, env…, argv…)
+#        K end its tree (grace in ms)
 #        P list background processes   Q end one with its descendants (pid)
 #   out: o e output   O E what was cut and the end of a stream that was too long
 #        x ended (kind, wait status, errno, OOM kills, refused forks, then pid and command of what is left)
@@ -16,7 +20,9 @@ use strict; use warnings; use POSIX (); use Fcntl;
 my ($PRCTL) = (POSIX::uname())[4] =~ /^(?:aarch64|riscv64)/ ? (167) : (157);
 my ($SUBREAPER, $DEATH_SIGNAL) = (36, 1);
 my ($EXITED, $NO_CWD, $OUTSIDE, $NO_PROGRAM, $NO_FORK, $LOST) = (0 .. 5);
-my (%command, %guard);
+# Commands and guards by the serial number of the guard; clients know ids.
+my (%command, %guard, %serial_of, @spares);
+my ($serials, $SPARES, $IDLE) = (0, 2, 0.002);
 $SIG{PIPE} = 'IGNORE';
 # Guards are born with it blocked, and let it through once they can handle it.
 my $USR1 = POSIX::SigSet->new(POSIX::SIGUSR1());
@@ -79,40 +85,43 @@ sub end_tree {
   }
 }
 
-# The guard of one command; never returns.
+# The guard of one command; never returns. Its child waits for the command, then becomes it.
 sub guard {
-  my ($id, $out, $err, $stdin, $start) = @_;
+  my ($serial, $spare, $supervisor) = @_;
   my ($leader, $leader_status, $ending, $reported) = (0, undef, 0, 0);
   my $reap = sub { while ((my $pid = waitpid(-1, POSIX::WNOHANG())) > 0) { $leader_status = $? if $pid == $leader } };
   my $finish = sub {
     my ($kind, $status, $errno) = @_;
     return if $reported++;
     my $more = waitpid(-1, POSIX::WNOHANG()) != -1;
-    syswrite($status_out, pack('N6', $id, $kind, $status, $errno, $more ? 1 : 0, 0));
+    syswrite($status_out, pack('N5', $serial, $kind, $status, $errno, $more ? 1 : 0));
   };
   $SIG{$_} = 'IGNORE' for qw(TERM INT HUP QUIT USR2);
   # Told to end the tree, or our parent died.
   $SIG{USR1} = sub {
     return if $ending++;
-    my $orphaned = getppid() != $start->{supervisor};
-    if ($orphaned && $reported) { drain($out->[0], $err->[0]) }
-    else {
-      end_tree(sub { descendants($$) }, $orphaned ? 500 : $start->{grace}, $reap);
-      $reap->();
-      $finish->($EXITED, defined $leader_status ? $leader_status : 9, 0);
-      POSIX::_exit(0);
-    }
+    my $orphaned = getppid() != $supervisor;
+    drain($spare->{out}[0], $spare->{err}[0]) if $orphaned && $reported;
+    my $grace = 500;
+    my $bytes;
+    $grace = unpack('N', $bytes) if !$orphaned && sysread($spare->{ctl}[0], $bytes, 4);
+    end_tree(sub { descendants($$) }, $grace, $reap);
+    $reap->();
+    $finish->($EXITED, defined $leader_status ? $leader_status : 9, 0);
+    POSIX::_exit(0);
   };
   syscall($PRCTL, $SUBREAPER, 1, 0, 0, 0);
   syscall($PRCTL, $DEATH_SIGNAL, POSIX::SIGUSR1(), 0, 0, 0);
-  kill USR1 => $$ if getppid() != $start->{supervisor};
+  kill USR1 => $$ if getppid() != $supervisor;
   pipe(my $told_in, my $told_out) or POSIX::_exit(1);
   $leader = fork;
   if (!defined $leader) { $finish->($NO_FORK, 0, $! + 0); POSIX::_exit(0) }
-  if ($leader == 0) { lead($out->[1], $err->[1], $stdin, $told_out, $start) }
+  if ($leader == 0) { lead($spare, $told_out) }
+  close $_ for $spare->{out}[1], $spare->{err}[1], $spare->{in}[0], $spare->{tell}[0], $told_out;
   POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), $USR1);
-  close $_ for grep { defined } $out->[1], $err->[1], $stdin, $told_out;
-  if (sysread($told_in, my $told, 8) == 8) {
+  my ($n, $told);
+  1 until defined($n = sysread($told_in, $told, 8));
+  if ($n == 8) {
     my ($kind, $errno) = unpack('N2', $told);
     waitpid($leader, 0); $finish->($kind, 0, $errno); POSIX::_exit(0);
   }
@@ -135,54 +144,81 @@ sub drain {
   }
 }
 
-# Becomes the command.
+# Waits for the command and becomes it.
 sub lead {
-  my ($out, $err, $stdin, $told, $start) = @_;
+  my ($spare, $told) = @_;
   my $fail = sub { syswrite($told, pack('N2', $_[0], $! + 0)); POSIX::_exit(127) };
+  close $_ for $spare->{out}[0], $spare->{err}[0], $spare->{ctl}[0];
   POSIX::setsid();
   $SIG{$_} = 'DEFAULT' for qw(TERM INT HUP QUIT USR1 USR2 PIPE CHLD);
-  POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), $USR1);
   # When memory runs out, the kernel takes the command before it takes its guard.
   if (open(my $score, '>', '/proc/self/oom_score_adj')) { print {$score} 500; close $score }
-  chdir $start->{cwd} or $fail->($NO_CWD);
+  POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), $USR1);
+  POSIX::dup2(fileno $spare->{out}[1], 1); POSIX::dup2(fileno $spare->{err}[1], 2);
+  my $text = '';
+  while (length $text < 4 || length $text < 4 + unpack('N', $text)) {
+    my $n = sysread($spare->{tell}[0], $text, 65536, length $text);
+    POSIX::_exit(0) if defined $n ? $n == 0 : !$!{EINTR};
+  }
+  my ($cwd, $roots, $has_input, $count, @rest) = unpack('x4 (N/a*)*', $text);
+  if ($has_input) { POSIX::dup2(fileno $spare->{in}[0], 0) }
+  else { open(my $null, '<', '/dev/null') or $fail->($NO_PROGRAM); POSIX::dup2(fileno $null, 0) }
+  chdir $cwd or $fail->($NO_CWD);
   my $here = POSIX::getcwd() // '';
   $! = 0;
-  grep { $here eq $_ || index($here, "$_/") == 0 || $_ eq '/' } @{ $start->{roots} } or $fail->($OUTSIDE);
-  my $null;
-  if (!$stdin) { open($null, '<', '/dev/null') or $fail->($NO_PROGRAM); $stdin = $null }
-  POSIX::dup2(fileno $stdin, 0); POSIX::dup2(fileno $out, 1); POSIX::dup2(fileno $err, 2);
-  for my $pair (@{ $start->{env} }) { my ($name, $value) = split /=/, $pair, 2; $ENV{$name} = $value }
+  grep { $here eq $_ || index($here, "$_/") == 0 || $_ eq '/' } split(/\0/, $roots) or $fail->($OUTSIDE);
+  for my $pair (splice @rest, 0, $count) { my ($name, $value) = split /=/, $pair, 2; $ENV{$name} = $value }
   $ENV{PWD} = $here;
-  my @argv = @{ $start->{argv} };
-  { no warnings; exec { $argv[0] } @argv }
+  { no warnings; exec { $rest[0] } @rest }
   $fail->($NO_PROGRAM);
+}
+
+sub make_spare {
+  my %pipes; my $serial = ++$serials;
+  for my $name (qw(out err in ctl tell)) { pipe(my $read, my $write) or return undef; $pipes{$name} = [$read, $write] }
+  my $supervisor = $$;
+  my $guard = fork;
+  return undef unless defined $guard;
+  if ($guard == 0) {
+    close STDIN; close STDOUT; close $status_in;
+    for my $other (values(%command), @spares) { close $_ for grep { defined } @$other{qw(out err in ctl tell)} }
+    close $pipes{$_}[1] for qw(in ctl tell);
+    open(STDIN, '<', '/dev/null'); open(STDOUT, '>', '/dev/null'); open(STDERR, '>', '/dev/null');
+    guard($serial, \%pipes, $supervisor);
+  }
+  $guard{$guard} = $serial;
+  nonblocking($_) for $pipes{out}[0], $pipes{err}[0], $pipes{in}[1];
+  return { serial => $serial, guard => $guard, out => $pipes{out}[0], err => $pipes{err}[0],
+    in => $pipes{in}[1], ctl => $pipes{ctl}[1], tell => $pipes{tell}[1] };
+}
+sub write_all {
+  my ($handle, $bytes) = @_;
+  while (length $bytes) {
+    my $n = syswrite($handle, $bytes, 65536);
+    if (!defined $n) { next if $!{EINTR}; return 0 }
+    substr($bytes, 0, $n) = '';
+  }
+  return 1;
 }
 
 sub start_command {
   my ($id, $payload) = @_;
-  my ($head, $tail, $grace, $cwd, $roots, $has_input, $bytes, $count, @rest) = unpack('(N/a*)*', $payload);
-  my %start = (grace => $grace, cwd => $cwd, roots => [split /\0/, $roots], supervisor => $$,
-    env => [splice @rest, 0, $count], argv => \@rest);
-  my (@out, @err, @in);
+  my ($head, $tail, $has_input, $bytes, $rest) = unpack('(N/a*)*', $payload);
   my ($oom, $pids) = counters();
-  my $refuse = sub { send_frame('x', $id, pack('N5', $_[0], 0, $! + 0, 0, (counters())[1] - $pids)) };
-  pipe($out[0], $out[1]) && pipe($err[0], $err[1]) && (!$has_input || pipe($in[0], $in[1])) or return $refuse->($NO_FORK);
-  my $guard = fork;
-  return $refuse->($NO_FORK) unless defined $guard;
-  if ($guard == 0) {
-    close STDIN; close STDOUT; close $status_in;
-    for my $other (values %command) { close $_ for grep { defined } @$other{qw(out err in)} }
-    close $in[1] if $has_input;
-    open(STDIN, '<', '/dev/null'); open(STDOUT, '>', '/dev/null'); open(STDERR, '>', '/dev/null');
-    guard($id, \@out, \@err, $in[0], \%start);
+  my $c;
+  # A spare that somebody killed cannot be told; the next one is fresh.
+  while (1) {
+    my $was_spare = @spares;
+    $c = shift(@spares) || make_spare();
+    unless ($c) { send_frame('x', $id, pack('N5', $NO_FORK, 0, $! + 0, 0, (counters())[1] - $pids)); return }
+    last if write_all($c->{tell}, pack('N/a*', $rest)) || !$was_spare;
   }
-  close $_ for grep { defined } $out[1], $err[1], $in[0];
-  nonblocking($_) for $out[0], $err[0];
-  nonblocking($in[1]) if $has_input;
-  $guard{$guard} = $id;
-  $command{$id} = { id => $id, guard => $guard, out => $out[0], err => $err[0], in => $in[1], feed => $bytes,
-    running => 1, oom => $oom, pids => $pids, map { $_ => { head => $head, tail => $tail, cut => 0, end => '' } } qw(o e) };
-  feed($command{$id}) if $has_input;
+  close $c->{tell}; delete $c->{tell};
+  %$c = (%$c, id => $id, feed => $bytes, running => 1, oom => $oom, pids => $pids,
+    map { $_ => { head => $head, tail => $tail, cut => 0, end => '' } } qw(o e));
+  $command{ $c->{serial} } = $c;
+  $serial_of{$id} = $c->{serial};
+  if ($has_input) { feed($c) } else { close $c->{in}; $c->{in} = undef }
 }
 sub feed {
   my ($c) = @_;
@@ -230,6 +266,7 @@ sub finish_command {
     $c->{$key} = undef;
   }
   $c->{running} = 0;
+  delete $serial_of{ $c->{id} };
   if ($c->{in}) { close $c->{in}; $c->{in} = undef; $c->{feed} = '' }
   my ($oom, $pids) = counters();
   my @left = $more ? describe(descendants($c->{guard})) : ();
@@ -237,7 +274,7 @@ sub finish_command {
   forget($c);
 }
 # A command is kept while its background processes may still write.
-sub forget { my ($c) = @_; delete $command{ $c->{id} } unless $c->{running} || $c->{out} || $c->{err} }
+sub forget { my ($c) = @_; delete $command{ $c->{serial} } unless $c->{running} || $c->{out} || $c->{err} }
 sub describe {
   return map { my $line = first_line("/proc/$_/cmdline"); $line =~ s/\0+$//; $line =~ tr/\0/ /; ($_, substr($line, 0, 400)) } @_;
 }
@@ -246,13 +283,17 @@ sub background {
   opendir(my $proc, '/proc') or return ();
   my @pids = grep { /^\d+$/ && $_ != 1 } readdir $proc;
   my %foreground = map { $_ => 1 } map { descendants($_->{guard}) } grep { $_->{running} } values %command;
-  return grep { !$foreground{$_} && first_line("/proc/$_/stat") !~ /\) Z /
-    && first_line("/proc/$_/cmdline") !~ /^perl\0-e\0# Runs commands inside an environment/ } @pids;
+  # What is just leaving has no command line any more.
+  return grep { !$foreground{$_} && first_line("/proc/$_/stat") =~ /\) [^ZX] /
+    && first_line("/proc/$_/cmdline") =~ /^(?!perl\0-e\0# Runs commands inside an environment)./s } @pids;
 }
 sub handle {
   my ($type, $id, $payload) = @_;
   if ($type eq 'S') { start_command($id, $payload) }
-  elsif ($type eq 'K') { my $c = $command{$id}; kill USR1 => $c->{guard} if $c && $c->{running} }
+  elsif ($type eq 'K') {
+    my $c = $command{ $serial_of{$id} || 0 } or return;
+    syswrite($c->{ctl}, pack('N', $payload)); kill USR1 => $c->{guard};
+  }
   elsif ($type eq 'P') { send_frame('p', $id, pack('(N/a*)*', describe(background()))) }
   elsif ($type eq 'Q') {
     my ($pid) = grep { $_ == $payload } background();
@@ -266,10 +307,11 @@ sub handle {
 # A guard that somebody killed: its children have come to us.
 sub reap_guards {
   while ((my $pid = waitpid(-1, POSIX::WNOHANG())) > 0) {
-    my $id = delete $guard{$pid};
-    next unless defined $id;
-    my $c = $command{$id};
-    next unless $c && $c->{running} && $c->{guard} == $pid;
+    my $serial = delete $guard{$pid};
+    next unless defined $serial;
+    @spares = grep { $_->{serial} != $serial } @spares;
+    my $c = $command{$serial};
+    next unless $c && $c->{running};
     take_statuses();
     next unless $c->{running};
     end_tree(sub { descendants($$, { map { $_ => 1 } keys %guard }) }, 0, sub { });
@@ -278,14 +320,15 @@ sub reap_guards {
 }
 sub take_statuses {
   nonblocking($status_in);
-  while (sysread($status_in, my $bytes, 24)) {
-    my ($id, @rest) = unpack('N6', $bytes);
-    finish_command($command{$id}, @rest) if $command{$id} && $command{$id}{running};
+  while (sysread($status_in, my $bytes, 20)) {
+    my ($serial, @rest) = unpack('N5', $bytes);
+    @spares = grep { $_->{serial} != $serial } @spares;
+    finish_command($command{$serial}, @rest) if $command{$serial} && $command{$serial}{running};
   }
 }
 
 send_frame('h', 0, $$);
-my $pending = '';
+my ($pending, $starved) = ('', 0);
 while (1) {
   my ($read, $write) = ('', '');
   vec($read, fileno STDIN, 1) = 1; vec($read, fileno $status_in, 1) = 1;
@@ -293,7 +336,12 @@ while (1) {
     for my $name (qw(out err)) { vec($read, fileno $c->{$name}, 1) = 1 if $c->{$name} }
     vec($write, fileno $c->{in}, 1) = 1 if $c->{in};
   }
-  my $ready = select($read, $write, undef, %guard ? 1 : undef);
+  my $ready = select($read, $write, undef, @spares < $SPARES && !$starved ? $IDLE : %guard ? 1 : undef);
+  if ($ready == 0 && @spares < $SPARES) {
+    # Where processes are used up it is tried again a second later.
+    my $spare = $starved ? undef : make_spare();
+    if ($spare) { push @spares, $spare } else { $starved = !$starved }
+  }
   if ($ready > 0) {
     for my $c (values %command) {
       for my $stream (['out', 'o'], ['err', 'e']) {
