@@ -21,8 +21,10 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
   if (baseUrl === null) return { local: false, why: declared ? "cloud-host" : "not-declared" };
   const host = hostOf(baseUrl);
   if (isCloudHost(host)) return { local: false, why: "cloud-host" };
-  if (type !== "ollama") return declared ? { local: true } : { local: false, why: "not-declared" };
+  if (type !== "ollama" && !declared) return { local: false, why: "not-declared" };
+  // Ollama's OpenAI-compatible door leads to the same models.
   if (isCloudTag(model)) return { local: false, why: "cloud-model" };
+  if (type !== "ollama") return { local: true };
   return declared || isPrivateHost(host) ? { local: true } : { local: false, why: "public-host" };
 }
 

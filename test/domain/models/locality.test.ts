@@ -60,6 +60,15 @@ describe("any other server", () => {
     expect(server("https://llm.example.org/v1", true)).toEqual({ local: true });
   });
 
+  test("a model of Ollama's cloud is none, by whichever door", () => {
+    const placement = { type: "openai-compatible", baseUrl: "http://127.0.0.1:11434/v1", declared: true };
+    expect(localityOf({ ...placement, model: "gpt-oss:120b-cloud" })).toEqual({
+      local: false,
+      why: "cloud-model",
+    });
+    expect(localityOf({ ...placement, model: "gpt-oss:20b" })).toEqual({ local: true });
+  });
+
   test.each([
     "https://api.openai.com/v1",
     "https://api.deepseek.com",
