@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -173,6 +174,57 @@ describe.if(requirePart("docker"))("solve, with real containers and real git", (
   test("GitLab: the same, up to a merge request", async () => {
     set("python", "gitlab");
     expectSolved(await solve(), "calc.py");
+  }, 120_000);
+
+  test("serve takes a labelled issue in by webhook and answers it with a pull request", async () => {
+    set("python");
+    const file = join(home, "config.yaml");
+    const config = JSON.parse(readFileSync(file, "utf8"));
+    config.command_executor.enabled = true;
+    writeFileSync(file, JSON.stringify(config));
+    const child = Bun.spawn([PICOCLAW, "serve", "--port", "0"], {
+      cwd: home,
+      env: {
+        PATH: process.env.PATH ?? "",
+        HOME: home,
+        PICOCLAW_HOME: home,
+        DOCKER_HOST,
+        GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
+        GITHUB_WEBHOOK_SECRET: "hook-secret",
+      },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    try {
+      let told = "";
+      let url = "";
+      for await (const chunk of child.stdout) {
+        told += new TextDecoder().decode(chunk);
+        url = /http:\/\/127\.0\.0\.1:\d+/.exec(told)?.[0] ?? "";
+        if (url !== "") break;
+      }
+      issue.labels = ["picoclaw"];
+      const body = JSON.stringify({
+        action: "labeled",
+        label: { name: "picoclaw" },
+        issue: { number: 1, user: { login: "alice" } },
+        repository: { full_name: "acme/calc" },
+        sender: { login: "alice" },
+      });
+      const headers = {
+        "x-github-event": "issues",
+        "x-github-delivery": "d-1",
+        "x-hub-signature-256": `sha256=${createHmac("sha256", "hook-secret").update(body).digest("hex")}`,
+      };
+      const response = await fetch(`${url}/webhooks/github`, { method: "POST", body, headers });
+      expect(await response.json()).toEqual({ did: ["start"] });
+      for (let i = 0; i < 600 && !(issue.comments[0]?.body ?? "").includes("PicoClaw is done"); i++)
+        await Bun.sleep(100);
+      expect(pulls().length).toBe(1);
+    } finally {
+      child.kill("SIGTERM");
+      expect(await child.exited).toBe(0);
+    }
   }, 120_000);
 
   for (const phase of ["plan", "prepare the environment", "work", "verify", "publish"])
