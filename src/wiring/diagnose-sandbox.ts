@@ -25,8 +25,19 @@ export function diagnoseSandbox(
     text: said.networkPromise(network.mode, holds, network.allowed_domains),
     remedy: messages.remedy("install-bubblewrap"),
   });
+  const limitsCheck = (holds: boolean): Check => ({
+    name: "promise-limits",
+    ok: true,
+    text: said.limitsPromise({ ...config.worker.limits }, holds),
+  });
   if (process.platform !== "linux")
-    return [places, ...promises(messages, "copy", false, false, true), networkCheck(false)];
+    return [
+      places,
+      ...promises(messages, "copy", false, false, true),
+      networkCheck(false),
+      limitsCheck(false),
+      ...(process.platform === "darwin" ? [{ name: "macos", ok: true, text: said.macos }] : []),
+    ];
   const bubblewrap = findProgram("bwrap", env.PATH ?? "");
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
@@ -79,7 +90,7 @@ export function diagnoseSandbox(
       !holds || network.mode === "on",
     ),
     networkCheck(holds),
-    { name: "promise-limits", ok: true, text: said.limitsPromise({ ...config.worker.limits }, holds) },
+    limitsCheck(holds),
   ];
 }
 

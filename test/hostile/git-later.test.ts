@@ -84,3 +84,28 @@ describe.if(here).each(["overlay", "copy"] as const)(
     });
   },
 );
+
+describe.if(requirePart("git"))("files that make a folder look like a repository of its own", () => {
+  test("are not taken for one by the git that PicoClaw runs itself", () => {
+    const target = createTarget();
+    try {
+      const marker = join(target.outside, "ran");
+      const config = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch ${marker}; false"\n`;
+      for (const [path, text] of [
+        ["HEAD", "ref: refs/heads/main\n"],
+        ["config", config],
+        ["objects/x", ""],
+        ["refs/x", ""],
+      ] as const)
+        target.write(path, text);
+      const tool = target.run(["tool", "git_status_summary", "{}"]);
+      expect(tool.out).toContain("cannot use bare repository");
+      const add = { type: "git_operation", action: "add", target: "." };
+      const env = { PICOCLAW_WORKER_TRANSACTION: "none", PICOCLAW_WORKER_CONFINE: "off" };
+      expect(target.apply([add], [], { env }).out).toContain("cannot use bare repository");
+      expect(existsSync(marker)).toBe(false);
+    } finally {
+      target.remove();
+    }
+  });
+});

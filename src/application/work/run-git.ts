@@ -27,9 +27,11 @@ export async function runGit(
   return explained(git, result, outcomeOf(result, "git command failed", timeoutSeconds));
 }
 
+/** Files of the workspace that look like a repository, with settings that name programs, are none: only `.git` is. */
 export function gitIn(parts: ProcessParts, timeoutSeconds: number): Git {
   const folder = parts.transaction.directory as string;
-  return (...args) => runInView(parts, ["git", ...args], parts.env, folder, timeoutSeconds);
+  const git = ["git", "-c", "safe.bareRepository=explicit"] as const;
+  return (...args) => runInView(parts, [...git, ...args], parts.env, folder, timeoutSeconds);
 }
 
 /** Says why git could do nothing at all, where that is the reason. */

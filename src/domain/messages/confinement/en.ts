@@ -31,6 +31,8 @@ export const en: ConfinementMessages = {
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join(", ");
     return `Limits of a job: ${named}. Memory, file_size and open_files are per process; where memory runs out, a job goes first.`;
   },
+  macos:
+    "On macOS commands are not confined yet: they run in a copy with your own rights. Undo covers the workspace; worker.confine: on refuses them.",
   networkUnavailable: (mode) =>
     `worker.network.mode is ${mode}, but commands cannot be kept from the network here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
   networkPromise: (mode, holds, domains) => {

@@ -31,6 +31,8 @@ export const ja: ConfinementMessages = {
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join("、");
     return `ジョブの上限: ${named}。memory、file_size、open_files はプロセスごとです。メモリーが尽きるとジョブが先に終了します。`;
   },
+  macos:
+    "macOS ではコマンドはまだ隔離されません。あなたの権限のまま、コピーの中で実行します。workspace は取り消せます。worker.confine: on にすると実行を拒否します。",
   networkUnavailable: (mode) =>
     `worker.network.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。worker.network.mode: on なら制限なしで実行します。`,
   networkPromise: (mode, holds, domains) => {

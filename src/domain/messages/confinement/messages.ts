@@ -15,6 +15,8 @@ export interface ConfinementMessages {
   diskReached(what: "changes" | "home", bytes: number, limitBytes: number): string;
   /** What `doctor` says of the limits; `holds`: there is a sandbox to hold them in. */
   limitsPromise(limits: Readonly<Record<string, number>>, holds: boolean): string;
+  /** Why nothing is confined on this system. */
+  readonly macos: string;
   /** Nothing ran: the network cannot be limited here. */
   networkUnavailable(mode: string): string;
   /** What `doctor` says of the network. */

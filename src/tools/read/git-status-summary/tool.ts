@@ -55,7 +55,11 @@ export const gitStatusSummary = createSecureTool({
 
 type Setting = readonly [key: string, value: string];
 
-const HARMLESS: readonly Setting[] = [["core.fsmonitor", "false"]];
+/** Files of the workspace that look like a repository are none: only `.git` is. */
+const HARMLESS: readonly Setting[] = [
+  ["core.fsmonitor", "false"],
+  ["safe.bareRepository", "explicit"],
+];
 const MOST_FILTERS = 500;
 
 /**
