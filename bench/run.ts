@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
+  serve: async () => (await import("./serve.ts")).serveConsole(),
   environments: async () => (await import("./environments.ts")).environments(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };

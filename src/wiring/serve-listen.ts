@@ -118,6 +118,7 @@ export async function listenAndServe(
     messages: words,
     dayOf: (at) => dayIn(state.current().config.session.timezone, at),
     limit: config.serve.max_chats,
+    isBusy: () => receiver.isBusy(),
     replyWaits: (chat) => sending.kick(chat),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
@@ -129,7 +130,7 @@ export async function listenAndServe(
     if (!allowed.includes(userId)) return access.person(channel, userId);
     return { channel, userId, name: "", role: "user" as const, addedAt: startedAt.toISOString() };
   };
-  const receive = createReceiver({
+  const receiver = createReceiver({
     store,
     admit: createAdmission({
       access: { person: (channel, userId) => knownPerson(channel, userId) },
@@ -143,6 +144,7 @@ export async function listenAndServe(
     now,
     random,
   });
+  const { receive } = receiver;
   const reached = await openChannels({
     db,
     config: () => state.current().config,

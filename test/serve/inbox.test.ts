@@ -41,6 +41,15 @@ describe("receiving", () => {
     expect((await bench.receive(inbound(1, { channel: "other" }))).status).toBe("accepted");
   });
 
+  test("a burst is noticed while it lasts", async () => {
+    const bench = await open();
+    expect(bench.isBusy()).toBe(false);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => bench.receive(inbound(n))));
+    expect(bench.isBusy()).toBe(true);
+    await bench.timers.advance(500);
+    expect(bench.isBusy()).toBe(false);
+  });
+
   test("a message that cannot be stored is not acknowledged", async () => {
     const bench = await open({
       around: (store) => ({ ...store, addAll: () => Promise.reject(new Error("disk full")) }),

@@ -62,10 +62,11 @@ export async function createServeBench(choices: ServeChoices = {}) {
     messages: () => serveMessagesFor("en"),
     dayOf: (at) => at.toISOString().slice(0, 10),
     limit: choices.limit ?? 10,
+    isBusy: () => false,
     replyWaits: (chat) => sending.kick(chat),
     onTrouble: (error) => troubles.push(error),
   });
-  const receive = createReceiver({
+  const { receive, isBusy } = createReceiver({
     store,
     admit: async () => null,
     bus,
@@ -83,6 +84,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     answering,
     sending,
     receive,
+    isBusy,
     async close() {
       await answering.stop(0);
       await sending.stop(0);

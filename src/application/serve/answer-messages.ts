@@ -27,6 +27,8 @@ export interface AnswerParts {
   readonly dayOf: (at: Date) => string;
   /** Chats that are answered at once. */
   readonly limit: number;
+  /** Messages come in a burst: they are taken in first. */
+  readonly isBusy: () => boolean;
   /** A reply waits to be sent. */
   readonly replyWaits: (chat: ChatKey) => void;
   /** A bug or a store that fails; the message stays and is tried again. */
@@ -46,6 +48,7 @@ export interface Answering {
 
 /** After so many deaths over one message it is not tried again. */
 const MOST_ATTEMPTS = 3;
+const [BUSY_MS, BUSY_STEP_MS] = [2_000, 50];
 const RESCUE_MS = 15_000;
 const AFTER_TROUBLE_MS = 5_000;
 
@@ -60,6 +63,7 @@ export function createAnswering(parts: AnswerParts): Answering {
   const cancels = new Map<string, () => void>();
   const lanes = createLanes(parts.limit, async (chat) => {
     for (;;) {
+      await whileBusy();
       if (stopping.signal.aborted || closed.now) return;
       const message = await claim(chat);
       if (message === null) return;
@@ -67,6 +71,12 @@ export function createAnswering(parts: AnswerParts): Answering {
     }
   });
   const closed = { now: false };
+
+  /** At most for as long that a chat still goes on, slowly, however long a burst lasts. */
+  async function whileBusy(): Promise<void> {
+    for (let waited = 0; parts.isBusy() && !closed.now && waited < BUSY_MS; waited += BUSY_STEP_MS)
+      await new Promise<void>((resolve) => void timers.after(BUSY_STEP_MS, resolve));
+  }
 
   async function claim(chat: ChatKey): Promise<StoredMessage | null> {
     try {

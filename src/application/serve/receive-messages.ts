@@ -14,6 +14,12 @@ export interface ReceiveParts {
   readonly random: (bytes: number) => Uint8Array;
 }
 
+export interface Receiver {
+  readonly receive: Receive;
+  /** Whether messages come so fast that answering should wait for a moment: who sends them waits for us. */
+  isBusy(): boolean;
+}
+
 interface Waiting {
   readonly message: InboundMessage;
   readonly id: string;
@@ -24,12 +30,15 @@ interface Waiting {
 
 /** More than this in one transaction, and the first of them would wait too long. */
 const BATCH = 200;
+const [BURST, BURST_MS] = [16, 200];
 
 /**
  * Stores messages before anybody acknowledges them. While one transaction is written, what comes in gathers for the
  * next: a burst costs few of them, a single message waits for none.
  */
-export function createReceiver(parts: ReceiveParts): Receive {
+export function createReceiver(parts: ReceiveParts): Receiver {
+  /** When the last messages of a burst came. */
+  const arrivals: number[] = [];
   const waiting: Waiting[] = [];
   const writing = { now: false };
 
@@ -58,7 +67,9 @@ export function createReceiver(parts: ReceiveParts): Receive {
     parts.wake({ channel: message.channel, chatId: message.chatId });
   }
 
-  return async (message) => {
+  async function receive(message: InboundMessage): Promise<Received> {
+    arrivals.push(parts.now().getTime());
+    if (arrivals.length > BURST) arrivals.shift();
     const refused = await parts.admit(message);
     if (refused !== null) return refused;
     const now = parts.now();
@@ -67,5 +78,10 @@ export function createReceiver(parts: ReceiveParts): Receive {
       waiting.push({ message, id, at: now.toISOString(), resolve, reject });
       if (!writing.now) void write();
     });
+  }
+
+  return {
+    receive,
+    isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
 }
