@@ -1,0 +1,97 @@
+/** What the program remembers from one process to the next. */
+import { afterEach, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ChatCli, createChatCli } from "../chat/chat-kit.ts";
+import { requirePart } from "../require.ts";
+import { startPostgres } from "../store/postgres-server.ts";
+
+const SCRIPT = [
+  {
+    when: { message: "以下のメッセージを分類" },
+    text: '```json\n{"route": "PLAN", "confidence": 0.9, "reason": "guess"}\n```',
+  },
+  { text: "fine" },
+];
+
+const open: ChatCli[] = [];
+function chatCli(config = ""): ChatCli {
+  const cli = createChatCli(SCRIPT, config);
+  open.push(cli);
+  return cli;
+}
+afterEach(() => {
+  for (const cli of open.splice(0)) cli.remove();
+});
+
+test("a decision is explained, corrected, learned and forgotten", () => {
+  const cli = chatCli("routing:\n  rules:\n    - { pattern: '(a+)+$', route: CODE }\n");
+  expect(cli.chat("utils.ts の様子がなんか変").code).toBe(0);
+  expect(cli.chat("/why").out).toContain("Route: PLAN (classifier, confidence 0.90)\nReason: guess");
+  const corrected = cli.chat("/route CHAT");
+  expect(corrected.out).toContain("Route corrected: PLAN → CHAT");
+  expect(corrected.out).toContain("fine");
+  expect(cli.chat("/remember").out).toContain("の様子がなんか変 → CHAT");
+  cli.chat("main.ts の様子がなんか変");
+  expect(cli.chat("/why").out).toContain("Route: CHAT (rule dictionary, confidence 0.95)");
+  const rules = cli.chat("/rules").out;
+  expect(rules).toContain("1. の様子がなんか変 → CHAT");
+  expect(rules).toContain('The rule "(a+)+$" is not used, it could take for ever');
+  expect(cli.chat("/forget 1").code).toBe(0);
+  expect(cli.chat("/rules").out).toContain("learned no rules");
+}, 60_000);
+
+test("a session is begun anew and gone back to; usage adds up", () => {
+  const cli = chatCli();
+  cli.chat("/chat one");
+  expect(cli.chat("/new").out).toMatch(/A new session begins: \d{8}-cli-default\.2/);
+  cli.chat("/chat two");
+  expect(cli.chat("/resume").out).toMatch(/The session goes on: \d{8}-cli-default \(4 turns\)/);
+  expect(cli.chat("/usage").out).toContain("demo/demo: 2 calls");
+}, 60_000);
+
+test("a failed classifier is logged as the seed says", () => {
+  const cli = chatCli();
+  cli.rewrite([{ when: { message: "以下のメッセージを分類" }, text: "no idea" }, { text: "fine" }]);
+  expect(cli.chat("なんとなく気になる").out).toContain("fine");
+  const lines = readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8").split("\n");
+  const line = lines.find((one) => one.includes("Classifier failed, fallback to CHAT"));
+  expect(JSON.parse(line ?? "{}")).toMatchObject({
+    component: "routing",
+    message: "なんとなく気になる",
+    error_type: "malformed",
+    fallback_route: "CHAT",
+  });
+}, 60_000);
+
+test("a store that is no database is named with what helps, and nothing runs", () => {
+  const cli = chatCli();
+  writeFileSync(join(cli.home, "picoclaw.db"), "not a database ".repeat(500));
+  const ran = cli.chat("/chat hello");
+  expect([ran.code, ran.err.includes("picoclaw.db"), ran.err.includes("move it away")]).toEqual([
+    3,
+    true,
+    true,
+  ]);
+}, 60_000);
+
+test.if(requirePart("postgres"))(
+  "with database_url everything lives in Postgres, and a server that is gone is told without its password",
+  () => {
+    const server = startPostgres();
+    const cli = chatCli('database_url: "env:STORE"\n');
+    const env = { STORE: server.newDatabase() };
+    try {
+      expect(cli.run(["db", "status", "--json"], { env }).out).toContain('"applied":[]');
+      expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 002-chats");
+      expect(cli.chat("/chat hello", [], env).out).toContain("fine");
+      expect(cli.chat("/usage", [], env).out).toContain("demo/demo: 1 calls");
+    } finally {
+      server.stop();
+    }
+    const gone = cli.chat("/chat hello", [], { STORE: "postgres://u:hunter22@127.0.0.1:1/db" });
+    expect([gone.code, gone.err.includes("postgres://127.0.0.1:1/db")]).toEqual([3, true]);
+    expect(gone.out + gone.err).not.toContain("hunter22");
+  },
+  60_000,
+);
