@@ -89,11 +89,24 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
   });
   const routing = createRoutingStore(db);
+  const meter = createMeter({
+    models,
+    usage,
+    costOf: options.costOf,
+    budget: config.budget,
+    now,
+    log,
+    startOfDay: clock.startOfDay,
+  });
   const sessions = createSessions({
     store: createSessionStore(db, now),
     clock,
     now,
-    summarise: createSummarise({ models, log, timeoutMs: SUMMARY_TIMEOUT_MS }),
+    summarise: createSummarise({
+      modelsFor: async (session) => (await meter.open({ ...session, groupId: "" })).models,
+      log,
+      timeoutMs: SUMMARY_TIMEOUT_MS,
+    }),
     log,
     mask,
     historyTokens: config.session.history_tokens,
@@ -120,15 +133,7 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
       mask,
       now,
     }),
-    meter: createMeter({
-      models,
-      usage,
-      costOf: options.costOf,
-      budget: config.budget,
-      now,
-      log,
-      startOfDay: clock.startOfDay,
-    }),
+    meter,
     usage,
     commands: memoryCommands({
       teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),

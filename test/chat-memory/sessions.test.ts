@@ -309,6 +309,8 @@ describe("a server at midnight", () => {
 
 describe("a summary", () => {
   const input = (text: string) => ({
+    chatKey: "line:U1",
+    sessionId: "s",
     previous: "古いメモ",
     turns: [{ ...turn(text), position: 1 }],
     limitTokens: 64,
@@ -318,7 +320,7 @@ describe("a summary", () => {
   test("is the chat model's", async () => {
     const { log } = listeningLogger();
     const { models, asked } = answering(["  新しいメモ  "]);
-    const summarise = createSummarise({ models, log, timeoutMs: 1000 });
+    const summarise = createSummarise({ modelsFor: async () => models, log, timeoutMs: 1000 });
     expect(await summarise(input("青"))).toEqual({ text: "新しいメモ", by: "model" });
     expect(asked[0]?.messages[0]).toMatchObject({ text: expect.stringContaining("古いメモ") });
   });
@@ -330,7 +332,7 @@ describe("a summary", () => {
     ["no answer in time", answering(["never"]).models],
   ])("without an answer is what was said, shortened: %s", async (_, models) => {
     const { log, lines } = listeningLogger();
-    const summarise = createSummarise({ models, log, timeoutMs: 20 });
+    const summarise = createSummarise({ modelsFor: async () => models, log, timeoutMs: 20 });
     const { text, by } = await summarise(input("青が好き\nです"));
     expect(by).toBe("cut");
     expect(text).toBe("古いメモ\nUser: 青が好き です");
@@ -340,7 +342,7 @@ describe("a summary", () => {
   test("never exceeds its budget", async () => {
     const { log } = listeningLogger();
     for (const models of [answering(["長".repeat(5000)]).models, { forRole: () => NO_MODEL }]) {
-      const summarise = createSummarise({ models, log, timeoutMs: 1000 });
+      const summarise = createSummarise({ modelsFor: async () => models, log, timeoutMs: 1000 });
       expect((await summarise(input("あ".repeat(9000)))).text.length).toBeLessThanOrEqual(70);
     }
   });

@@ -23,6 +23,8 @@ export async function compactSession(
   const folded = turns.slice(0, turns.length - kept.length);
   if (folded.length === 0) return;
   const { text } = await summarise({
+    chatKey: fresh.chatKey,
+    sessionId: fresh.id,
     previous: fresh.summary.text,
     turns: folded,
     limitTokens: summaryTokens,

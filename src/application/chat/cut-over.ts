@@ -39,7 +39,16 @@ export async function cutOver(
       note =
         turns.length === 0
           ? previous
-          : (await summarise({ previous, turns, limitTokens: summaryTokens, signal: options.signal })).text;
+          : (
+              await summarise({
+                chatKey,
+                sessionId: id,
+                previous,
+                turns,
+                limitTokens: summaryTokens,
+                signal: options.signal,
+              })
+            ).text;
       if (session.turns > 0)
         await store.saveNote({
           chatKey,
