@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
-import { shell } from "../e2e/cli-kit.ts";
+import { shell, until } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
 
@@ -21,6 +22,15 @@ async function listen(): Promise<{ server: Server; at: string }> {
   await new Promise<void>((resolve) => started.listen(0, HOST, () => resolve()));
   const address = started.address();
   return { server: started, at: `${HOST}:${typeof address === "object" ? address?.port : 0}` };
+}
+
+/** The job's own command has begun. */
+function isSleeping(pid: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8") === "sleep\0" + "300\0";
+  } catch {
+    return false;
+  }
 }
 
 const only = (domains: string, mode = "allow_list") => ({
@@ -220,6 +230,19 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
           expect(err).toContain(`worker.network.mode is ${mode}, but`);
         }
       }
+    });
+
+    test("leaves no socket, though it is killed", async () => {
+      const sockets = () => spawnSync("find", [target.home, "-type", "s"], { encoding: "utf8" }).stdout;
+      await apply(["true"], only(allowed));
+      expect(sockets()).toBe("");
+      target.write(".patch.json", JSON.stringify([shell("sleep 300")]));
+      const job = target.start(["apply", ".patch.json"], only(allowed));
+      await until(() => sockets() !== "" && readdirSync("/proc").some((pid) => isSleeping(pid)));
+      job.kill("SIGKILL");
+      await new Promise((resolve) => job.on("close", resolve));
+      await apply(["true"], only(allowed));
+      expect(sockets()).toBe("");
     });
 
     test("that is switched off reaches nothing at all", async () => {

@@ -158,7 +158,7 @@ export function appendJournal(folder: JobFolder, line: string): void {
 }
 
 /** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay and of a home of its own. */
-const STAGED = /^(slots|view|home|[uw]\d+)$/;
+const STAGED = /^(slots|view|home|proxy|[uw]\d+)$/;
 
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
