@@ -113,7 +113,9 @@ function noticeText(notice: NoticeFacts): string {
     case "detected":
       return `The environment is "${notice.environment}" because of ${notice.because}.`;
     case "uncommitted":
-      return `${notice.count} uncommitted changes of the folder are not in the clone.`;
+      return notice.count === 1
+        ? "1 uncommitted change of the folder is not in the clone."
+        : `${notice.count} uncommitted changes of the folder are not in the clone.`;
     case "no-common-commit":
       return `No commit in common with ${notice.target}; compare with \`git diff origin/${notice.target} HEAD\`.`;
     case "insecure-host":

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "bun:test";
+import { type BuildParts, buildImage } from "../../../src/application/environments/build-image.ts";
+import { ensureImage } from "../../../src/application/environments/ensure-image.ts";
+import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/images.ts";
+import { recipeNamed, withTag } from "../../../src/domain/environment/image-recipes.ts";
+
+const file = (path: string, text: string): ContextFile => ({
+  path,
+  bytes: Buffer.from(text),
+  executable: false,
+});
+const NOT_FOUND: ImageOutcome = { ok: false, reason: "not-found", message: "not found" };
+
+/** An engine's images in memory; `registry` can be pulled. */
+function fakeImages(present: readonly string[], registry: readonly string[] = [], failBuild = false) {
+  const images = new Map<string, ImageFacts>(present.map((name) => [name, { id: `id-${name}`, labels: {} }]));
+  const calls: string[] = [];
+  const folders: Record<string, readonly ContextFile[]> = {
+    base: [file("Dockerfile", "base")],
+    python: [file("Dockerfile", "python")],
+    derived: [file("Dockerfile", "derived")],
+  };
+  const parts: BuildParts = {
+    sha256: (bytes) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+    recipes: {
+      filesOf: (folder) => folders[folder] ?? null,
+      certificates: () => [file("own.crt", "x")],
+      project: (path) => (path === "ok/Dockerfile" ? [file("Dockerfile", "mine")] : `no such file: ${path}`),
+    },
+    images: {
+      inspect: async (name) => images.get(name) ?? null,
+      async pull(name) {
+        calls.push(`pull ${name}`);
+        if (!registry.includes(name)) return NOT_FOUND;
+        images.set(name, { id: `id-${name}`, labels: {} });
+        return { ok: true };
+      },
+      async build({ name, labels, args, files }) {
+        calls.push(`build ${name} ${args.BASE ?? "-"} ${files.map(({ path }) => path).join(" ")}`);
+        if (failBuild) return { ok: false, reason: "failed", message: "step 3 failed" };
+        images.set(name, { id: `built-${name}-${calls.length}`, labels });
+        return { ok: true };
+      },
+      async tag(name, further) {
+        calls.push(`tag ${name} ${further}`);
+        images.set(further, images.get(name) as ImageFacts);
+      },
+      importArchive: async () => ({ ok: true }),
+    },
+  };
+  return { parts, calls, folders };
+}
+
+describe("an image for an environment", () => {
+  test("is taken as it is when it is there and ours", async () => {
+    const { parts, calls } = fakeImages(["coding-agent-executor-python:latest"]);
+    expect(await ensureImage(parts, { image: "coding-agent-executor-python" })).toEqual({
+      ok: true,
+      name: "coding-agent-executor-python:latest",
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test("is pulled under its bare name, then under the seed's, and gets the bare one", async () => {
+    const elsewhere = "ghcr.io/biwakonbu/agent-runner-codex:latest";
+    const { parts, calls } = fakeImages([], [elsewhere]);
+    const ensured = await ensureImage(parts, { image: "agent-runner-codex:latest" });
+    expect(ensured.ok).toBe(true);
+    expect(calls.slice(0, 3)).toEqual([
+      "pull agent-runner-codex:latest",
+      `pull ${elsewhere}`,
+      `tag ${elsewhere} agent-runner-codex:latest`,
+    ]);
+  });
+
+  test("of ours is built with what it stands on when it cannot be pulled", async () => {
+    const { parts, calls } = fakeImages(["debian:x"]);
+    const steps: string[] = [];
+    const ensured = await ensureImage(parts, {
+      image: "coding-agent-executor-python:latest",
+      root: "debian:x",
+      onStep: (step, name) => steps.push(`${step} ${name}`),
+    });
+    expect(ensured).toEqual({ ok: true, name: "coding-agent-executor-python:latest" });
+    expect(calls).toEqual([
+      "pull coding-agent-executor-python:latest",
+      "build coding-agent-executor:latest debian:x Dockerfile certificates/.keep certificates/own.crt",
+      "build coding-agent-executor-python:latest coding-agent-executor:latest Dockerfile",
+    ]);
+    expect(steps).toEqual([
+      "pulling coding-agent-executor-python:latest",
+      "building coding-agent-executor-python:latest",
+    ]);
+  });
+
+  test("that nobody has is told with every attempt, and whether it can be built", async () => {
+    const missing = fakeImages([]);
+    expect(await ensureImage(missing.parts, { image: "ruby:3.3" })).toEqual({
+      ok: false,
+      code: "image-missing",
+      image: "ruby:3.3",
+      attempts: ["ruby:3.3: not found"],
+      buildable: false,
+    });
+    const broken = fakeImages([], [], true);
+    expect(await ensureImage(broken.parts, { image: "coding-agent-executor-python" })).toMatchObject({
+      ok: false,
+      code: "image-missing",
+      buildable: true,
+      attempts: [expect.any(String), "coding-agent-executor:latest: step 3 failed"],
+    });
+  });
+
+  test("of somebody else is made fit once, under its id", async () => {
+    const { parts, calls } = fakeImages(["ruby:3.3"]);
+    const first = await ensureImage(parts, { image: "ruby:3.3" });
+    expect(first).toEqual({ ok: true, name: "picoclaw-derived:id-ruby:3.3" });
+    expect(await ensureImage(parts, { image: "ruby:3.3" })).toEqual(first);
+    expect(calls).toEqual(["build picoclaw-derived:id-ruby:3.3 ruby:3.3 Dockerfile"]);
+  });
+
+  test("of a project's own Dockerfile is built by its content", async () => {
+    const { parts, calls } = fakeImages([]);
+    const first = await ensureImage(parts, { image: { dockerfile: "ok/Dockerfile" } });
+    expect(first.ok).toBe(true);
+    expect(calls[0]).toStartWith("build picoclaw-project:");
+    await ensureImage(parts, { image: { dockerfile: "ok/Dockerfile" } });
+    expect(calls.filter((call) => call.includes("picoclaw-project"))).toHaveLength(2);
+    expect(await ensureImage(parts, { image: { dockerfile: "none" } })).toMatchObject({
+      ok: false,
+      code: "dockerfile",
+      attempts: ["no such file: none"],
+    });
+  });
+});
+
+describe("building", () => {
+  const python = recipeNamed("python");
+  if (python === undefined) throw new Error("no recipe");
+
+  test("leaves what is unchanged, and builds above what has changed", async () => {
+    const { parts, calls, folders } = fakeImages([]);
+    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+      ok: true,
+      built: ["coding-agent-executor:latest", "coding-agent-executor-python:latest"],
+    });
+    expect(await buildImage(parts, { recipe: python })).toMatchObject({ ok: true, built: [] });
+    folders.base = [file("Dockerfile", "base, changed")];
+    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+      built: ["coding-agent-executor:latest", "coding-agent-executor-python:latest"],
+    });
+    expect(await buildImage(parts, { recipe: python, again: true })).toMatchObject({
+      built: [expect.any(String), expect.any(String)],
+    });
+    expect(calls).toHaveLength(6);
+  });
+
+  test("says which recipe is missing", async () => {
+    const { parts, folders } = fakeImages([]);
+    delete folders.python;
+    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+      ok: false,
+      code: "recipe-missing",
+      name: "coding-agent-executor-python:latest",
+    });
+  });
+
+  test("a name without a tag means the latest; a digest stays", () => {
+    expect(["a", "a:1", "host:5000/a", "host:5000/a:1", "a@sha256:0"].map(withTag)).toEqual([
+      "a:latest",
+      "a:1",
+      "host:5000/a:latest",
+      "host:5000/a:1",
+      "a@sha256:0",
+    ]);
+  });
+});
