@@ -8,7 +8,7 @@ import {
   ExecutionEnvironmentManager,
   type ManagerParts,
 } from "../application/environments/execution-environment-manager.ts";
-import type { PrepareConfig } from "../application/environments/prepare-environment.ts";
+import type { PrepareConfig } from "../application/environments/prepare-request.ts";
 import type { ContainerNetwork, SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import { jobEnvironment } from "../application/work/environment.ts";
 import { parseByteSize } from "../config/byte-size.ts";

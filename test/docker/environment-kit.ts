@@ -12,7 +12,6 @@ import { createEnvironments, type WiredEnvironments } from "../../src/wiring/env
 import { DOCKER_HOST, docker, installationOf, removeInstallation } from "./real-engine.ts";
 
 export const PYTHON = "coding-agent-executor-python:latest";
-export const NODE = "coding-agent-executor-node:latest";
 export const STAND_IN = "coding-agent-executor-miniforge-stand-in:latest";
 
 type ExecutorOverrides = NonNullable<ConfigOverrides["command_executor"]>;

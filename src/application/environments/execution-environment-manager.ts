@@ -5,7 +5,8 @@ import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { type ExecutionResult, executionResult } from "./execution-result.ts";
-import { type Prepared, type PrepareParts, prepareEnvironment } from "./prepare-environment.ts";
+import { prepareEnvironment } from "./prepare-environment.ts";
+import type { Prepared, PrepareParts } from "./prepare-request.ts";
 import type { PrepareEvent, PrepareFailure } from "./progress.ts";
 
 /** A task as environments know it. */

@@ -1,69 +1,15 @@
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
-import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
-import type { DownloadStore } from "../ports/download-store.ts";
 import { EngineUnavailable } from "../ports/images.ts";
-import type { LocalRepositories } from "../ports/local-repositories.ts";
-import type { ContainerLimits, ContainerNetwork, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
-import type { BuildParts } from "./build-image.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
-import { type CloneRange, isRefName, PROJECT, words } from "./clone-plan.ts";
-import { type ContainerInfo, containerName, LABELS } from "./container-info.ts";
+import { PROJECT, words } from "./clone-plan.ts";
+import { containerName, LABELS } from "./container-info.ts";
 import { layOutDownloads } from "./download-cache.ts";
-import { ensureImage, type ImageChoice } from "./ensure-image.ts";
+import { ensureImage } from "./ensure-image.ts";
 import { type Installed, installDependencies } from "./install-dependencies.ts";
+import { aborted, badInput, engineFailure, masking } from "./prepare-failures.ts";
+import type { Prepared, PrepareParts, PrepareRequest } from "./prepare-request.ts";
 import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from "./progress.ts";
 import { createRunIn, type RunIn } from "./run-in.ts";
-
-/** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
-export interface PrepareConfig {
-  readonly environments: Readonly<Record<string, ImageChoice>>;
-  readonly defaultEnvironment: string;
-  readonly limits: ContainerLimits;
-  readonly network: ContainerNetwork;
-  readonly mountDockerSocket: boolean;
-  readonly cloneTimeoutMs: number;
-  readonly installTimeoutMs: number;
-  readonly autoInstall: boolean;
-  readonly insecureHosts: readonly string[];
-  /** Indexes of packages, as variables of the installers. */
-  readonly indexes: Readonly<Record<string, string>>;
-  /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
-  readonly buildRoot?: string;
-}
-
-export interface PrepareParts {
-  readonly sandboxes: SandboxManager;
-  readonly images: BuildParts;
-  readonly local: LocalRepositories;
-  readonly config: PrepareConfig;
-  /** Absent: nothing is cached. */
-  readonly downloads?: DownloadStore;
-  readonly newId: () => string;
-  readonly mask: (text: string) => string;
-  readonly clock: () => number;
-}
-
-export interface PrepareRequest {
-  readonly taskUuid: string;
-  readonly source: RepositorySource;
-  readonly credential: Credential | null;
-  readonly range: CloneRange;
-  /** What the plan or a person asked for. */
-  readonly environmentName?: string;
-  readonly lease: "process" | "detached";
-  readonly signal: AbortSignal;
-  readonly onEvent?: (event: PrepareEvent) => void;
-}
-
-export interface Prepared {
-  readonly ok: true;
-  readonly container: ContainerInfo;
-  readonly chosen: ChosenEnvironment;
-  readonly image: string;
-  readonly from: "cold" | "warm";
-  readonly notices: readonly PrepareNotice[];
-  readonly installed: readonly Installed[];
-}
 
 /**
  * 001 §5.1: choose the environment → its image → a container, in place of one with the same name → clone → install.
@@ -343,43 +289,4 @@ class Preparation {
     if (event.type === "notice") this.#notices.push(event.notice);
     this.request.onEvent?.(event);
   }
-}
-
-function badInput({ range, source }: PrepareRequest): PrepareFailure | null {
-  for (const name of [range.ref, range.target])
-    if (name !== undefined && !isRefName(name))
-      return {
-        ok: false,
-        code: "bad-input",
-        subject: name,
-        detail: "not a branch name",
-        remedy: "check-name",
-      };
-  if (source.kind === "remote" && (source.protocol === "ssh" || source.protocol === "git"))
-    return {
-      ok: false,
-      code: "bad-input",
-      subject: source.url,
-      detail: `${source.protocol} cannot leave an environment`,
-      remedy: "use-https",
-    };
-  return null;
-}
-
-/** A credential that came with an address is known to nobody else. */
-function masking(mask: (text: string) => string, credential: Credential | null): (text: string) => string {
-  if (credential === null || credential.password === "") return mask;
-  const { password } = credential;
-  return (text) => mask(text).replaceAll(password, "***").replaceAll(encodeURIComponent(password), "***");
-}
-
-function aborted({ taskUuid }: PrepareRequest): PrepareFailure {
-  return { ok: false, code: "aborted", subject: taskUuid, detail: "" };
-}
-
-export function engineFailure(failure: SandboxFailure, mask: (text: string) => string): PrepareFailure {
-  const { code, detail } = failure;
-  if (code === "aborted") return { ok: false, code: "aborted", subject: "", detail: "" };
-  const remedy = code === "engine-unreachable" ? ({ remedy: "start-docker" } as const) : {};
-  return { ok: false, code: "engine", subject: code, detail: mask(detail), ...remedy };
 }

@@ -7,7 +7,7 @@ export interface ImageRecipe {
   readonly on: string | null;
 }
 
-export const BASE_IMAGE = "coding-agent-executor";
+const BASE_IMAGE = "coding-agent-executor";
 
 /** 001 §3.3, bases first. */
 export const IMAGE_RECIPES: readonly ImageRecipe[] = [

@@ -8,10 +8,8 @@ import {
   words,
 } from "../../../src/application/environments/clone-plan.ts";
 import { executionResult } from "../../../src/application/environments/execution-result.ts";
-import {
-  type PrepareParts,
-  prepareEnvironment,
-} from "../../../src/application/environments/prepare-environment.ts";
+import { prepareEnvironment } from "../../../src/application/environments/prepare-environment.ts";
+import type { PrepareParts } from "../../../src/application/environments/prepare-request.ts";
 import type { PrepareEvent } from "../../../src/application/environments/progress.ts";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/sandbox.ts";
 

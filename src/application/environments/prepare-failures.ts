@@ -1,0 +1,48 @@
+import type { Credential } from "../../domain/environment/repository-source.ts";
+import type { SandboxFailure } from "../ports/sandbox.ts";
+import { isRefName } from "./clone-plan.ts";
+import type { PrepareRequest } from "./prepare-request.ts";
+import type { PrepareFailure } from "./progress.ts";
+
+/** What is wrong with a request before anything starts. */
+export function badInput({ range, source }: PrepareRequest): PrepareFailure | null {
+  for (const name of [range.ref, range.target])
+    if (name !== undefined && !isRefName(name))
+      return {
+        ok: false,
+        code: "bad-input",
+        subject: name,
+        detail: "not a branch name",
+        remedy: "check-name",
+      };
+  if (source.kind === "remote" && (source.protocol === "ssh" || source.protocol === "git"))
+    return {
+      ok: false,
+      code: "bad-input",
+      subject: source.url,
+      detail: `${source.protocol} cannot leave an environment`,
+      remedy: "use-https",
+    };
+  return null;
+}
+
+/** A credential that came with an address is known to nobody else. */
+export function masking(
+  mask: (text: string) => string,
+  credential: Credential | null,
+): (text: string) => string {
+  if (credential === null || credential.password === "") return mask;
+  const { password } = credential;
+  return (text) => mask(text).replaceAll(password, "***").replaceAll(encodeURIComponent(password), "***");
+}
+
+export function aborted({ taskUuid }: PrepareRequest): PrepareFailure {
+  return { ok: false, code: "aborted", subject: taskUuid, detail: "" };
+}
+
+export function engineFailure(failure: SandboxFailure, mask: (text: string) => string): PrepareFailure {
+  const { code, detail } = failure;
+  if (code === "aborted") return { ok: false, code: "aborted", subject: "", detail: "" };
+  const remedy = code === "engine-unreachable" ? ({ remedy: "start-docker" } as const) : {};
+  return { ok: false, code: "engine", subject: code, detail: mask(detail), ...remedy };
+}

@@ -1,0 +1,62 @@
+import type { ChosenEnvironment } from "../../domain/environment/choose-environment.ts";
+import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import type { DownloadStore } from "../ports/download-store.ts";
+import type { LocalRepositories } from "../ports/local-repositories.ts";
+import type { ContainerLimits, ContainerNetwork, SandboxManager } from "../ports/sandbox.ts";
+import type { BuildParts } from "./build-image.ts";
+import type { CloneRange } from "./clone-plan.ts";
+import type { ContainerInfo } from "./container-info.ts";
+import type { ImageChoice } from "./ensure-image.ts";
+import type { Installed } from "./install-dependencies.ts";
+import type { PrepareEvent, PrepareNotice } from "./progress.ts";
+
+/** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
+export interface PrepareConfig {
+  readonly environments: Readonly<Record<string, ImageChoice>>;
+  readonly defaultEnvironment: string;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  readonly mountDockerSocket: boolean;
+  readonly cloneTimeoutMs: number;
+  readonly installTimeoutMs: number;
+  readonly autoInstall: boolean;
+  readonly insecureHosts: readonly string[];
+  /** Indexes of packages, as variables of the installers. */
+  readonly indexes: Readonly<Record<string, string>>;
+  /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
+  readonly buildRoot?: string;
+}
+
+export interface PrepareParts {
+  readonly sandboxes: SandboxManager;
+  readonly images: BuildParts;
+  readonly local: LocalRepositories;
+  readonly config: PrepareConfig;
+  /** Absent: nothing is cached. */
+  readonly downloads?: DownloadStore;
+  readonly newId: () => string;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+}
+
+export interface PrepareRequest {
+  readonly taskUuid: string;
+  readonly source: RepositorySource;
+  readonly credential: Credential | null;
+  readonly range: CloneRange;
+  /** What the plan or a person asked for. */
+  readonly environmentName?: string;
+  readonly lease: "process" | "detached";
+  readonly signal: AbortSignal;
+  readonly onEvent?: (event: PrepareEvent) => void;
+}
+
+export interface Prepared {
+  readonly ok: true;
+  readonly container: ContainerInfo;
+  readonly chosen: ChosenEnvironment;
+  readonly image: string;
+  readonly from: "cold" | "warm";
+  readonly notices: readonly PrepareNotice[];
+  readonly installed: readonly Installed[];
+}
