@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ContainerNetwork } from "../../src/application/ports/sandbox.ts";
 import { requirePart } from "../require.ts";
-import { docker, openRealEngine, type RealEngine } from "./real-engine.ts";
+import { docker, installationOf, openRealEngine, type RealEngine, requestOf, specOf } from "./real-engine.ts";
 
 /** Through the proxy as curl would, without curl. */
 const viaProxy = (target: string) => `
@@ -126,6 +126,28 @@ echo reached`;
     expect(docker("inspect", "-f", "{{.Config.User}} {{.HostConfig.CapDrop}}", name)).toBe(
       "65534:65534 [ALL]",
     );
+  });
+
+  test("many starts at once make one proxy, and an aborted one fails nobody else", async () => {
+    const own = openRealEngine();
+    const network = { mode: "open", allowedHosts: ["b.example:1"] } as const;
+    const abort = new AbortController();
+    const aborted = own.sandbox.startContainer(specOf(own.image, { network }), {
+      signal: abort.signal,
+      onProgress: ({ step }) => step === "network" && abort.abort(),
+    });
+    const started = await Promise.all(Array.from({ length: 4 }, () => own.start({ network })));
+    expect(await aborted).toMatchObject({ code: "aborted" });
+    const label = `label=picoclaw.installation=${installationOf(own.home)}`;
+    expect(
+      docker("ps", "-aq", "--filter", label, "--filter", "label=picoclaw.role=proxy").split("\n"),
+    ).toHaveLength(1);
+    const script = viaProxy("10.0.0.1");
+    for (const { id } of started)
+      expect(
+        (await own.sandbox.exec(id, requestOf(`bash -c '${script.replaceAll("'", "'\\''")}'`))).stdout,
+      ).toContain("403");
+    await own.end();
   });
 
   test("a proxy that was killed comes back", async () => {

@@ -56,7 +56,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   const removing = { engine, stopGraceSeconds, pause };
   const state: {
     facts?: SandboxFacts;
-    tidied?: Promise<unknown>;
+    tidied?: ReturnType<typeof cleanUpStale>;
     timer?: ReturnType<typeof setInterval>;
     /** A container with a proxy was started or stopped here: nobody may need that proxy at the end. */
     proxies: boolean;
@@ -79,6 +79,18 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     baseImage: parts.baseImage,
     readyTimeoutMs: PROXY_READY_MS,
   };
+  const proxying = new Map<string, ReturnType<typeof ensureProxy>>();
+  /** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
+  const proxyOf = async (spec: ContainerSpec, signal: AbortSignal | undefined) => {
+    const { network } = spec;
+    if (network.mode === "none") return failed("bad-spec", "no proxy without a network");
+    const key = JSON.stringify(network);
+    const under = proxying.get(key) ?? ensureProxy(sidecar, network, spec.image, undefined);
+    proxying.set(key, under);
+    const made = await under;
+    proxying.delete(key);
+    return signal?.aborted ? failed("aborted", "aborted") : made;
+  };
   const starting: StartParts = {
     ...removing,
     installation,
@@ -88,10 +100,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     socket: () => socketOf(engine.host),
     insides: new Map<string, Inside>(),
     async proxyFor(spec, { signal, onProgress }) {
-      if (spec.network.mode === "none") return failed("bad-spec", "no proxy without a network");
       onProgress?.({ step: "network", image: spec.image });
       state.proxies = true;
-      return ensureProxy(sidecar, spec.network, spec.image, signal);
+      return proxyOf(spec, signal);
     },
     onCreated: (id, spec) => keep(id, spec, "preparing"),
     async makeFolders(id, signal) {
@@ -109,7 +120,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     const started = await startCold(starting, spec, role, options);
     if (started.ok && spec.network.mode !== "none") {
       // Its proxy may have been cleaned up while nobody seemed to need it.
-      const proxy = await ensureProxy(sidecar, spec.network, spec.image, options.signal);
+      const proxy = await proxyOf(spec, options.signal);
       if ("ok" in proxy) {
         await remove(started.id, { force: true });
         return proxy;
@@ -183,11 +194,12 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   const cleaning = { engine, installation, owners, leases, now, removing, remove } as const;
   const cleanUp = (rule: StaleRule) => cleanUpStale(cleaning, rule);
   /** What dead processes left is gone before the first container is made: it may have the same name. */
-  const tidy = () => {
-    state.tidied ??= cleanUp(parts.cleanUp);
+  const tidy = async () => {
     state.timer ??= setInterval(() => void cleanUp(parts.cleanUp), parts.cleanUp.intervalMs);
     state.timer.unref();
-    return state.tidied;
+    state.tidied ??= cleanUp(parts.cleanUp);
+    const { ok } = await state.tidied;
+    if (!ok) delete state.tidied;
   };
 
   return {
