@@ -78,26 +78,33 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
           ),
           run("test -e /var/tmp/marker && echo '# reused' >> greet.sh"),
           "Refuse. [[FAULT 401]]",
-          "Hang up. [[FAULT down]]",
           run("kill -9 $PPID"),
         ],
       });
       const runs = record.turns.flatMap((turn) => (turn.run ? [turn.run] : []));
-      const [edited, reused, refused, down, killed] = runs;
+      const [edited, reused, refused, killed] = runs;
       expect([edited?.error, reused?.error]).toEqual([null, null]);
       expect(edited?.summary).toBe("done");
       expect(edited?.usage.inputTokens).toBeGreaterThan(0);
       expect(edited?.job?.changes).toEqual([{ path: "greet.sh", kind: "modified" }]);
       expect(at.read("greet.sh")).toBe("echo hello\n# reused\n");
       expect(refused?.error).toContain("the key or login is wrong");
-      expect(down?.error).not.toBeNull();
       expect(killed?.error).not.toBeNull();
       expect(record.turns.flatMap((turn) => (turn.test ? [turn.test.exitCode] : []))).toEqual(
-        Array(5).fill(0),
+        Array(4).fill(0),
       );
       expect(record.state).toBe("COMPLETE");
       expect([existsSync(outside), existsSync(join(at.folder, "escape"))]).toEqual([false, false]);
       expect(at.git("status", "--short")).toBe(" M greet.sh\n");
+      const gone = await at.run({
+        id: `gone-${kind.image}`,
+        // A port where nobody listens.
+        workerEnv: pointAt(kind, at, { ...model, host: "host.docker.internal:9" }),
+        maxRunTimeSec: 25,
+        noMeta: true,
+        prompts: ["Nobody hears this."],
+      });
+      expect(gone.record.end?.summary).toContain(`${kind.name} does not reach its model's server`);
       const hung = await at.run({
         id: `hung-${kind.image}`,
         workerEnv: pointAt(kind, at, model),

@@ -1,7 +1,7 @@
 /**
  * A model for real worker CLIs, over their own protocols. The prompt says what it does, so that it holds no state:
- * `[[RUN ["cmd", …]]]` has the CLI run each command with its shell tool, then says "done"; `[[FAULT 401]]` refuses,
- * `[[FAULT down]]` hangs up, `[[FAULT hang]]` never answers.
+ * `[[RUN ["cmd", …]]]` has the CLI run each command with its shell tool, then says "done"; `[[FAULT 401]]` refuses, `[[FAULT hang]]`
+ * never answers.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,10 +22,6 @@ export async function startWorkerModel(): Promise<WorkerModel> {
     request.on("end", () => {
       const text = Buffer.concat(pieces).toString("utf8");
       if (text.includes("[[FAULT hang]]")) return;
-      if (text.includes("[[FAULT down]]")) {
-        request.socket.destroy();
-        return;
-      }
       const { status, type, body } = answerTo(new URL(request.url ?? "/", "http://x").pathname, text);
       response.writeHead(status, { "content-type": type }).end(body);
     });

@@ -71,14 +71,14 @@ function isObject(value: unknown): value is StreamEvent {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a message of an HTTP client means. */
+/** What a message of an HTTP client means. A 502 is the word of a proxy, ours above all, that nobody answers behind it. */
 export function troubleOf(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
   const code =
     /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(
       message,
     )
       ? "unauthorized"
-      : /connection (?:failed|refused|error)|ECONNREFUSED|ENOTFOUND|fetch failed|error sending request|waiting for network|unable to connect|timed out/i.test(
+      : /\b502\b|connection (?:failed|refused|error)|ECONNREFUSED|ENOTFOUND|fetch failed|error sending request|waiting for network|unable to connect|timed out/i.test(
             message,
           )
         ? "unreachable"

@@ -9,7 +9,13 @@ export const geminiCli: WorkerKind = {
   image: "agent-runner-gemini",
   pullFrom: "ghcr.io/biwakonbu/agent-runner-gemini:latest",
   argv: ["gemini", "--yolo", "--skip-trust", "--output-format", "stream-json"],
-  env: { GEMINI_SANDBOX: "false", GEMINI_CLI_TRUST_WORKSPACE: "true", NO_COLOR: "1" },
+  // It would start itself a second time only to have more memory.
+  env: {
+    GEMINI_SANDBOX: "false",
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    GEMINI_CLI_NO_RELAUNCH: "true",
+    NO_COLOR: "1",
+  },
   credentials: [
     { path: ".gemini/oauth_creds.json", isLogin: true },
     { path: ".gemini/settings.json", isLogin: false },
