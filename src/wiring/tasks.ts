@@ -20,7 +20,7 @@ import { createImages } from "../infrastructure/docker/images.ts";
 import { createRecipes } from "../infrastructure/docker/recipes.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
-import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
+import { createTaskFiles, deadViews } from "../infrastructure/tasks/task-files.ts";
 import { createTransactions, type Sandbox } from "../infrastructure/transaction/transactions.ts";
 import { findCredentials } from "../infrastructure/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
@@ -111,6 +111,8 @@ async function run(
       workspace: worker.workspace,
       folder: join(files.folder, "view"),
       ownFolders: [worker.storage, loaded.home],
+      deadLayers: () => deadViews(worker.storage),
+      staleThresholdMs: worker.config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
       user: userOf(worker.workspace),
       credentials,
       ...docker,

@@ -89,8 +89,12 @@ export interface TaskBench {
   end(): void;
 }
 
-export function createTaskBench(workspaceName = "ws", kind: WorkerKind = shellKind): TaskBench {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-task-")));
+export function createTaskBench(
+  workspaceName = "ws",
+  kind: WorkerKind = shellKind,
+  existing?: string,
+): TaskBench {
+  const folder = existing ?? realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-task-")));
   const workspace = join(folder, workspaceName);
   const home = join(folder, "home");
   for (const path of [workspace, home, join(folder, "user", ".codex")]) mkdirSync(path, { recursive: true });
@@ -119,7 +123,7 @@ export function createTaskBench(workspaceName = "ws", kind: WorkerKind = shellKi
     if (ran.status !== 0) throw new Error(ran.stderr);
     return ran.stdout;
   };
-  git("init", "-q");
+  if (existing === undefined) git("init", "-q");
   const bench: TaskBench = {
     folder,
     workspace,

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { requirePart } from "../require.ts";
 import { docker } from "./real-engine.ts";
-import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
+import { buildImages, createTaskBench, shellKind, type TaskBench } from "./task-kit.ts";
 
 const containers = () => docker("ps", "-a", "--filter", "name=agent-runner-", "--format", "{{.Names}}");
 
@@ -189,6 +189,33 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(at.read(".picoclaw/task-staging8.md")).toContain("COMPLETE");
   }, 60_000);
 
+  test("a crash leaves the repository as it was, and the next task clears away what is left", async () => {
+    const child = Bun.spawn([process.execPath, "--no-env-file", join(import.meta.dir, "task-child.ts")], {
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { ...process.env },
+    });
+    let said = "";
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+      said += piece;
+      if (said.includes("ready\n")) break;
+    }
+    child.kill("SIGKILL");
+    await child.exited;
+    const { folder } = JSON.parse(said.split("\n")[0] ?? "") as { folder: string };
+    const at = createTaskBench("ws", shellKind, folder);
+    benches.push(at);
+    expect(at.tree()).toEqual({ "a.txt": "one\n" });
+    expect(containers()).toContain("agent-runner-killed1");
+    const { record } = await at.run({ id: "after1", prompts: ["cat a.txt"] });
+    expect([record.state, record.turns[0]?.run?.summary]).toEqual(["COMPLETE", "one\n"]);
+    expect(containers()).not.toContain("killed1");
+    const { worker } = await at.open();
+    expect(existsSync(join(worker.storage, "tasks/killed1/view"))).toBe(false);
+    const resumed = await at.run({ id: "killed1", prompts: ["echo done > a.txt"], resume: true });
+    expect([resumed.record.state, at.read("a.txt")]).toEqual(["COMPLETE", "done\n"]);
+  }, 60_000);
+
   test("where no overlay can be laid, a copy serves, and its difference is the job", async () => {
     const at = bench("w,s");
     const { record } = await at.run({
@@ -205,7 +232,6 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     at.git("worktree", "add", "-q", "../tree", "-b", "side");
     const other: TaskBench = { ...at, workspace: join(at.folder, "tree") };
     const opened = await import("../../src/wiring/tasks.ts");
-    const { shellKind } = await import("./task-kit.ts");
     const tasks = await opened.openTasks(
       at.env,
       { cwd: other.workspace, workspace: other.workspace },

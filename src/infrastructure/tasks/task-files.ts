@@ -4,6 +4,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -75,6 +76,20 @@ export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesParts
     forgetJournal: () => rmSync(journal, { force: true }),
     readSource: () => (existsSync(source) ? readFileSync(source, "utf8") : null),
   };
+}
+
+/** Layers of tasks whose process died; those of live tasks are held by their lock. Returns the folders. */
+export function deadViews(storage: string): readonly string[] {
+  const tasks = join(storage, "tasks");
+  if (!existsSync(tasks)) return [];
+  return readdirSync(tasks).flatMap((id) => {
+    const view = join(tasks, id, "view");
+    if (!existsSync(view)) return [];
+    const descriptor = openSync(join(tasks, id, "lock"), "a", 0o600);
+    const isDead = tryFlock(descriptor, "exclusive").ok;
+    closeSync(descriptor);
+    return isDead ? [view] : [];
+  });
 }
 
 /** The last line may have been cut by a crash. */

@@ -28,8 +28,6 @@ export interface TaskLayers {
   readonly directory: string;
   /** Where everything of it lies on the host. */
   readonly folder: string;
-  /** False when something in it is root's, and this user is not. */
-  remove(): boolean;
 }
 
 export interface LayerParts {
@@ -78,15 +76,15 @@ export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers 
     roots,
     mounts: [...mounts, ...accounts(folder, user)],
     directory: below === "" ? PROJECT : join(PROJECT, below),
-    remove: () => removeLayers(folder),
   };
 }
 
 /**
  * The engine mounts as root, and the kernel leaves a folder that only root can look into in each work folder. Where it
- * is empty, whoever owns the folder above may remove it; where whiteouts were made, one of them may be left inside.
+ * is empty, whoever owns the folder above may remove it; where whiteouts were made, one of them may be left inside, and
+ * false says so.
  */
-function removeLayers(folder: string): boolean {
+export function removeLayers(folder: string): boolean {
   for (let index = 0; existsSync(join(folder, `w${index}`)); index++) {
     const work = join(folder, `w${index}`);
     for (const name of readdirSync(work)) attempt(() => rmdirSync(join(work, name)));

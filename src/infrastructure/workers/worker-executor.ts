@@ -14,7 +14,7 @@ import { beginContainerTransaction } from "./container-transaction.ts";
 import type { Credentials } from "./credentials.ts";
 import { CONTAINER_HOME, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
-import { layOut, overlayTrouble, type TaskLayers } from "./task-layers.ts";
+import { layOut, overlayTrouble, removeLayers, type TaskLayers } from "./task-layers.ts";
 import type { WorkerKind } from "./worker-kind.ts";
 
 export interface WorkerExecutorParts {
@@ -25,6 +25,9 @@ export interface WorkerExecutorParts {
   /** Of this task alone, on the workspace's file system. */
   readonly folder: string;
   readonly ownFolders: readonly string[];
+  /** What tasks left whose process died. */
+  readonly deadLayers: () => readonly string[];
+  readonly staleThresholdMs: number;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly credentials: Credentials;
   readonly limits: ContainerLimits;
@@ -74,12 +77,14 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       };
     const engine = await sandbox.describe(signal);
     if (!engine.ok) return failedStart(engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
     const image = await parts.ensureImage(parts.image, { signal, onProgress: tell });
     if (!image.ok) {
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
       return { ok: false, code: "image", message: messages.imageMissing(parts.image, image.detail) };
     }
+    for (const folder of parts.deadLayers()) await sweep(folder, image.name);
     tell(messages.setup("starting", image.name));
     const trouble = overlayTrouble(parts.workspace);
     let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
@@ -119,7 +124,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       { signal },
     );
     if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
-    await removeLayers(layers, image);
+    await sweep(layers.folder, image);
     return container;
   }
 
@@ -276,12 +281,12 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const { layers, container, image } = standing;
     standing = null;
     await sandbox.stopContainer(container, { force: true });
-    await removeLayers(layers, image);
+    await sweep(layers.folder, image);
   }
 
   /** What the engine left as root goes as root, in a container that sees nothing else. */
-  async function removeLayers(layers: TaskLayers, image: string): Promise<void> {
-    if (layers.remove()) return;
+  async function sweep(folder: string, image: string): Promise<void> {
+    if (removeLayers(folder)) return;
     const sweeper = await sandbox.startContainer({
       name: `${name}-sweeper`,
       taskId: parts.taskId,
@@ -291,13 +296,13 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       roots: ["/"],
       limits: parts.limits,
       network: { mode: "none" },
-      mounts: [{ kind: "bind", source: layers.folder, target: SWEPT, readOnly: false }],
+      mounts: [{ kind: "bind", source: folder, target: SWEPT, readOnly: false }],
     });
     if (!sweeper.ok) return;
     const command = `for work in ${SWEPT}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
     await sandbox.exec(sweeper.id, { command, cwd: "/", timeoutMs: 30_000, outputLimitBytes: 4096 });
     await sandbox.stopContainer(sweeper.id, { force: true });
-    layers.remove();
+    removeLayers(folder);
   }
 
   return { start, runWorker, runTest, stop };
