@@ -152,13 +152,16 @@ describe("a proposal that cannot run", () => {
     expect(at.worker.archive.list()).toEqual([]);
   });
 
-  test("an answer that was cut at its length is not carried out", async () => {
-    at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish: "length" }));
-    const reply = await at.send("/code3 x");
-    expect(reply.ok).toBe(false);
-    expect(reply.text).toContain("Nothing was run");
-    expect(at.asked).toHaveLength(1);
-  });
+  test.each(["length", "filtered"] as const)(
+    "an answer that ended by its %s is not carried out",
+    async (finish) => {
+      at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish }));
+      const reply = await at.send("/code3 x");
+      expect(reply.ok).toBe(false);
+      expect(reply.text).toContain("Nothing was run");
+      expect(at.asked).toHaveLength(1);
+    },
+  );
 });
 
 describe("a proposal that runs", () => {
@@ -204,6 +207,22 @@ describe("a proposal that runs", () => {
     await at.send("/undo");
     expect(at.tree()).toEqual({});
     expect(Bun.spawnSync(["git", "log"], { cwd: at.workspace, stderr: "ignore" }).exitCode).not.toBe(0);
+  });
+
+  test("the plan, the files and a high risk are told before and after", async () => {
+    const patch = `${replace("a.txt", "one", "two")}\n\`\`\`json\n[{"type":"file_edit","action":"rename","target":"b.txt","content":"c.txt"}]\n\`\`\``;
+    at = await openConversation(() => proposal("Do it", patch, { risk: "high" }));
+    at.write("a.txt", "one\n");
+    at.write("b.txt", "x\n");
+    const reply = await at.send("/code3 x");
+    expect(at.events).toContainEqual({
+      type: "proposed",
+      plan: "Do it",
+      commands: 2,
+      risk: "high",
+      files: ["a.txt", "b.txt", "c.txt"],
+    });
+    expect(reply.text).toContain("[Plan]\nDo it\nRisk: high\n");
   });
 
   test("what it prints is masked in the reply and in the events", async () => {

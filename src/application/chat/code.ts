@@ -1,6 +1,8 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { oneLine } from "../../domain/messages/format-results.ts";
-import { hasFlag } from "../../domain/proposal/proposal.ts";
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import { affectedFiles } from "../../domain/proposal/affected-files.ts";
+import { hasFlag, type Proposal } from "../../domain/proposal/proposal.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import { propose } from "./propose.ts";
@@ -24,7 +26,7 @@ export async function answerWithCode(
   const about = { agent, ...(model !== undefined && { model }) };
   if (!proposed.ok) return { ...about, text: proposed.text, ok: false, jobs: [] };
   const { proposal, commands } = proposed;
-  turn.emit({ type: "proposed", plan: parts.worker.mask(proposal.plan), commands });
+  announce(parts, turn, proposal, commands);
   if (turn.signal.aborted) return { ...about, text: parts.chat.aborted, ok: false, jobs: [] };
   let jobId = "";
   const output = createLineOutput((text) =>
@@ -55,7 +57,7 @@ export async function answerWithCode(
     onOutput: output.add,
   });
   output.end();
-  const report = reportJob(parts, execution, proposal.plan);
+  const report = reportJob(parts, execution, proposal);
   if (report.job !== undefined)
     turn.emit({ type: "job-finished", jobId: report.job.job_id, success: report.ok });
   const { text, ok, actions } = report;
@@ -65,4 +67,32 @@ export async function answerWithCode(
     return browse(parts, turn, { request, proposal, done: { ...about, text, ok, jobs, actions } });
   }
   return { ...about, text, ok, jobs, actions };
+}
+
+/** 003 §1.2: what is about to run is written down before it does. */
+function announce(
+  { worker, logger }: ChatParts,
+  turn: ChatTurn,
+  proposal: Proposal,
+  commands: readonly PatchCommand[],
+): void {
+  const files = affectedFiles(commands);
+  const { plan, patch, risk, costHint, flags } = proposal;
+  logger.info("chat", "chat.proposed", "chat.proposed", {
+    session_key: turn.sessionKey,
+    group_id: turn.groupId,
+    plan,
+    patch,
+    risk,
+    cost_hint: costHint,
+    affected_files: files,
+    flags,
+  });
+  turn.emit({
+    type: "proposed",
+    plan: worker.mask(plan),
+    commands: commands.length,
+    risk,
+    files: files.map((path) => worker.mask(path)),
+  });
 }

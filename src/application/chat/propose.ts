@@ -1,6 +1,7 @@
 import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import type { PatchCommand } from "../../domain/patch/command.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
 import { checkEdits } from "../../domain/proposal/check-edits.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
@@ -13,7 +14,12 @@ import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
 export type Proposed =
-  | { readonly ok: true; readonly proposal: Proposal; readonly commands: number; readonly model: Model }
+  | {
+      readonly ok: true;
+      readonly proposal: Proposal;
+      readonly commands: readonly PatchCommand[];
+      readonly model: Model;
+    }
   | { readonly ok: false; readonly text: string; readonly model?: Model };
 
 /**
@@ -57,11 +63,12 @@ export async function propose(
     });
     if (!answered.ok) return { ok: false, text: answered.text };
     const { answer, model } = answered;
-    if (answer.finish === "length") {
+    // Half a patch is no patch.
+    if (answer.finish === "length" || answer.finish === "filtered") {
       const text = chat.modelTrouble(
         "cut-off",
         { agent: agentOf(role), role, provider: model.provider, model: model.model },
-        "max_tokens",
+        answer.finish === "length" ? "max_tokens" : answer.finish,
       );
       return { ok: false, text, model };
     }
@@ -79,7 +86,7 @@ export async function propose(
         ? troubleOf(project, read.proposal)
         : { report: NO_PROPOSAL, said: chat.noProposal };
     if (trouble === null && read.kind === "proposal")
-      return { ok: true, proposal: read.proposal, commands: countOf(read.proposal), model };
+      return { ok: true, proposal: read.proposal, commands: commandsOf(read.proposal), model };
     const { report, said } = trouble ?? { report: NO_PROPOSAL, said: chat.noProposal };
     if (sentBack) return { ok: false, text: chat.proposalUnusable(worker.mask(said)), model };
     sentBack = true;
@@ -107,9 +114,9 @@ function withContext(
   return context === "" ? asked : `${context}\n\nRequest:\n${asked}`;
 }
 
-function countOf({ patch }: Proposal): number {
+function commandsOf({ patch }: Proposal): readonly PatchCommand[] {
   const parsed = parsePatch(patch);
-  return parsed.ok ? parsed.commands.length : 0;
+  return parsed.ok ? parsed.commands : [];
 }
 
 /** Why a proposal cannot run, told to its model and to the user; null when nothing speaks against it. */

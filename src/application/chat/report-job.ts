@@ -1,6 +1,7 @@
 import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { formatExecutionResults, oneLine } from "../../domain/messages/format-results.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
+import type { Proposal } from "../../domain/proposal/proposal.ts";
 import type { Reply } from "../ports/conversation.ts";
 import { changeLines } from "../report/change-lines.ts";
 import { describeConflicts } from "../report/describe-conflict.ts";
@@ -25,7 +26,12 @@ export interface JobReport {
 }
 
 /** Words a job for the chat (DECISIONS 1), from the executor's facts alone. */
-export function reportJob(parts: Parts, execution: Execution, plan: string): JobReport {
+export function reportJob(
+  parts: Parts,
+  execution: Execution,
+  proposal: Pick<Proposal, "plan" | "risk">,
+): JobReport {
+  const plan = planOf(parts, proposal);
   const { messages, chat, worker } = parts;
   switch (execution.status) {
     case "parse-error": {
@@ -48,7 +54,7 @@ export function reportJob(parts: Parts, execution: Execution, plan: string): Job
 }
 
 function describe(parts: Parts, execution: Ran, plan: string): string {
-  const { messages, worker } = parts;
+  const { messages } = parts;
   const { result, outcome, totalCmds } = execution;
   if (outcome === "dry-run") return describeDryRun(parts, execution, plan);
   const shown = result.results.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
@@ -63,13 +69,19 @@ function describe(parts: Parts, execution: Ran, plan: string): string {
   const body = messages.chatCompleted({
     succeeded: result.executedCmds,
     total,
-    plan: plan.trim() === "" ? "—" : worker.mask(plan.trim()),
+    plan: plan === "" ? "—" : plan,
     summary: summary.filter((part) => part !== "").join("\n"),
   });
   const troubled = troubleOf(parts, execution);
   return [troubled, troubled === "" ? body : withoutHeadline(body), ...facts]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+/** A high risk is said beside the plan; the others are no news. */
+function planOf({ chat, worker }: Parts, { plan, risk }: Pick<Proposal, "plan" | "risk">): string {
+  const said = worker.mask(plan.trim());
+  return risk === "high" ? [said, chat.riskNote(risk)].filter((part) => part !== "").join("\n") : said;
 }
 
 /** "Done" is not said over a job that was taken back or brought nothing in. */
@@ -121,11 +133,11 @@ function outputsOf({ chat }: Parts, results: readonly CommandResult[]): string {
     .join("\n");
 }
 
-function describeDryRun({ messages, worker }: Parts, { result }: Ran, plan: string): string {
+function describeDryRun({ messages }: Parts, { result }: Ran, plan: string): string {
   const lines = result.results.map(({ command: { type, action, target } }, i) =>
     messages.dryRunLine(i + 1, `${type} ${action} ${oneLine(target)}`),
   );
-  return [worker.mask(plan.trim()), [messages.dryRunHeader(result.results.length), ...lines].join("\n")]
+  return [plan, [messages.dryRunHeader(result.results.length), ...lines].join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");
 }

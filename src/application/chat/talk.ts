@@ -42,6 +42,15 @@ export async function answerByTalking(
   if (!answered.ok) return { text: answered.text, ok: false, agent: "Mio", jobs: [] };
   const { provider, model, local } = answered.model;
   const said = parts.worker.mask(answered.answer.text.trim());
-  const note = local ? "" : `\n\n${parts.chat.cloudAnswered(`${provider}/${model}`)}`;
-  return { text: `${said}${note}`, ok: true, agent: "Mio", jobs: [], model: { provider, model, local } };
+  const notes = [
+    ...(answered.answer.finish === "length" ? [parts.chat.answerCut] : []),
+    ...(local ? [] : [parts.chat.cloudAnswered(`${provider}/${model}`)]),
+  ];
+  return {
+    text: [said, ...notes].join("\n\n"),
+    ok: true,
+    agent: "Mio",
+    jobs: [],
+    model: { provider, model, local },
+  };
 }

@@ -56,7 +56,14 @@ export type ChatEvent =
       readonly state: "started" | "succeeded" | "failed";
       readonly note?: string;
     }
-  | { readonly type: "proposed"; readonly plan: string; readonly commands: number }
+  | {
+      readonly type: "proposed";
+      readonly plan: string;
+      readonly commands: number;
+      readonly risk?: "low" | "medium" | "high";
+      /** Paths that the patch names. */
+      readonly files?: readonly string[];
+    }
   | { readonly type: "job-started"; readonly jobId: string }
   /** `index` counts from 1; `command` is one line: `shell_command run npm test`. */
   | {

@@ -44,7 +44,6 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 }
 
 export const en: ChatMessages = {
-  changedHeader: (count) => `Changes: ${count}`,
   undoHint: (jobId) => `To take it back: /undo (${jobId})`,
   outputOf: (command) => `Output (${command}):`,
   riskNote: (risk) => `Risk: ${risk}`,
@@ -52,7 +51,6 @@ export const en: ChatMessages = {
   proposalUnusable: (detail) => `The proposal could not be carried out; nothing was changed.\n${detail}`,
   sentBack: "The proposal did not fit; it goes back once with the reasons.",
   needsFiles: (paths) => `Reading more files: ${paths.join(", ")}`,
-  nothingToDo: "There was nothing to change.",
   mcpPartly: ({ succeeded, total, error }) =>
     `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `Done (${succeeded}/${total} commands succeeded)`,
@@ -60,7 +58,6 @@ export const en: ChatMessages = {
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
   mcpUnavailable: (server, detail) => `MCP server ${server} cannot be used: ${detail}`,
-  jobsOfTurn: (count) => `Jobs: ${count}`,
   previewReady: (jobId, changes) =>
     `Preview: ${changes} ${changes === 1 ? "change" : "changes"} (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
   previewApplied: (jobId) => `Preview ${jobId} is applied.`,
@@ -84,6 +81,7 @@ export const en: ChatMessages = {
   },
   cutOver: (sessionId) =>
     `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
+  answerCut: "Note: the answer was cut at its longest (max_tokens).",
   cloudAnswered: (model) => `Note: this answer came from a cloud model (${model}).`,
   rerouted: (from, to) => `Handed over from ${from} to ${to}.`,
   loopLimit: (loops) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,

@@ -45,7 +45,6 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 }
 
 export const ja: ChatMessages = {
-  changedHeader: (count) => `変更: ${count} 件`,
   undoHint: (jobId) => `取り消すには: /undo（${jobId}）`,
   outputOf: (command) => `出力（${command}）:`,
   riskNote: (risk) => `リスク: ${risk}`,
@@ -53,14 +52,12 @@ export const ja: ChatMessages = {
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: "提案が合わなかったため、理由を付けて一度だけ書き直してもらいます。",
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
-  nothingToDo: "変更するものはありませんでした。",
   mcpPartly: ({ succeeded, total, error }) => `実行完了 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
   browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
   browserMissing:
     "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
   mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
-  jobsOfTurn: (count) => `ジョブ: ${count} 件`,
   previewReady: (jobId, changes) =>
     `プレビュー: ${changes} 件の変更（まだ反映していません）\n反映するには: /apply　差分を見るには: /diff（${jobId}）`,
   previewApplied: (jobId) => `プレビュー ${jobId} を反映しました。`,
@@ -84,6 +81,7 @@ export const ja: ChatMessages = {
   },
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
+  answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
   cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
   loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,

@@ -37,7 +37,6 @@ export type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "too
 /** Everything the conversation says to a person in its own name; `ja.ts` and `en.ts` are its two catalogues. */
 export interface ChatMessages {
   // A coder's job
-  changedHeader(count: number): string;
   undoHint(jobId: string): string;
   outputOf(command: string): string;
   riskNote(risk: string): string;
@@ -45,13 +44,11 @@ export interface ChatMessages {
   proposalUnusable(detail: string): string;
   readonly sentBack: string;
   needsFiles(paths: readonly string[]): string;
-  readonly nothingToDo: string;
   mcpPartly(reply: { readonly succeeded: number; readonly total: number; readonly error: string }): string;
   mcpCompleted(reply: { readonly succeeded: number; readonly total: number }): string;
   readonly browserNotUndoable: string;
   readonly browserMissing: string;
   mcpUnavailable(server: string, detail: string): string;
-  jobsOfTurn(count: number): string;
   /** `/preview` and `/apply`. */
   previewReady(jobId: string, changes: number): string;
   previewApplied(jobId: string): string;
@@ -61,6 +58,7 @@ export interface ChatMessages {
   modelTrouble(trouble: ModelTrouble, asked: AskedModel, detail: string): string;
   retrying(attempt: number, seconds: number, why: string): string;
   readonly compacted: string;
+  readonly answerCut: string;
   budget(notice: BudgetWords): string;
   cutOver(sessionId: string): string;
   cloudAnswered(model: string): string;
