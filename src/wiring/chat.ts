@@ -7,6 +7,7 @@ import type { Models } from "../application/ports/model.ts";
 import { chatMessagesFor } from "../domain/messages/chat/catalogue.ts";
 import { costOf, priceOf } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
+import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { openChatMemory } from "./chat-memory.ts";
@@ -15,6 +16,9 @@ import { createProjectFiles } from "./project-files.ts";
 import { openWorkspace } from "./worker.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long MCP servers wait for the next message of their chat. */
+const MCP_IDLE_MS = 300_000;
 
 /** What a caller may bring along; the rest comes from the configuration. */
 export interface ChatChoices {
@@ -60,6 +64,14 @@ export async function openChat(
     return { ok: false, exitCode: 3, messages: worker.messages, problems: [], message: remembered.message };
   const { memory } = remembered;
   const background = new Set<Promise<void>>();
+  const pool = createMcpPool({
+    idleMs: MCP_IDLE_MS,
+    setTimer(run, ms) {
+      const timer = setTimeout(run, ms);
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+  });
   const parts: ChatParts = {
     worker,
     project: createProjectFiles(workerParts),
@@ -68,7 +80,10 @@ export async function openChat(
     queue: memory.queue,
     meter: memory.meter,
     openToolbox: async (request) =>
-      (await import("./toolbox.ts")).openToolbox({ env, worker, options, loaded, version: VERSION }, request),
+      (await import("./toolbox.ts")).openToolbox(
+        { env, worker, options, loaded, version: VERSION, pool },
+        request,
+      ),
     afterReply(work) {
       const running = work().catch((cause: unknown) =>
         logger.warn("chat", "chat.after_reply_failed", "chat.after_reply_failed", { error: String(cause) }),
@@ -102,7 +117,7 @@ export async function openChat(
     commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
     keepTime: memory.keepTime,
     async close() {
-      await Promise.allSettled([...background]);
+      await Promise.allSettled([...background, pool.closeAll()]);
       await memory.close();
     },
   };

@@ -2,6 +2,7 @@ import type { OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { cutMiddle } from "../domain/messages/cut-middle.ts";
+import type { McpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { McpTools } from "../infrastructure/mcp/mcp-tools.ts";
 import type { ToolResult } from "../tools/envelope.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";
@@ -17,6 +18,7 @@ interface ToolboxParts {
   readonly options: OpenOptions;
   readonly loaded: LoadedConfig;
   readonly version: string;
+  readonly pool: McpPool;
 }
 
 /** PicoClaw's own tools and those of the configured MCP servers, for one message. */
@@ -36,26 +38,29 @@ export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest):
   const servers = Object.entries(loaded.config.mcp_servers).filter(
     ([name]) => !readOnly && (request.servers === undefined || request.servers.includes(name)),
   );
+  const key = [sessionKey, ...servers.map(([name]) => name)].join(" ");
   let mcp: McpTools | null = null;
   if (servers.length > 0) {
     const { openMcpTools } = await import("../infrastructure/mcp/mcp-tools.ts");
-    mcp = await openMcpTools({
-      servers: servers.map(([name, { command, args, env: variables, url }]) => ({
-        name,
-        args,
-        env: Object.fromEntries(
-          Object.entries(variables).flatMap(([key, value]) => {
-            const resolved = loaded.secrets.resolve(value);
-            return resolved === undefined ? [] : [[key, resolved]];
-          }),
-        ),
-        ...(command !== undefined && { command }),
-        ...(url !== undefined && { url }),
-      })),
-      hostEnv: env,
-      workspace: worker.workspace,
-      version: parts.version,
-    });
+    const open = () =>
+      openMcpTools({
+        servers: servers.map(([name, { command, args, env: variables, url }]) => ({
+          name,
+          args,
+          env: Object.fromEntries(
+            Object.entries(variables).flatMap(([key, value]) => {
+              const resolved = loaded.secrets.resolve(value);
+              return resolved === undefined ? [] : [[key, resolved]];
+            }),
+          ),
+          ...(command !== undefined && { command }),
+          ...(url !== undefined && { url }),
+        })),
+        hostEnv: env,
+        workspace: worker.workspace,
+        version: parts.version,
+      });
+    mcp = await parts.pool.take(key, open);
   }
   const ownTools = own === null ? [] : own.available().map((tool) => definitionOf(tool));
   const shorten = (text: string) => cutMiddle(worker.mask(text), RESULT_CHARS);
@@ -70,7 +75,7 @@ export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest):
       if (own === null) return { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
       return outcomeOf(await own.invoke(name, args, { signal, onOutput }), shorten);
     },
-    close: async () => mcp?.close(),
+    close: () => parts.pool.release(key),
   };
 }
 

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "../e2e/cli-kit.ts";
 import { proposal, worked } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -63,6 +65,34 @@ test("a server by its address works the same", async () => {
   } finally {
     server.kill();
   }
+});
+
+test("servers stay up for the next message of their chat, each chat has its own, and one that died is started anew", async () => {
+  const seen: number[] = [];
+  at = await openConversation(
+    ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role !== "tool") return { calls: [{ name: "sums_where", arguments: {} }] };
+      seen.push((JSON.parse(last.text) as { pid: number }).pid);
+      return worked("ok");
+    },
+    { config: `mcp_servers:\n  ${sums}\n` },
+  );
+  await at.send("/ops one");
+  await at.send("/ops two");
+  await at.send("/ops three", { channel: "slack", chatId: "C1" });
+  const [first, second, third] = seen as [number, number, number];
+  expect(second).toBe(first);
+  expect(third).not.toBe(first);
+  process.kill(first, "SIGKILL");
+  // Its entry goes when this process has heard of its end.
+  await until(() => !existsSync(`/proc/${first}`));
+  await at.send("/ops four");
+  expect(seen[3]).not.toBe(first);
+  const pids = [...seen];
+  await at.close();
+  await until(() => pids.every((pid) => !existsSync(`/proc/${pid}`)));
+  at = await openConversation(() => worked("ok"));
 });
 
 test("no server is started for a message that needs none, or in dry mode", async () => {

@@ -20,7 +20,11 @@ function create(): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }) => {
     if (name === "add") return { content: [{ type: "text", text: String(Number(args.a) + Number(args.b)) }] };
     if (name === "where")
-      return { content: [{ type: "text", text: JSON.stringify({ cwd: process.cwd(), env: process.env }) }] };
+      return {
+        content: [
+          { type: "text", text: JSON.stringify({ pid: process.pid, cwd: process.cwd(), env: process.env }) },
+        ],
+      };
     return { isError: true, content: [{ type: "text", text: `${name} did not work` }] };
   });
   return server;

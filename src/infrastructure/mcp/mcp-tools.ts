@@ -34,6 +34,8 @@ export interface McpTools {
     args: unknown,
     signal: AbortSignal,
   ): Promise<{ readonly ok: boolean; readonly text: string; readonly server: string }>;
+  /** False once a server that had answered is gone. */
+  alive(): boolean;
   close(): Promise<void>;
 }
 
@@ -64,6 +66,7 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
   return {
     tools,
     unavailable,
+    alive: () => opened.every((one) => !one.ok || one.isUp()),
     async call(name, args, signal) {
       const route = routes.get(name);
       if (route === undefined) return { ok: false, text: `unknown tool: ${name}`, server: "" };
@@ -90,6 +93,7 @@ type OpenedServer =
       readonly ok: true;
       readonly server: string;
       readonly client: Client;
+      readonly isUp: () => boolean;
       readonly tools: Awaited<ReturnType<Client["listTools"]>>["tools"];
     }
   | { readonly ok: false; readonly server: string; readonly detail: string };
@@ -97,6 +101,10 @@ type OpenedServer =
 async function openServer(settings: McpServerSettings, options: McpToolsOptions): Promise<OpenedServer> {
   const { name: server } = settings;
   const client = new Client({ name: "picoclaw", version: options.version });
+  let gone = false;
+  client.onclose = () => {
+    gone = true;
+  };
   try {
     const transport = await transportOf(settings, options);
     await client.connect(transport, { timeout: START_MS });
@@ -107,7 +115,7 @@ async function openServer(settings: McpServerSettings, options: McpToolsOptions)
       tools.push(...page.tools);
       cursor = page.nextCursor;
     } while (cursor !== undefined && tools.length < 1000);
-    return { ok: true, server, client, tools };
+    return { ok: true, server, client, tools, isUp: () => !gone };
   } catch (error) {
     await client.close().catch(() => undefined);
     return { ok: false, server, detail: messageOf(error) };
