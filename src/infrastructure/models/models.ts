@@ -1,14 +1,9 @@
 import type { Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
+import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
-import { createAnthropicWire } from "./anthropic.ts";
-import { createGeminiWire } from "./gemini.ts";
-import { createOllamaWire } from "./ollama.ts";
-import { createOpenAiChatWire } from "./openai-chat.ts";
-import { createOpenAiResponsesWire } from "./openai-responses.ts";
-import { createScriptedModel, type ScriptParts } from "./scripted.ts";
+import type { ScriptParts } from "./scripted.ts";
 import type { ModelParts, ModelSettings, OllamaSettings } from "./settings.ts";
 import type { Wire } from "./wire.ts";
-import { createWireModel } from "./wire-model.ts";
 
 /** One entry under `providers`, its key resolved. */
 export interface ProviderSettings {
@@ -71,7 +66,10 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
     if (type === "scripted") {
       const { script } = provider;
       if (script === null) return notConfigured(messages.scriptUnusable("-", `providers.${name}.script`));
-      return createScriptedModel({ provider: name, model, file: script, role }, parts);
+      return lateModel({ provider: name, model, local: true }, async () => {
+        const { createScriptedModel } = await import("./scripted.ts");
+        return createScriptedModel({ provider: name, model, file: script, role }, parts);
+      });
     }
     const baseUrl = address ?? OWN_ADDRESS[type];
     if (baseUrl === undefined) return notConfigured(messages.noBaseUrl(name));
@@ -94,8 +92,10 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
       maxTokens,
       temperature,
     };
-    return createWireModel(wireFor(own, settings.ollama), own, parts, {
-      mustStayLocal: mustStayLocal && type === "ollama",
+    return lateModel({ provider: name, model, local }, async () => {
+      const { createWireModel } = await import("./wire-model.ts");
+      const wire = await wireFor(own, settings.ollama);
+      return createWireModel(wire, own, parts, { mustStayLocal: mustStayLocal && type === "ollama" });
     });
   }
 }
@@ -116,18 +116,40 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
   };
 }
 
-function wireFor(settings: ModelSettings, ollama: OllamaSettings): Wire {
+/** Its protocol is loaded when it is first asked: one of six, and often none. */
+function lateModel(
+  { provider, model, local }: Pick<Model, "provider" | "model" | "local">,
+  load: () => Promise<Model>,
+): Model {
+  let loading: Promise<Model> | undefined;
+  const loaded = () => {
+    loading ??= load();
+    return loading;
+  };
+  return {
+    provider,
+    model,
+    local,
+    family: familyOf(model),
+    async *generate(request) {
+      yield* (await loaded()).generate(request);
+    },
+    check: async (signal) => (await loaded()).check(signal),
+  };
+}
+
+async function wireFor(settings: ModelSettings, ollama: OllamaSettings): Promise<Wire> {
   switch (settings.type) {
     case "anthropic":
-      return createAnthropicWire(settings);
+      return (await import("./anthropic.ts")).createAnthropicWire(settings);
     case "openai":
-      return createOpenAiResponsesWire(settings);
+      return (await import("./openai-responses.ts")).createOpenAiResponsesWire(settings);
     case "openai-compatible":
-      return createOpenAiChatWire(settings);
+      return (await import("./openai-chat.ts")).createOpenAiChatWire(settings);
     case "google":
-      return createGeminiWire(settings);
+      return (await import("./gemini.ts")).createGeminiWire(settings);
     case "ollama":
-      return createOllamaWire(settings, ollama);
+      return (await import("./ollama.ts")).createOllamaWire(settings, ollama);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
 import { createKeepsakes, type Keepsakes } from "./keepsakes.ts";
-import { speaksOfJson } from "./openai-responses.ts";
 import type { ModelSettings } from "./settings.ts";
+import { speaksOfJson } from "./speaks-of-json.ts";
 import { at, countAt, type Json, joinUrl, listAt, textAt, type Wire } from "./wire.ts";
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */

@@ -1,6 +1,7 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
 import type { ModelSettings } from "./settings.ts";
+import { speaksOfJson } from "./speaks-of-json.ts";
 import { at, countAt, type Json, joinUrl, textAt, type Wire } from "./wire.ts";
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
@@ -45,11 +46,6 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
     }),
     input: request.messages.flatMap(itemsOf),
   };
-}
-
-/** OpenAI refuses to promise JSON when nobody mentions it. */
-export function speaksOfJson({ system = "", messages }: ModelRequest): boolean {
-  return /json/i.test(system) || messages.some(({ text }) => /json/i.test(text));
 }
 
 function itemsOf(message: ModelMessage): object[] {
