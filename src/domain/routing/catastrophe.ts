@@ -1,3 +1,4 @@
+import { normalPattern } from "./normal-pattern.ts";
 import { type PatternNode, readPattern, UnsupportedPattern } from "./pattern-tree.ts";
 
 export interface PatternTrouble {
@@ -24,7 +25,7 @@ export function catastropheIn(pattern: string, clockMs?: () => number): PatternT
   const found = compile(pattern);
   if ("kind" in found) return found;
   try {
-    const tree = readPattern(pattern.normalize("NFKC"));
+    const tree = readPattern(normalPattern(pattern));
     const overlap = overlapOf(tree);
     const detail = doubled(tree, overlap);
     if (detail !== null) return { kind: "catastrophic", detail };
@@ -42,7 +43,7 @@ export function catastropheIn(pattern: string, clockMs?: () => number): PatternT
 
 function compile(pattern: string): RegExp | PatternTrouble {
   try {
-    return new RegExp(pattern.normalize("NFKC"), "iu");
+    return new RegExp(normalPattern(pattern), "iu");
   } catch (cause) {
     return { kind: "not-a-pattern", detail: (cause as Error).message };
   }

@@ -1,5 +1,6 @@
 import { catastropheIn } from "./catastrophe.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
+import { normalPattern } from "./normal-pattern.ts";
 import { isCoder, type Route } from "./route.ts";
 import type { CompiledRule, Rule, RuleOrigin, RuleProblem } from "./rule.ts";
 
@@ -46,7 +47,7 @@ function compileRule(
 
 /** Without any check: for rules that a test has checked. */
 export function trusted({ pattern, route, confidence }: Rule, origin: RuleOrigin): CompiledRule {
-  return { pattern, route, confidence, origin, regex: new RegExp(pattern.normalize("NFKC"), "iu") };
+  return { pattern, route, confidence, origin, regex: new RegExp(normalPattern(pattern), "iu") };
 }
 
 /** The first rule that matches a clause. What is negated matches none; what only asks how matches none that acts. */

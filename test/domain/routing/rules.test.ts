@@ -173,6 +173,19 @@ describe("a user's rule", () => {
     expect(problems[0]?.kind).toBe("catastrophic");
   });
 
+  test("means full-width punctuation as it is written", () => {
+    const { rules: kept, problems } = compile({ pattern: "できますか？$|（仮）|［重要］" });
+    expect(problems).toEqual([]);
+    const matches = (text: string) => matchRules(kept, text) !== null;
+    expect(["できますか？", "できますか?", "（仮）の件", "[重要] x"].map(matches)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(["できます", "仮の件", "要"].map(matches)).toEqual([false, false, false]);
+  });
+
   test.each(["(", "[z-a]", "a{2,1}", "\\"])("that is no pattern is refused: %p", (pattern) => {
     expect(compile({ pattern }).problems[0]?.kind).toBe("not-a-pattern");
   });
