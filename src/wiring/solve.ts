@@ -3,7 +3,9 @@ import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { OpenedSolve } from "../adapters/cli/solve.ts";
 import { takeIn } from "../application/tasks/take-in.ts";
 import { itemUrl, parseItemUrl } from "../domain/forge/item-url.ts";
+import { WORKER_KIND_NAMES } from "../domain/task/worker-kind-names.ts";
 import { knownSites, openForge } from "./forges.ts";
+import { isWorkerKind } from "./solve-workers.ts";
 import { openSolver } from "./solver.ts";
 
 /** `solve URL`: takes an item in and carries it out in this process. */
@@ -22,6 +24,8 @@ export async function openSolve(
     async solve({ url, worker: kind, signal, say }) {
       const item = parseItemUrl(url, knownSites(config));
       if (item === null) return { status: "refused", exitCode: 2, message: texts.notAnItem(url) };
+      if (kind !== null && !isWorkerKind(kind))
+        return { status: "refused", exitCode: 2, message: texts.unknownWorker(kind, WORKER_KIND_NAMES) };
       const forge = await openForge(item.forge, {
         config,
         secrets,

@@ -14,9 +14,11 @@ import { costOf, priceOf } from "../domain/models/cost.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
 import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
+import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
 import { openChatMemory } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
 import { openModels } from "./models.ts";
+import { isWorkerKind, openSolveWorker, WORKER_ENVIRONMENTS } from "./solve-workers.ts";
 import { openMigratedStore } from "./store.ts";
 import { openWorkspace } from "./worker.ts";
 
@@ -75,7 +77,14 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
     ({ ok: false, exitCode: 3, messages: worker.messages, problems: [], message }) as const;
   if (!remembered.ok) return refuse(remembered.message);
   const { memory } = remembered;
-  const environments = createEnvironments(env, loaded);
+  const { environments: named } = config.command_executor;
+  const environments = createEnvironments(env, {
+    ...loaded,
+    config: {
+      ...config,
+      command_executor: { ...config.command_executor, environments: { ...named, ...WORKER_ENVIRONMENTS } },
+    },
+  });
   const opening = await openMigratedStore({ home, databaseUrl }, now);
   if ("detail" in environments || !opening.ok) {
     await memory.close();
@@ -95,6 +104,14 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
       forge,
       environments: createContainerEnvironments({
         manager: environments.manager,
+        hidden: Object.keys(WORKER_ENVIRONMENTS),
+        workerEnvironment: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
+        openWorker: (kind, info) =>
+          openSolveWorker(
+            { env, sandboxes: environments.sandboxes, locale, secrets: secrets.values() },
+            kind,
+            info,
+          ),
         sandboxes: environments.sandboxes,
         tools: tools as readonly ModelTool[],
         promptFragment,

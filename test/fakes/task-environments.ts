@@ -5,20 +5,26 @@ import type { TaskEnvironment, TaskEnvironments } from "../../src/application/po
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
-export function createFolderEnvironments(
-  below: string,
-): TaskEnvironments & { readonly live: Map<string, string>; onPrepare: () => void } {
+export interface FolderEnvironments extends TaskEnvironments {
+  readonly live: Map<string, string>;
+  onPrepare: () => void;
+  /** What the worker CLI does in its folder. */
+  worker: (folder: string, prompt: string) => Promise<{ exitCode: number; stdout: string; stderr: string }>;
+}
+
+export function createFolderEnvironments(below: string): FolderEnvironments {
   const live = new Map<string, string>();
-  const environments = {
+  const environments: FolderEnvironments = {
     live,
     onPrepare: () => {},
+    worker: async () => ({ exitCode: 0, stdout: "", stderr: "" }),
     available: () => ({ python: "image-python", node: "image-node" }),
     promptFragment: "## Command Execution Feature",
     tools: [
       { name: "command-executor_execute_command", description: "runs", parameters: { type: "object" } },
       { name: "text_editor", description: "edits", parameters: { type: "object" } },
     ],
-    async prepare({ taskId, cloneUrl, credentials, branch, environment, signal }) {
+    async prepare({ taskId, cloneUrl, credentials, branch, environment, worker, signal }) {
       environments.onPrepare();
       if (signal.aborted) return { ok: false, kind: "aborted", message: "" } as const;
       const folder = mkdtempSync(join(below, "environment-"));
@@ -31,14 +37,22 @@ export function createFolderEnvironments(
         return { ok: false, kind: "clone", message: cloned.stderr } as const;
       }
       live.set(taskId, folder);
-      return folderEnvironment(folder, environment ?? "python");
+      const made = folderEnvironment(folder, environment ?? "python");
+      if (worker === null) return made;
+      return {
+        ...made,
+        async runWorker(prompt: string) {
+          const { exitCode, stdout, stderr } = await environments.worker(folder, prompt);
+          return { summary: stdout, error: exitCode === 0 ? null : stderr, exitCode, durationMs: 1 };
+        },
+      };
     },
     async remove(taskId) {
       const folder = live.get(taskId);
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
       live.delete(taskId);
     },
-  } satisfies TaskEnvironments & { live: Map<string, string>; onPrepare: () => void };
+  };
   return environments;
 }
 

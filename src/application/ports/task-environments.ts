@@ -18,6 +18,8 @@ export interface PrepareTask {
   readonly taskId: string;
   /** Null: by the project's files, else the default. */
   readonly environment: string | null;
+  /** A worker CLI that is to work there; its own image then is the environment. */
+  readonly worker: string | null;
   readonly cloneUrl: string;
   readonly credentials: { readonly username: string; readonly token: string };
   readonly branch: string;
@@ -38,10 +40,26 @@ export interface TaskEnvironment {
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */
   run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
+  /** Lets the worker CLI work; only where one was asked for. Never rejects. */
+  runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
   /** `git diff --binary` between `baseCommit` and what lies there now; a text says why there is none. */
   difference(signal: AbortSignal): Promise<Uint8Array | string>;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface WorkerOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+export interface WorkerOutcome {
+  /** What the CLI said at its end. */
+  readonly summary: string;
+  /** Why it failed; null when it did not. */
+  readonly error: string | null;
+  readonly exitCode: number;
+  readonly durationMs: number;
 }
 
 export interface EnvironmentCall {

@@ -16,6 +16,8 @@ export interface ContainerEnvironmentParts {
     "tryPrepare" | "executeIn" | "cleanup" | "getAvailableEnvironments"
   >;
   readonly sandboxes: Pick<SandboxManager, "exec">;
+  /** Environments that no plan may ask for. */
+  readonly hidden: readonly string[];
   readonly tools: readonly ModelTool[];
   readonly promptFragment: string;
   /** Calls a tool of the toolkit on the container's files; its envelope as JSON. */
@@ -25,6 +27,13 @@ export interface ContainerEnvironmentParts {
     args: unknown,
     signal: AbortSignal,
   ) => Promise<{ readonly status: string }>;
+  /** The worker CLI of that kind in a container; a text says why it cannot work there. */
+  readonly openWorker: (
+    kind: string,
+    info: ContainerInfo,
+  ) => Promise<NonNullable<TaskEnvironment["runWorker"]> | string>;
+  /** The environment that a kind of worker CLI comes in. */
+  readonly workerEnvironment: (kind: string) => string;
   readonly describe: {
     readonly event: (event: PrepareEvent) => string | null;
     readonly notice: (notice: PrepareNotice) => string;
@@ -51,13 +60,16 @@ const WRITE_TREE =
 export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
   const { manager, describe } = parts;
   return {
-    available: () => manager.getAvailableEnvironments(),
+    available: () =>
+      Object.fromEntries(
+        Object.entries(manager.getAvailableEnvironments()).filter(([name]) => !parts.hidden.includes(name)),
+      ),
     tools: parts.tools,
     promptFragment: parts.promptFragment,
-    async prepare({ taskId, environment, cloneUrl, branch, targetBranch, signal, onProgress }) {
+    async prepare({ taskId, environment, worker, cloneUrl, branch, targetBranch, signal, onProgress }) {
       const prepared = await manager.tryPrepare(
         { uuid: taskId, repository: cloneUrl, branch, ...(targetBranch !== null && { targetBranch }) },
-        environment,
+        worker === null ? environment : parts.workerEnvironment(worker),
         {
           signal,
           onEvent(event) {
@@ -69,8 +81,11 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
       if (!prepared.ok) return troubleOf(prepared, describe.failure(prepared));
       const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
       const opened = await openEnvironment(parts, prepared.container, warnings, signal);
-      if (!opened.ok) await manager.cleanup(taskId);
-      return opened;
+      const runWorker =
+        worker === null || !opened.ok ? null : await parts.openWorker(worker, prepared.container);
+      if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId);
+      if (typeof runWorker === "string") return { ok: false, kind: "container", message: runWorker };
+      return opened.ok && runWorker !== null ? { ...opened, runWorker } : opened;
     },
     async remove(taskId) {
       await manager.cleanup(taskId);

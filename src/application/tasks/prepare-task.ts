@@ -12,6 +12,7 @@ export async function prepareTask(
   const prepared = await environments.prepare({
     taskId: task.id,
     environment: task.plan?.environment ?? null,
+    worker: task.worker,
     cloneUrl: source?.value.cloneUrl ?? repository.cloneUrl,
     credentials: forge.credentials,
     branch: task.base?.branch ?? repository.defaultBranch,

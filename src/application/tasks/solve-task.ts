@@ -10,6 +10,7 @@ import { publishChange } from "./publish-change.ts";
 import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
 import { verify } from "./verify.ts";
 import { workLoop } from "./work-loop.ts";
+import { workerRun } from "./worker-run.ts";
 
 export interface SolveOptions {
   readonly signal: AbortSignal;
@@ -120,12 +121,16 @@ function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Prom
     case "prepare":
       return prepareTask(parts, work);
     case "work":
-      return workLoop(parts, work, news);
+      return doWork(parts, work, news);
     case "verify":
-      return verify(parts, work, news);
+      return verify(parts, work, () => doWork(parts, work, news));
     case "publish":
       return publishChange(parts, work);
   }
+}
+
+function doWork(parts: SolveParts, work: Work, news: News): Promise<void> {
+  return work.task.worker === null ? workLoop(parts, work, news) : workerRun(parts, work, news);
 }
 
 /** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */

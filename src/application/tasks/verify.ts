@@ -1,15 +1,13 @@
 import { projectChecks, READ_FOR_CHECKS } from "../../domain/task/solve/checks.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
-import type { News } from "./news.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
-import { workLoop } from "./work-loop.ts";
 
 const ROUNDS = 2;
 const TAIL_CHARS = 4000;
 
 /** Runs the project's tests and linters; what fails goes back to the coder, twice at most, and is told otherwise. */
-export async function verify(parts: SolveParts, work: Work, news: News): Promise<void> {
+export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<void>): Promise<void> {
   for (let round = 0; ; round++) {
     const checks = await runChecks(parts, work);
     await work.update({ checks });
@@ -25,7 +23,7 @@ export async function verify(parts: SolveParts, work: Work, news: News): Promise
       "Mend what your change broke. If they failed before your change as well, say so and finish again with done.",
     ].join("\n\n");
     await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
-    await workLoop(parts, work, news);
+    await goOn();
   }
 }
 

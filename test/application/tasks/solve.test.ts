@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model } from "../../../src/application/ports/model.ts";
@@ -119,11 +120,11 @@ describe("solving an issue", () => {
     kind: item.kind,
     number: item.number,
   });
-  const open = async (item = issue, trigger: SolveTask["trigger"] = "hand") =>
+  const open = async (item = issue, trigger: SolveTask["trigger"] = "hand", worker: string | null = null) =>
     (
       await takeIn(
         { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
-        { item: ref(item), askedBy: "alice", trigger, worker: null },
+        { item: ref(item), askedBy: "alice", trigger, worker },
       )
     ).task;
   const solve = async (
@@ -319,6 +320,28 @@ describe("solving an issue", () => {
       expect(environments.live.size).toBe(0);
       expect((await solve([shell(`${FIX}; echo ${trigger} > t`), DONE], {}, task)).task.state).toBe("done");
     }
+  });
+
+  test("a worker CLI does the work instead, hears of red checks, and its words are the summary", async () => {
+    const prompts: string[] = [];
+    environments.worker = async (folder, prompt) => {
+      prompts.push(prompt);
+      if (prompts.length > 1) spawnSync("sh", ["-c", FIX], { cwd: folder });
+      else writeFileSync(join(folder, "notes.txt"), "x");
+      return { exitCode: 0, stdout: "I mended the sum.", stderr: "" };
+    };
+    const { task } = await solve([PLAN], {}, await open(issue, "hand", "codex-cli"));
+    expect(task).toMatchObject({ state: "done", summary: "I mended the sum.", steps: 2 });
+    expect(prompts[0]).toContain("> 1 + 2 is -1");
+    expect(prompts[1]).toContain("make test");
+    expect(pulls()[0]?.body).toContain("I mended the sum.");
+  });
+
+  test("a worker CLI that fails ends the task with its reason", async () => {
+    environments.worker = async () => ({ exitCode: 1, stdout: "", stderr: "wrong key" });
+    const { task } = await solve([PLAN], {}, await open(issue, "hand", "codex-cli"));
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "gave-up" } });
+    expect(task.failure?.message).toContain("wrong key");
   });
 
   test("a task is worked on by one process at a time", async () => {

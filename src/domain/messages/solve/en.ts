@@ -72,6 +72,7 @@ export const en: SolveMessages = {
   alreadyRunning: (url) => `Already being worked on: ${url}`,
   notAnItem: (url) => `Not the address of an issue, PR or MR: ${url}`,
   noToken: (forge, variable) => `No token for ${forge}. Set ${variable}.`,
+  unknownWorker: (kind, known) => `There is no worker ${kind}; there are ${known.join(", ")}`,
   started: (url) => `Working on ${url}`,
   resumed: (url) => `Going on with ${url}`,
 };

@@ -72,6 +72,7 @@ export const ja: SolveMessages = {
   alreadyRunning: (url) => `すでに作業中です: ${url}`,
   notAnItem: (url) => `Issue / PR / MR の URL ではありません: ${url}`,
   noToken: (forge, variable) => `${forge} のトークンがありません。${variable} を設定してください。`,
+  unknownWorker: (kind, known) => `不明な worker です: ${kind}（使えるもの: ${known.join(", ")}）`,
   started: (url) => `${url} に取り組みます`,
   resumed: (url) => `${url} を再開します`,
 };

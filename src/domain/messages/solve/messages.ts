@@ -41,6 +41,7 @@ export interface SolveMessages {
   alreadyRunning(url: string): string;
   notAnItem(url: string): string;
   noToken(forge: string, variable: string): string;
+  unknownWorker(kind: string, known: readonly string[]): string;
   started(url: string): string;
   resumed(url: string): string;
 }

@@ -1,0 +1,72 @@
+import { homedir } from "node:os";
+import type { ContainerInfo } from "../application/environments/container-info.ts";
+import type { SandboxManager } from "../application/ports/sandbox.ts";
+import type { TaskEnvironment } from "../application/ports/task-environments.ts";
+import type { Locale } from "../domain/messages/messages.ts";
+import { taskMessagesFor } from "../domain/messages/tasks/catalogue.ts";
+import { createMasker } from "../domain/policy/mask.ts";
+import { WORKER_KIND_NAMES, type WorkerKindName } from "../domain/task/worker-kind-names.ts";
+import { findCredentials } from "../infrastructure/workers/credentials.ts";
+import { findWorkerKind, WORKER_KINDS } from "../infrastructure/workers/find-kind.ts";
+import { placeCredentials } from "../infrastructure/workers/in-container.ts";
+import { runCli } from "../infrastructure/workers/run-cli.ts";
+
+/** Environments that worker CLIs come in, beside those of the configuration. */
+export const WORKER_ENVIRONMENTS: Readonly<Record<string, string>> = Object.fromEntries(
+  WORKER_KINDS.map(({ image }) => [image, `${image}:latest`]),
+);
+
+const RUN_MS = 1_800_000;
+
+export function isWorkerKind(name: string): name is WorkerKindName {
+  return (WORKER_KIND_NAMES as readonly string[]).includes(name);
+}
+
+export interface SolveWorkerParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandboxes: SandboxManager;
+  readonly locale: Locale;
+  readonly secrets: readonly string[];
+}
+
+/** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
+export async function openSolveWorker(
+  { env, sandboxes, locale, secrets }: SolveWorkerParts,
+  name: string,
+  info: ContainerInfo,
+): Promise<NonNullable<TaskEnvironment["runWorker"]> | string> {
+  if (!isWorkerKind(name)) return name;
+  const kind = findWorkerKind(name);
+  const messages = taskMessagesFor(locale);
+  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv: {} });
+  if (!credentials.found) return messages.noCredentials(kind.name, kind.keyVariables);
+  const placed = await placeCredentials(sandboxes, info.container_id, credentials);
+  if (placed !== null) return placed;
+  const { mask } = createMasker({ secrets: [...secrets, ...Object.values(credentials.env)] });
+  return async (prompt, { signal, onProgress }) => {
+    const { exec, findings, error } = await runCli({
+      sandbox: sandboxes,
+      container: info.container_id,
+      kind,
+      prompt,
+      cwd: info.workspace_path,
+      env: credentials.env,
+      messages,
+      mask,
+      options: {
+        timeoutMs: RUN_MS,
+        signal,
+        onProgress: (progress) => {
+          if (progress.kind === "command") onProgress(`$ ${progress.command}`);
+          else if (progress.kind === "edit") onProgress(progress.path);
+        },
+      },
+    });
+    return {
+      summary: findings.summary,
+      error,
+      exitCode: exec.exitCode ?? -1,
+      durationMs: exec.durationMs,
+    };
+  };
+}
