@@ -33,7 +33,7 @@ function hostProblems({ worker: { network } }: Config, origin: Origin): ConfigPr
             invalidValue(
               `worker.network.${list}[${i}]`,
               entry,
-              "example.org, *.example.org, host:port",
+              "example.org, *.example.org or host:port",
               origin,
             ),
           ],

@@ -51,7 +51,8 @@ export function texts(values: readonly string[], description: string) {
 const HOST_ENTRY = /^(?:\*|(?:\*\.)?[^\s:*/\\@?#%[\]]+|\[[0-9A-Fa-f:.]+\])(?::(?:\*|\d{1,5}))?$/;
 
 export function hosts(description: string) {
-  return z.array(z.string().regex(HOST_ENTRY)).default([]).meta({ description, shown: "list of hosts" });
+  const host = z.string().regex(HOST_ENTRY).meta({ shown: "example.org, *.example.org or host:port" });
+  return z.array(host).default([]).meta({ description, shown: "list of hosts" });
 }
 
 export function httpUrl() {

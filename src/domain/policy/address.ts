@@ -15,13 +15,14 @@ const V4: readonly (readonly [string, number, AddressClass])[] = [
   ["100.64.0.0", 10, "private"],
   ["172.16.0.0", 12, "private"],
   ["192.168.0.0", 16, "private"],
-  ["0.0.0.0", 8, "reserved"],
-  ["192.0.0.0", 24, "reserved"],
-  ["192.0.2.0", 24, "reserved"],
+  // Set aside for tests, examples and protocols: where they are in use after all, it is behind somebody's own door.
+  ["192.0.0.0", 24, "private"],
+  ["192.0.2.0", 24, "private"],
+  ["198.18.0.0", 15, "private"],
+  ["198.51.100.0", 24, "private"],
+  ["203.0.113.0", 24, "private"],
   ["192.88.99.0", 24, "reserved"],
-  ["198.18.0.0", 15, "reserved"],
-  ["198.51.100.0", 24, "reserved"],
-  ["203.0.113.0", 24, "reserved"],
+  ["0.0.0.0", 8, "reserved"],
   ["224.0.0.0", 3, "reserved"],
 ];
 
@@ -31,11 +32,11 @@ const V6: readonly (readonly [string, number, AddressClass])[] = [
   ["fe80::", 10, "link-local"],
   ["fec0::", 10, "private"],
   ["fc00::", 7, "private"],
-  // Teredo, ORCHID and the like; 6to4; documentation.
+  // Teredo, ORCHID and the like, 6to4: they hold other addresses. Documentation.
   ["2001::", 23, "reserved"],
-  ["2001:db8::", 32, "reserved"],
+  ["2001:db8::", 32, "private"],
   ["2002::", 16, "reserved"],
-  ["3fff::", 20, "reserved"],
+  ["3fff::", 20, "private"],
   // All the rest that is in use.
   ["2000::", 3, "public"],
 ];
