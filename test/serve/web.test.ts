@@ -10,6 +10,10 @@ beforeAll(async () => {
   server = await createServer({
     script: [
       {
+        when: { role: "coder3", message: "/Request:\\n.*buttons/" },
+        text: "## Plan\nx\n\n## Patch\n```text:buttons.txt\nx\n```\n\n## Risk\nlow\n",
+      },
+      {
         when: { role: "coder3" },
         text: '## Plan\n<img src=x onerror=alert(1)>\n\n## Patch\n```text:<b>a&"b.txt\n<script>alert(1)</script>\n```\n\n## Risk\nlow\n',
       },
@@ -158,7 +162,6 @@ describe("the border", () => {
       "/assets/..%2f..%2fpackage.json",
       "/jobs/job_1_aaaaaaaa%00",
       "/chat/..%2foperator",
-      "/login/%00",
       "/sessions/web/%2e%2e%2f",
     ]) {
       const response = await operator.get(path);
@@ -269,6 +272,12 @@ describe("one and the other", () => {
     const told = answers.filter((page) => page.includes('class="notice bad"')).length;
     expect([won, told]).toEqual([1, 1]);
     expect(Object.keys(server.tree())).not.toContain("both.txt");
+  });
+
+  test("a reply's buttons speak in the chat they stand in", async () => {
+    const page = await answered(operator, "operator.buttons", "/code3 buttons");
+    expect(page).toContain('action="/chat/operator.buttons" class="act"');
+    expect(await operator.text("/sessions/web/operator.buttons")).not.toContain('class="actions"');
   });
 
   test("a form that is sent twice is one message", async () => {

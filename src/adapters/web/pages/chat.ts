@@ -38,7 +38,7 @@ ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summa
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
 <div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
-${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeOf(context, exchange))}
+${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeOf(context, view, exchange))}
 </div>
 ${view.mayWrite && composer(context, view)}
 </div>`,
@@ -64,13 +64,13 @@ ${csrfField(context)}<input type="hidden" name="event" value="${view.eventId}">
 <p id="hint" class="hint">${t.sendHint}</p></form>`;
 }
 
-function exchangeOf(context: PageContext, { message, replies }: Exchange): Markup {
+function exchangeOf(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { t } = context;
   return html`<article class="exchange" id="${message.id}">
 <div class="said"><div class="bubble">${visible(message.text)}</div><p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
   content.kind === "reply"
-    ? replyOf(context, content.reply)
+    ? replyOf(context, view, content.reply)
     : html`<div class="reply"><div class="text">${markdown(content.text)}</div></div>`,
   state === "failed" && html`<p class="note bad">${t.notDelivered}</p>`,
 ])}
@@ -82,7 +82,7 @@ ${message.state === "working" && message.channel === "web" && actionButton(conte
 </article>`;
 }
 
-function replyOf(context: PageContext, reply: Reply): Markup {
+function replyOf(context: PageContext, view: ChatView, reply: Reply): Markup {
   const { t } = context;
   const agent = agentOf(reply.decision?.route);
   return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
@@ -95,7 +95,7 @@ ${reply.jobs.map(
       .map(({ path }) => visible(path))
       .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
 )}
-${reply.actions.length > 0 && html`<div class="actions">${reply.actions.map(({ label, message }) => html`<form method="post" action="/chat" class="act" data-action>${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
+${view.mayWrite && reply.actions.length > 0 && html`<div class="actions">${reply.actions.map(({ label, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
 ${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
 </div></div>`;
 }

@@ -6,7 +6,7 @@ import type { FileDiff } from "../parts/diff-rows.ts";
 import { type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
-import { toneOf, undoOf } from "../parts/job-state.ts";
+import { titleOf, toneOf, undoOf } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { timeline } from "../parts/timeline.ts";
 import { duration, moment } from "../parts/times.ts";
@@ -42,13 +42,13 @@ export function jobPage(
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
   return page(context, {
-    title: visible(job.title) || t.untitled,
+    title: titleOf(shown) || t.untitled,
     section: "jobs",
     wide: true,
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
-<div id="head" data-part class="job-head"><div><h1>${visible(job.title) || t.untitled}</h1><p class="meta"><span class="state ${tone}">${t.jobStates[tone]}</span> ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
+<div id="head" data-part class="job-head"><div><h1>${titleOf(shown) || t.untitled}</h1><p class="meta"><span class="state ${tone}">${t.jobStates[tone]}</span> ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
 <div class="actions">${buttons(context, shown)}</div></div>
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>

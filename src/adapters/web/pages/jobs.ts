@@ -2,10 +2,9 @@ import type { ShownJob } from "../../../application/serve/job-desk.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { empty } from "../parts/empty.ts";
-import { toneOf } from "../parts/job-state.ts";
+import { titleOf, toneOf } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
 
 export const JOBS_SHOWN = 100;
 
@@ -32,6 +31,6 @@ function jobRow(context: PageContext, shown: ShownJob): Markup {
   const { job } = shown;
   const tone = toneOf(shown);
   return html`<li><a class="row" href="/jobs/${job.jobId}"><span class="state ${tone}">${t.jobStates[tone]}</span>
-<span class="title">${visible(job.title) || t.untitled}</span>
+<span class="title">${titleOf(shown) || t.untitled}</span>
 <span class="meta">${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)} · ${job.source} · ${moment(context, job.createdAt)}</span></a></li>`;
 }

@@ -1,5 +1,11 @@
 import type { ShownJob } from "../../../application/serve/job-desk.ts";
 import type { JobTone } from "../../../domain/messages/console/messages.ts";
+import { visible } from "./visible.ts";
+
+/** The first line of the plan or the patch, without the marks of a heading. */
+export function titleOf({ job }: ShownJob): string {
+  return visible(job.title.replace(/^#+\s+/, ""));
+}
 
 /** A job's state as a person reads it. */
 export function toneOf({ job, alive }: ShownJob): JobTone {

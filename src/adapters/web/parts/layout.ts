@@ -50,7 +50,7 @@ ${frame.body}
 </main>
 <nav class="tabs" aria-label="${t.nav.main}"><ul>
 ${sections.filter((section) => FIRST.includes(section)).map((section) => item(t, section, frame.section))}
-<li><details class="more"><summary>${ICONS.more}<span>${t.nav.more}</span></summary><div class="sheet"><ul>
+<li><details class="more"><summary ${frame.section !== null && !FIRST.includes(frame.section) && html`class="current"`}>${ICONS.more}<span>${t.nav.more}</span></summary><div class="sheet"><ul>
 ${sections.filter((section) => !FIRST.includes(section)).map((section) => item(t, section, frame.section))}
 </ul>${settings(context)}</div></details></li>
 </ul></nav>

@@ -45,7 +45,6 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
   });
-  app.post("/chat", (c) => say(c.var.person.viewer, c.var.person.viewer.userId, c.var.form));
   app.post("/chat/:chat", (c) => say(c.var.person.viewer, c.req.param("chat"), c.var.form));
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
