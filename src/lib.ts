@@ -1,5 +1,6 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { CliProgram, Opened, OpenOptions, OpenWorker } from "./adapters/cli/program.ts";
+import type { ExecutionEnvironmentManager } from "./application/environments/execution-environment-manager.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { Models } from "./application/ports/model.ts";
@@ -13,6 +14,9 @@ import type { ToolContext } from "./tools/context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import { openWorker } from "./wiring/worker.ts";
 
+export type { ContainerInfo } from "./application/environments/container-info.ts";
+export type { EnvironmentTask } from "./application/environments/execution-environment-manager.ts";
+export type { ExecutionResult } from "./application/environments/execution-result.ts";
 export type {
   Model,
   ModelAnswer,
@@ -44,7 +48,7 @@ export type { ToolPolicy, WriteScope } from "./tools/policy.ts";
 export { TOOL_DEFINITIONS, type ToolDefinition, toolDefinitions } from "./tools/registry/definitions.ts";
 export { ToolError } from "./tools/tool-error.ts";
 export { type AgentToolkit, createAgentToolkit } from "./tools/toolkit.ts";
-export type { JobEvent, StoredJob, TakeBack, ToolContext };
+export type { ExecutionEnvironmentManager, JobEvent, StoredJob, TakeBack, ToolContext };
 export type CommandResult = CommandResultJson;
 export type PatchExecutionResult = ResultJson;
 
@@ -145,6 +149,18 @@ export async function openModels(options: WorkspaceOptions = {}): Promise<Models
   const { config, secrets, home } = loaded;
   const wiring = await import("./wiring/models.ts");
   return wiring.openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
+}
+
+/**
+ * Task environments (docs/environments.md): one container a task. Nothing is contacted until something is asked;
+ * `close` hangs up and leaves containers where they are.
+ */
+export async function openEnvironments(
+  options: WorkspaceOptions = {},
+): Promise<{ readonly manager: ExecutionEnvironmentManager; close(): Promise<void> }> {
+  const wiring = await import("./wiring/environments.ts");
+  const opened = await wiring.openEnvironments(...place(options));
+  return opened.ok ? opened.environments : refuse(opened);
 }
 
 /** Takes back the named job or group, or the last job. */

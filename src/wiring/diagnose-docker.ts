@@ -2,6 +2,7 @@ import type { Check, OpenWorker } from "../adapters/cli/program.ts";
 import type { Config } from "../config/config.ts";
 import { dockerMessages } from "../domain/messages/docker/messages.ts";
 import { readFacts } from "../infrastructure/docker/engine-facts.ts";
+import { diagnoseImages } from "./diagnose-images.ts";
 import { openEngine } from "./docker-sandbox.ts";
 
 const PATIENCE_MS = 5000;
@@ -67,6 +68,7 @@ export async function diagnoseDocker(
       remedy: texts.remedy("seccomp"),
     },
   ];
+  checks.push(await diagnoseImages(engine, config.command_executor, messages.locale));
   if (docker.mount_docker_socket)
     checks.push({ name: "docker-socket", ok: false, text: texts.socketMounted });
   return checks;

@@ -92,6 +92,11 @@ export const en: EnvironmentMessages = {
   leftOver: (kind, name, reason) => `Left over: ${kind} ${name} (${reason})`,
   pruned: (count) => (count === 1 ? "1 stale container removed." : `${count} stale containers removed.`),
   image: (name, what) => `${name}: ${what}`,
+  images: (there, missing) =>
+    [
+      `Images of environments: ${there.length === 0 ? "none yet" : there.join(", ")}`,
+      ...(missing.length === 0 ? [] : [`missing, made when first used: ${missing.join(", ")}`]),
+    ].join("; "),
   unknownImage: (name, known) => `Unknown image: ${name}. Known: ${known.join(", ")}`,
   missingOption: (flag) => `${flag} is required`,
   badTask: (given) => `Not a task's id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,

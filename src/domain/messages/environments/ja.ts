@@ -93,6 +93,11 @@ export const ja: EnvironmentMessages = {
   pruned: (count) => `残存コンテナを ${count} 件削除しました。`,
   image: (name, what) =>
     `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了" }[what]}`,
+  images: (there, missing) =>
+    [
+      `実行環境のイメージ: ${there.length === 0 ? "まだありません" : there.join(", ")}`,
+      ...(missing.length === 0 ? [] : [`未作成（初回使用時に作成）: ${missing.join(", ")}`]),
+    ].join("; "),
   unknownImage: (name, known) => `不明なイメージです: ${name}。指定できるもの: ${known.join(", ")}`,
   missingOption: (flag) => `${flag} を指定してください`,
   badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)} (英数字と "." "_" "-")`,

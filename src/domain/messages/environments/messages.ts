@@ -17,6 +17,8 @@ export interface EnvironmentMessages {
   readonly leftOver: (kind: string, name: string, reason: string) => string;
   readonly pruned: (count: number) => string;
   readonly image: (name: string, what: "unchanged" | "building" | "built") => string;
+  /** For `doctor`. */
+  readonly images: (there: readonly string[], missing: readonly string[]) => string;
   readonly unknownImage: (name: string, known: readonly string[]) => string;
   readonly missingOption: (flag: string) => string;
   readonly badTask: (given: string) => string;

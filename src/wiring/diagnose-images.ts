@@ -1,0 +1,32 @@
+import type { Check } from "../adapters/cli/program.ts";
+import type { Config } from "../config/config.ts";
+import { recipeFor, withTag } from "../domain/environment/image-recipes.ts";
+import { environmentMessages } from "../domain/messages/environments/catalogue.ts";
+import type { Locale } from "../domain/messages/messages.ts";
+import type { Engine } from "../infrastructure/docker/engine.ts";
+import { createImages } from "../infrastructure/docker/images.ts";
+
+/** Which images of environments are there. A missing one is a fault only where environments are switched on. */
+export async function diagnoseImages(
+  engine: Engine,
+  { environments, enabled }: Config["command_executor"],
+  locale: Locale,
+): Promise<Check> {
+  const texts = environmentMessages(locale);
+  const images = createImages(engine);
+  const named = Object.values(environments).flatMap((image) =>
+    typeof image === "string" ? [withTag(image)] : [],
+  );
+  const looked = await Promise.all(
+    named.map(async (name) => ({ name, there: (await images.inspect(name)) !== null })),
+  );
+  const missing = looked.filter(({ there }) => !there).map(({ name }) => name);
+  const there = looked.filter((image) => image.there).map(({ name }) => name);
+  const ours = missing.every((name) => recipeFor(name) !== undefined);
+  return {
+    name: "environment-images",
+    ok: missing.length === 0 || !enabled,
+    text: texts.images(there, missing),
+    ...(ours && { remedy: "picoclaw images build" }),
+  };
+}
