@@ -8,6 +8,9 @@
  * public host; an exact `host:port` opens private addresses as well. Clients need HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
  * in both cases and NODE_USE_ENV_PROXY=1: `proxyEnvironment` in src/infrastructure/network/proxy-environment.ts.
  *
+ * With `"idle_hours": N` it ends by itself, with status 0, when nobody has used it for that long: whoever started it may
+ * be gone for good.
+ *
  * Prints one line of JSON when it listens ({"event":"ready","port":3128}) and one for each request that it refuses
  * ({"event":"refused","host":…,"port":…,"reason":…}). Ends with status 2 when the JSON is wrong, with 0 at TERM.
  */
@@ -20,7 +23,10 @@ interface Settings {
   readonly listen: ListenAt;
   readonly allowed: readonly string[];
   readonly denied: readonly string[];
+  readonly idle_hours?: number;
 }
+
+const HOUR_MS = 3_600_000;
 
 const say = (line: Readonly<Record<string, unknown>>) =>
   void process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -37,13 +43,14 @@ function settingsOf(text: string): Settings {
   } catch {
     return fail("its settings are not JSON");
   }
-  const { listen = { host: "0.0.0.0", port: 3128 }, allowed, denied = [] } = given;
+  const { listen = { host: "0.0.0.0", port: 3128 }, allowed, denied = [], idle_hours } = given;
   for (const [name, list] of Object.entries({ allowed, denied })) {
     if (!Array.isArray(list)) return fail(`"${name}" is not a list`);
     const wrong = list.find((entry) => typeof entry !== "string" || !isNetworkEntry(entry));
     if (wrong !== undefined) return fail(`"${name}" holds what is no host: ${JSON.stringify(wrong)}`);
   }
-  return { listen, allowed: allowed ?? [], denied };
+  if (idle_hours !== undefined && !(idle_hours > 0)) return fail('"idle_hours" is not a number above 0');
+  return { listen, allowed: allowed ?? [], denied, ...(idle_hours !== undefined && { idle_hours }) };
 }
 
 async function main(): Promise<void> {
@@ -54,8 +61,11 @@ async function main(): Promise<void> {
   if (path !== undefined) rmSync(path, { force: true });
   const proxy = await startProxy({ rules: settings, onRefused }, settings.listen);
   if (path !== undefined) chmodSync(path, 0o666);
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    process.on(signal, () => void proxy.stop().then(() => process.exit(0)));
+  const end = () => void proxy.stop().then(() => process.exit(0));
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
+  const { idle_hours: hours } = settings;
+  if (hours !== undefined)
+    setInterval(() => proxy.idleMs() > hours * HOUR_MS && end(), Math.min(hours, 1) * HOUR_MS);
   say({ event: "ready", port: proxy.port });
 }
 

@@ -152,15 +152,23 @@ echo reached`;
 
   test("a proxy that was killed comes back", async () => {
     const name = docker("inspect", "-f", '{{index .Config.Labels "picoclaw.proxy"}}', ids.listed);
+    const network = {
+      mode: "allow-list",
+      allowedDomains: ["example.org"],
+      allowedHosts: [`host.docker.internal:${port}`],
+    } as const;
     docker("kill", name);
-    await engine.start({
-      network: {
-        mode: "allow-list",
-        allowedDomains: ["example.org"],
-        allowedHosts: [`host.docker.internal:${port}`],
-      },
-    });
-    expect(await bash(ids.listed, viaProxy(`host.docker.internal:${port}`))).toContain("hello from the host");
+    await engine.start({ network });
+    const ask = viaProxy(`host.docker.internal:${port}`);
+    expect(await bash(ids.listed, ask)).toContain("hello from the host");
+    // Also for a process that only comes to use a container.
+    docker("stop", "-t", "1", name);
+    expect(await bash(ids.listed, ask)).toContain("503");
+    const later = engine.another();
+    await later.exec(ids.listed, requestOf("true"));
+    const answers = async () => bash(ids.listed, ask);
+    while ((await answers()).includes("503"));
+    expect(await answers()).toContain("hello from the host");
   });
 
   test("the last process takes along a proxy that no container needs", async () => {

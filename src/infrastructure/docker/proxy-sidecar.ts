@@ -31,6 +31,9 @@ export interface SidecarParts {
   readonly readyTimeoutMs: number;
 }
 
+/** After a week without a connection it ends: its installation may have been deleted. Whoever needs it starts it. */
+const IDLE_HOURS = 7 * 24;
+
 type OpenNetwork = Exclude<ContainerNetwork, { mode: "none" }>;
 
 /** The proxy's rules. Every public host on every port, or the listed domains; and the exact exceptions. */
@@ -50,7 +53,12 @@ export async function ensureProxy(
   if (wrong !== undefined) return failed("bad-spec", `no host or domain: ${wrong}`);
   const program = await parts.program();
   if ("ok" in program) return program;
-  const settings = JSON.stringify({ listen: { path: PROXY_SOCKET }, ...rulesOf(network), denied: [] });
+  const settings = JSON.stringify({
+    listen: { path: PROXY_SOCKET },
+    ...rulesOf(network),
+    denied: [],
+    idle_hours: IDLE_HOURS,
+  });
   const name = `picoclaw-proxy-${hash(`${installation}\n${program.version}\n${settings}`).slice(0, 16)}`;
   const sidecar = { name, volume: name, env: proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`) };
   const known = await inspectContainer(engine, name, signal);
@@ -95,7 +103,7 @@ function sidecarBody(
       MemorySwap: 512 * 1024 ** 2,
       PidsLimit: 128,
       LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
-      RestartPolicy: { Name: "unless-stopped" },
+      RestartPolicy: { Name: "on-failure" },
       Mounts: [
         {
           Type: "volume",

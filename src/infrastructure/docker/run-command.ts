@@ -54,8 +54,10 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
     if (!settings) return failed("not-allowed", `${container} is no container of PicoClaw's`);
     if (!State.Running) return failed("container-stopped", `${container} is not running (${State.Status})`);
     const parts = { engine, container, limits: settings.limits, now, signal: closing.signal };
-    const supervisor =
-      Config.Labels?.[LABEL.inside] === "sh" ? openPlain(parts) : await openSupervisor(parts);
+    const [supervisor] = await Promise.all([
+      Config.Labels?.[LABEL.inside] === "sh" ? openPlain(parts) : openSupervisor(parts),
+      wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
+    ]);
     if ("ok" in supervisor) return supervisor;
     const watch = createDiskWatch({ supervisor, limitBytes: settings.limits.diskBytes, now });
     return { settings, supervisor, watch, sessions: new Map() };
@@ -142,6 +144,11 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
       for (const container of [...channels.keys()]) close(container);
     },
   };
+}
+
+/** It may have ended while nobody used it, or with the engine. One that runs stays as it is. */
+async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
+  if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
 }
 
 /** Whoever gives up does not wait for a connection that others may still use. */

@@ -44,6 +44,8 @@ export type ListenAt =
 export interface Proxy {
   /** Where it listens; 0 for a socket with a path. */
   readonly port: number;
+  /** Since when nobody has used it, in milliseconds; 0 while somebody does. */
+  readonly idleMs: () => number;
   /** Ends it and every connection through it. Idempotent. */
   readonly stop: () => Promise<void>;
 }
@@ -60,9 +62,13 @@ export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy
     ...(ownAddresses && { ownAddresses }),
   };
   const clients = new Set<Socket>();
+  const used = { at: performance.now() };
   const server = createServer({ allowHalfOpen: true }, (client) => {
     clients.add(client);
-    client.once("close", () => void clients.delete(client));
+    client.once("close", () => {
+      clients.delete(client);
+      used.at = performance.now();
+    });
     serveClient({
       client,
       dialling,
@@ -79,6 +85,7 @@ export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy
   let stopped: Promise<void> | null = null;
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,
+    idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
     stop() {
       stopped ??= new Promise<void>((resolve) => {
         server.close(() => resolve());

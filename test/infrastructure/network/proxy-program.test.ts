@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask, GREETING, startHost, statusOf } from "./proxy-kit.ts";
 
@@ -49,8 +51,29 @@ describe("the proxy as a program", () => {
     expect((await line()).event).toBe("ready");
   });
 
+  test("ends by itself when nobody uses it", async () => {
+    const listen = { host: "127.0.0.1", port: 0 };
+    const { child, line } = start(JSON.stringify({ listen, allowed: [], idle_hours: 0.00002 }));
+    expect((await line()).event).toBe("ready");
+    expect(await child.exited).toBe(0);
+  });
+
+  test("a socket that a killed one left does not stop the next, and everybody who sees it may use it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-proxy-"));
+    const path = join(folder, "proxy.sock");
+    for (let i = 0; i < 2; i++) {
+      const { child, line } = start(JSON.stringify({ listen: { path }, allowed: [] }));
+      expect((await line()).event).toBe("ready");
+      expect(statSync(path).mode & 0o777).toBe(0o666);
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+    rmSync(folder, { recursive: true });
+  });
+
   test.each([
     ["{", "not JSON"],
+    ['{"allowed":[],"idle_hours":-1}', '"idle_hours" is not a number above 0'],
     ["{}", '"allowed" is not a list'],
     ['{"allowed":["http://a"]}', '"allowed" holds what is no host: "http://a"'],
     ['{"allowed":[],"denied":[1]}', '"denied" holds what is no host: 1'],

@@ -8,7 +8,7 @@ my $stopping = 0;
 $SIG{TERM} = $SIG{INT} = sub { $stopping = 1 };
 $SIG{CHLD} = sub { };
 $SIG{PIPE} = 'IGNORE';
-my ($listener, %peer, %handle, %pending, %finished);
+my ($listener, %peer, %handle, %pending, %finished, %refused);
 my $LIMIT = 1_048_576;
 
 sub nonblocking { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
@@ -25,9 +25,12 @@ sub hang_up {
 sub take_connection {
   accept(my $client, $listener) or return;
   my $server;
-  unless (keys %handle < 1000 && socket($server, PF_UNIX, SOCK_STREAM, 0) && connect($server, sockaddr_un($path))) {
-    syswrite($client, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    close $client; return;
+  unless (keys(%handle) + keys(%refused) < 1000 && socket($server, PF_UNIX, SOCK_STREAM, 0) && connect($server, sockaddr_un($path))) {
+    my $why = "the way out of this environment is closed: its proxy does not answer\n";
+    syswrite($client, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: " . length($why) . "\r\n\r\n$why");
+    # Closed at once, with the request unread, the answer would be lost.
+    nonblocking($client); shutdown($client, 1);
+    $refused{ fileno $client } = $client; return;
   }
   nonblocking($_) for $client, $server;
   my ($one, $two) = (fileno $client, fileno $server);
@@ -58,6 +61,7 @@ until ($stopping) {
   1 while waitpid(-1, POSIX::WNOHANG()) > 0;
   my ($read, $write) = ('', '');
   vec($read, fileno $listener, 1) = 1 if $listener;
+  vec($read, $_, 1) = 1 for keys %refused;
   for my $fd (keys %handle) {
     vec($read, $fd, 1) = 1 if !$finished{$fd} && length $pending{ $peer{$fd} } < $LIMIT;
     vec($write, $fd, 1) = 1 if length $pending{$fd};
@@ -65,6 +69,10 @@ until ($stopping) {
   next unless select($read, $write, undef, 1) > 0;
   # With this process the whole environment ends: no connection may take it along.
   eval {
+    for my $fd (grep { vec($read, $_, 1) } keys %refused) {
+      my $n = sysread($refused{$fd}, my $gone, 65536);
+      if (!$n && !(!defined $n && ($!{EAGAIN} || $!{EINTR}))) { close $refused{$fd}; delete $refused{$fd} }
+    }
     for my $fd (keys %handle) { push_out($fd) if $handle{$fd} && vec($write, $fd, 1) }
     for my $fd (keys %handle) { pull($fd) if $handle{$fd} && vec($read, $fd, 1) }
     take_connection() if $listener && vec($read, fileno $listener, 1);
