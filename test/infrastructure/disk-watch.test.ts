@@ -28,7 +28,7 @@ const watched = (disk: number, copied = false) => ({
 
 /** Every so many looks the files are counted, however little the free space has shrunk. */
 function lookUntilCounted(look: ReturnType<typeof createDiskLook>) {
-  for (let i = 0; i < 121; i++) {
+  for (let i = 0; i < 1201; i++) {
     const reached = look();
     if (reached !== null) return { what: reached.what, limitBytes: reached.limitBytes };
   }

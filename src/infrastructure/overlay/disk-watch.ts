@@ -5,8 +5,11 @@ import { walk } from "../workspace/walk.ts";
 import type { SandboxPlan } from "./sandbox.ts";
 
 const LOOK_MS = 250;
-/** However little the free space shrinks: somebody else may be freeing as much as the job takes. */
-const AT_LEAST_EVERY_LOOKS = 120;
+/**
+ * However little the free space shrinks: somebody else may be freeing as much as the job takes. Counting a home full of
+ * caches holds up the program, so not often.
+ */
+const AT_LEAST_EVERY_LOOKS = 1200;
 
 /**
  * Looks, while a job runs, at how much disk it takes, and calls `onReached` once when that is more than
