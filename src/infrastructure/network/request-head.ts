@@ -77,7 +77,7 @@ function headersOf(lines: readonly string[]): Header[] | undefined {
   return headers;
 }
 
-export function valuesOf(headers: readonly Header[], name: string): string[] {
+function valuesOf(headers: readonly Header[], name: string): string[] {
   return headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 }
 
