@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGitHub } from "../fakes/forges/github-server.ts";
@@ -18,6 +18,7 @@ import {
 } from "../fakes/forges/world.ts";
 import { requirePart } from "../require.ts";
 import { DOCKER_HOST, docker } from "./real-engine.ts";
+import { startWorkerModel } from "./worker-model.ts";
 
 const PICOCLAW = join(import.meta.dir, "../../bin/picoclaw");
 const RUN = "command-executor_execute_command";
@@ -111,13 +112,13 @@ describe.if(requirePart("docker"))("solve, with real containers and real git", (
     ];
     writeFileSync(join(home, "solve.json"), JSON.stringify({ answers }));
   };
-  const start = () => {
+  const start = (...flags: string[]) => {
     const kind =
       server?.url !== undefined && readFileSync(join(home, "config.yaml"), "utf8").includes("gitlab")
         ? "gitlab"
         : "github";
     const path = kind === "github" ? "acme/calc/issues/1" : "acme/calc/-/issues/1";
-    return Bun.spawn([PICOCLAW, "solve", "--json", `${server?.url}/${path}`], {
+    return Bun.spawn([PICOCLAW, "solve", "--json", ...flags, `${server?.url}/${path}`], {
       cwd: home,
       env: {
         PATH: process.env.PATH ?? "",
@@ -126,13 +127,14 @@ describe.if(requirePart("docker"))("solve, with real containers and real git", (
         DOCKER_HOST,
         GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
         GITLAB_PERSONAL_ACCESS_TOKEN: world.token,
+        CODEX_API_KEY: "worker-key",
       },
       stdout: "pipe",
       stderr: "pipe",
     });
   };
-  const solve = async () => {
-    const child = start();
+  const solve = async (...flags: string[]) => {
+    const child = start(...flags);
     const [out, err] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
@@ -174,6 +176,33 @@ describe.if(requirePart("docker"))("solve, with real containers and real git", (
   test("GitLab: the same, up to a merge request", async () => {
     set("python", "gitlab");
     expectSolved(await solve(), "calc.py");
+  }, 120_000);
+
+  test("solve --worker codex-cli: the real CLI does the work in its own image", async () => {
+    const model = await startWorkerModel();
+    try {
+      set("python");
+      issue.body = '1 + 2 is -1\n[[RUN ["sed -i s/a.-.b/a+b/ calc.py"]]]';
+      const file = join(home, "config.yaml");
+      const config = JSON.parse(readFileSync(file, "utf8"));
+      config.command_executor.docker.network.allowed_hosts.push(model.host);
+      config.tasks = { test_command: "grep -q a+b calc.py" };
+      writeFileSync(file, JSON.stringify(config));
+      mkdirSync(join(home, ".codex"));
+      writeFileSync(
+        join(home, ".codex/config.toml"),
+        `model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\nname = "stub"\nbase_url = "http://${model.host}/v1"\nwire_api = "responses"\nenv_key = "CODEX_API_KEY"\nsupports_websockets = false\n`,
+      );
+      const { code, task, err } = await solve("--worker", "codex-cli");
+      expect(err).toContain("sed -i");
+      expect(task).toMatchObject({ state: "done", environment: "agent-runner-codex", failure: null });
+      expect(code).toBe(0);
+      expect(task.checks).toMatchObject([{ exit_code: 0 }]);
+      expect(git(repository.folder ?? "", "show", `${task.branch}:calc.py`)).toContain("a+b");
+      expect(containersOf(task.task_id)).toBe("");
+    } finally {
+      await model.stop();
+    }
   }, 120_000);
 
   test("serve takes a labelled issue in by webhook and answers it with a pull request", async () => {

@@ -11,8 +11,13 @@ export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<
   for (let round = 0; ; round++) {
     const checks = await runChecks(parts, work);
     await work.update({ checks });
-    const failed = checks.filter(({ exitCode }) => exitCode !== 0);
-    if (failed.length === 0) return;
+    // What is not installed there cannot be mended by a change of the project.
+    const absent = checks.filter(({ exitCode }) => isAbsent(exitCode));
+    const failed = checks.filter(({ exitCode }) => exitCode !== 0 && !isAbsent(exitCode));
+    if (failed.length === 0) {
+      const notes = absent.map(({ command }) => parts.messages.checkAbsent(`\`${command}\``));
+      return work.update({ notes: [...work.task.notes, ...notes] });
+    }
     if (round === ROUNDS || work.task.steps >= parts.config.maxSteps) {
       const note = parts.messages.checksFailed(failed.map(({ command }) => `\`${command}\``));
       return work.update({ notes: [...work.task.notes, note] });
@@ -40,8 +45,13 @@ async function runChecks({ config, mask }: SolveParts, work: Work): Promise<Chec
     const tail = mask(`${stdout}${stderr}`.slice(-TAIL_CHARS));
     work.say(`$ ${command} → ${exitCode}`);
     // A linter that is not installed says nothing about the change.
-    if (kind === "lint" && (exitCode === 127 || exitCode === 126)) continue;
+    if (kind === "lint" && isAbsent(exitCode)) continue;
     facts.push({ kind, command, exitCode, durationMs, tail });
   }
   return facts;
+}
+
+/** As a shell says that a program is not there, or cannot be run. */
+function isAbsent(exitCode: number): boolean {
+  return exitCode === 127 || exitCode === 126;
 }

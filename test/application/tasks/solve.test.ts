@@ -204,6 +204,12 @@ describe("solving an issue", () => {
     expect(red.task.notes.join()).toContain("Still failing: `make test`");
   });
 
+  test("tests that cannot be run there are not sent back to the coder, but told", async () => {
+    const { task } = await solve([PLAN, shell(FIX), DONE], { testCommand: "no-such-program" });
+    expect(task).toMatchObject({ state: "done", steps: 2 });
+    expect(task.notes.join()).toContain("Could not be run in this environment: `no-such-program`");
+  });
+
   test("a command that failed is not run again before the coder thought about it", async () => {
     const { task, model } = await solve([
       PLAN,

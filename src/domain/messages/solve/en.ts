@@ -62,6 +62,7 @@ export const en: SolveMessages = {
   followUpMessage: "Follow up on the review",
   baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
   baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
+  checkAbsent: (command) => `Could not be run in this environment: ${command}`,
   checksFailed: (commands) => `Still failing: ${commands.join(", ")}`,
   installWarning: (text) => `Dependencies: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),

@@ -62,6 +62,7 @@ export const ja: SolveMessages = {
   followUpMessage: "レビューへの対応",
   baseMoved: "作業中にベースブランチが進んだため、変更をその先頭に載せ替えました。",
   baseConflicts: "作業中にベースブランチが進み、変更と競合しています。解消してください。",
+  checkAbsent: (command) => `この環境では実行できませんでした: ${command}`,
   checksFailed: (commands) => `まだ失敗しています: ${commands.join(", ")}`,
   installWarning: (text) => `依存関係: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),

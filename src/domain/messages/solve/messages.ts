@@ -31,6 +31,7 @@ export interface SolveMessages {
   // Notes
   readonly baseMoved: string;
   readonly baseConflicts: string;
+  checkAbsent(command: string): string;
   checksFailed(commands: readonly string[]): string;
   installWarning(text: string): string;
   // Ends, each one helpful sentence
