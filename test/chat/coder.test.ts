@@ -104,9 +104,27 @@ describe("what a coder is sent", () => {
     const sent = last.map(({ text }) => text).join("\n");
     expect(sent).not.toContain("diary");
     expect(sent).not.toContain("private answer");
-    expect(last.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
-    expect(sent).toContain("make a.txt");
+    // As a part of the request: a reply given as a model's own would be taken for the form to answer in.
+    expect(last.map(({ role }) => role)).toEqual(["user"]);
+    expect(sent).toContain(
+      "Earlier in this conversation (done already):\n- make a.txt\n  → Done (1/1 commands succeeded)",
+    );
+    expect(sent).toEndWith("Request:\ngo on");
   });
+});
+
+test("what Shiro found in a message that a coder answered as well stays local too", async () => {
+  at = await openConversation(({ role }) => (role === "worker" ? "A private finding." : proposal("p", "")), {
+    local: (role) => !role.startsWith("coder"),
+  });
+  await at.send("/analyze the diary\n/code3 nothing");
+  await at.send("/code3 go on");
+  const sent = at
+    .of("coder3")
+    .flatMap(({ messages }) => messages.map(({ text }) => text))
+    .join("\n");
+  expect(sent).not.toContain("finding");
+  expect(sent).not.toContain("diary");
 });
 
 describe("a proposal that cannot run", () => {

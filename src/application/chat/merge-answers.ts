@@ -1,4 +1,5 @@
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
+import { isCoderAgent } from "./history.ts";
 import type { Answer, Asked } from "./turn.ts";
 
 /** Answers of several routes become one reply (DECISIONS 20): each under its agent's name, in the order they came. */
@@ -20,7 +21,8 @@ export function mergeAnswers(
   return {
     text,
     ok: answers.every(({ ok }) => ok),
-    agent: answers.at(-1)?.agent ?? "",
+    // Remembered as the most private of them: what Shiro found is not for a cloud coder's history.
+    agent: answers.find(({ agent }) => !isCoderAgent(agent))?.agent ?? only.agent,
     jobs: answers.flatMap(({ jobs }) => jobs),
     ...(last !== undefined && { model: last }),
     actions: answers.findLast(({ actions }) => actions !== undefined && actions.length > 0)?.actions ?? [],

@@ -7,9 +7,9 @@ import { checkEdits } from "../../domain/proposal/check-edits.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { readProposal } from "../../domain/proposal/read-proposal.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
-import { ask, type Request } from "./ask.ts";
-import { type ContextBudget, coderContext, contextBudget } from "./coder-context.ts";
-import { historyFor } from "./history.ts";
+import { ask, type Request, type Size } from "./ask.ts";
+import { coderContext, contextBudget } from "./coder-context.ts";
+import { earlierFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
@@ -51,12 +51,7 @@ export async function propose(
           browser: settings.mcpServers.includes("browser"),
         }),
         messages: [
-          ...historyFor(
-            model,
-            turn.history,
-            size === "full" ? { exchanges: 6, chars: 1_500 } : { exchanges: 1, chars: 500 },
-          ),
-          { role: "user", text: withContext(parts, request, wanted, size, contextBudget(model, size)) },
+          { role: "user", text: withContext(parts, turn, { request, wanted, model, size }) },
           ...exchange,
         ],
       }),
@@ -102,16 +97,28 @@ export async function propose(
 const SMALL_REQUEST = 8_000;
 const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section and no patch in it.";
 
+interface Shown {
+  readonly request: string;
+  readonly wanted: readonly string[];
+  readonly model: Model;
+  readonly size: Size;
+}
+
 function withContext(
   { project, worker }: ChatParts,
-  request: string,
-  wanted: readonly string[],
-  size: "full" | "small",
-  budget: ContextBudget,
+  turn: ChatTurn,
+  { request, wanted, model, size }: Shown,
 ): string {
-  const context = worker.mask(coderContext(project, request, wanted, budget));
-  const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-  return context === "" ? asked : `${context}\n\nRequest:\n${asked}`;
+  const full = size === "full";
+  const earlier = earlierFor(
+    model,
+    turn.history,
+    full ? { exchanges: 5, chars: 500 } : { exchanges: 1, chars: 200 },
+  );
+  const context = coderContext(project, request, wanted, contextBudget(model, size));
+  const before = [context, earlier].filter((part) => part !== "").join("\n\n");
+  const asked = full ? request : cutMiddle(request, SMALL_REQUEST);
+  return before === "" ? asked : `${worker.mask(before)}\n\nRequest:\n${asked}`;
 }
 
 function commandsOf({ patch }: Proposal): readonly PatchCommand[] {
