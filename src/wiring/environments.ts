@@ -1,23 +1,15 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { OpenEnvironments, OpenedEnvironments } from "../adapters/cli/environments.ts";
 import type { OpenOptions } from "../adapters/cli/program.ts";
-import type { BuildParts } from "../application/environments/build-image.ts";
-import { buildImage } from "../application/environments/build-image.ts";
 import {
   ExecutionEnvironmentManager,
   type ManagerParts,
 } from "../application/environments/execution-environment-manager.ts";
-import type { PrepareConfig } from "../application/environments/prepare-request.ts";
-import type { ContainerNetwork, SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
-import { jobEnvironment } from "../application/work/environment.ts";
-import { parseByteSize } from "../config/byte-size.ts";
+import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { IMAGE_RECIPES } from "../domain/environment/image-recipes.ts";
-import { credentialFor, parseRepository } from "../domain/environment/repository-source.ts";
+import { credentialFor } from "../domain/environment/repository-source.ts";
 import { messagesFor } from "../domain/messages/catalogue.ts";
 import { environmentMessages } from "../domain/messages/environments/catalogue.ts";
 import type { Locale } from "../domain/messages/messages.ts";
@@ -27,16 +19,9 @@ import {
   createCommandPolicy,
 } from "../domain/policy/commands/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import { createImages } from "../infrastructure/docker/images.ts";
-import { createRecipes } from "../infrastructure/docker/recipes.ts";
-import { createProcessRunner } from "../infrastructure/process/process-runner.ts";
-import { createDownloadStore } from "../infrastructure/repositories/download-store.ts";
 import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
-import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import type { ContainerToolParts } from "./environment-tools.ts";
-import { findInstallation } from "./installation.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -82,41 +67,14 @@ export function createEnvironments(
   if ("ok" in sandboxes) return sandboxes;
   const { mask } = createMasker({ secrets: secrets.values() });
   const records = createEnvironmentRecords(home);
-  const images: BuildParts = {
-    images: createImages(engine),
-    recipes: createRecipes({
-      images: join(findInstallation().folder, "images"),
-      certificates: "/usr/local/share/ca-certificates",
-      workspace,
-    }),
-    sha256: (bytes) => hashHex("sha256", bytes),
-  };
+  const preparation = { env, config, home, workspace, sandboxes, engine, mask };
   const parts: ManagerParts = {
     config: managerConfig(config),
     sandboxes,
     records,
-    prepare: {
-      sandboxes,
-      images,
-      local: createLocalRepositories({
-        processes: createProcessRunner(),
-        env: jobEnvironment({ host: env, pass: [], view: {} }),
-        temporary: tmpdir(),
-        timeoutMs: config.command_executor.clone.timeout * 1000,
-        cleanAddress: withoutCredential,
-        owner: { uid: 10_001, gid: 10_001 },
-      }),
-      config: prepareConfig(config),
-      ...(config.command_executor.install.cache && {
-        downloads: createDownloadStore(
-          join(home, "environments", "downloads"),
-          config.command_executor.install.cache_limit,
-        ),
-      }),
-      newId: () => crypto.randomUUID(),
-      mask,
-      clock: () => performance.now(),
-    },
+    environments: config.command_executor.environments,
+    defaultEnvironment: config.command_executor.default_environment,
+    openPreparation: async () => (await import("./environment-preparation.ts")).openPreparation(preparation),
     credentialFor: (source) =>
       credentialFor(source, {
         github: {
@@ -161,7 +119,8 @@ export function createEnvironments(
     texts,
     warnings: loaded.warnings,
     list: () => listEnvironments(sandboxes, records),
-    buildImage: (request) => build(images, request),
+    buildImage: async (request) =>
+      (await import("./environment-preparation.ts")).buildNamed(preparation, request),
     async callTool(info, tool, args, signal) {
       const { openContainerToolkit } = await import("./environment-tools.ts");
       return openContainerToolkit(toolkitParts, info).invoke(tool, args, { signal });
@@ -182,20 +141,6 @@ async function listEnvironments(
   });
 }
 
-async function build(
-  parts: BuildParts,
-  { name, from, ...rest }: Parameters<OpenEnvironments["buildImage"]>[0],
-): ReturnType<OpenEnvironments["buildImage"]> {
-  const recipe = IMAGE_RECIPES.find((known) => known.name === name);
-  if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
-  if (from !== "debian-rootfs")
-    return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
-  const { ensureDebianRoot } = await import("./debian-root.ts");
-  const root = await ensureDebianRoot(parts.images, rest);
-  if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
-  return buildImage(parts, { recipe, ...rest, root: root.name });
-}
-
 function managerConfig({ command_executor: executor }: Config): ManagerParts["config"] {
   return {
     enabled: executor.enabled,
@@ -208,48 +153,7 @@ function managerConfig({ command_executor: executor }: Config): ManagerParts["co
   };
 }
 
-export function prepareConfig({ command_executor: executor }: Config): PrepareConfig {
-  const { docker, clone, install } = executor;
-  const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
-  return {
-    environments: executor.environments,
-    defaultEnvironment: executor.default_environment,
-    limits: {
-      cpus,
-      memoryBytes: parseByteSize(memory) ?? 0,
-      pids: docker.pids_limit,
-      diskBytes: parseByteSize(disk) ?? 0,
-    },
-    network: networkOf(docker.network),
-    mountDockerSocket: docker.mount_docker_socket,
-    cloneTimeoutMs: clone.timeout * 1000,
-    installTimeoutMs: install.timeout * 1000,
-    autoInstall: clone.auto_install_deps,
-    insecureHosts: clone.insecure_hosts,
-    indexes: {
-      ...(install.npm_registry !== null && { npm_config_registry: install.npm_registry }),
-      ...(install.pip_index !== null && pipIndex(install.pip_index)),
-    },
-  };
-}
-
-/** An index without TLS is one that the operator named so; pip wants to be told twice. */
-function pipIndex(url: string): Readonly<Record<string, string>> {
-  const plain = url.startsWith("http:") ? { PIP_TRUSTED_HOST: new URL(url).host } : {};
-  return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };
-}
-
-function networkOf(network: Config["command_executor"]["docker"]["network"]): ContainerNetwork {
-  const { external_access: open, whitelist_mode: listed, allowed_domains: allowedDomains } = network;
-  const { allowed_hosts: allowedHosts } = network;
-  if (open && !listed) return { mode: "open", allowedHosts };
-  if (open) return { mode: "allow-list", allowedDomains, allowedHosts };
-  return allowedHosts.length === 0
-    ? { mode: "none" }
-    : { mode: "allow-list", allowedDomains: [], allowedHosts };
-}
-
-/** The lists of 001 §6.3; the parser of shell commands is loaded with the first command. */
+export /** The lists of 001 §6.3; the parser of shell commands is loaded with the first command. */
 function commandLists(
   config: Config,
   locale: Locale,
@@ -267,11 +171,6 @@ function commandLists(
       return explainRefusal(decision.refusal, locale);
     },
   };
-}
-
-function withoutCredential(address: string): string {
-  const parsed = parseRepository(address);
-  return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;
 }
 
 /** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */

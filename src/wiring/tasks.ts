@@ -27,7 +27,7 @@ import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
 import { createWorkerExecutor, type WorkerExecutorParts } from "../infrastructure/workers/worker-executor.ts";
 import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import { prepareConfig } from "./environments.ts";
+import { prepareConfig } from "./environment-preparation.ts";
 import { findInstallation } from "./installation.ts";
 import { type OpenedWorkspace, openWorkspace } from "./worker.ts";
 

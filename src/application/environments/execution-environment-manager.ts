@@ -3,10 +3,10 @@ import { parseRepository } from "../../domain/environment/repository-source.ts";
 import type { EnvironmentRecords } from "../ports/environment-records.ts";
 import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
+import type { ImageChoice } from "./ensure-image.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { type ExecutionResult, executionResult } from "./execution-result.ts";
-import { prepareEnvironment } from "./prepare-environment.ts";
-import type { Prepared, PrepareParts } from "./prepare-request.ts";
+import type { Prepared, PrepareRequest } from "./prepare-request.ts";
 import type { PrepareEvent, PrepareFailure } from "./progress.ts";
 
 /** A task as environments know it. */
@@ -61,9 +61,15 @@ export interface ManagerConfig {
   readonly staleThresholdHours: number;
 }
 
+export type Prepare = (request: PrepareRequest) => Promise<Prepared | PrepareFailure>;
+
 export interface ManagerParts {
   readonly config: ManagerConfig;
-  readonly prepare: PrepareParts;
+  /** The part of the configuration that is asked for without preparing anything. */
+  readonly environments: Readonly<Record<string, ImageChoice>>;
+  readonly defaultEnvironment: string;
+  /** Loaded when something is prepared: running a command needs none of it. */
+  readonly openPreparation: () => Promise<Prepare>;
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
   readonly credentialFor: (source: RepositorySource) => Credential | null;
@@ -105,7 +111,7 @@ export class ExecutionEnvironmentManager {
 
   /** Environment names and their images. */
   getAvailableEnvironments(): Record<string, string> {
-    const { environments } = this.#parts.prepare.config;
+    const { environments } = this.#parts;
     return Object.fromEntries(
       Object.entries(environments).map(([name, image]) => [
         name,
@@ -115,7 +121,7 @@ export class ExecutionEnvironmentManager {
   }
 
   getDefaultEnvironment(): string {
-    return this.#parts.prepare.config.defaultEnvironment;
+    return this.#parts.defaultEnvironment;
   }
 
   setCurrentTask(task: Pick<EnvironmentTask, "uuid"> | null): void {
@@ -163,7 +169,8 @@ export class ExecutionEnvironmentManager {
     });
     let prepared: Prepared | PrepareFailure | null = null;
     try {
-      prepared = await prepareEnvironment(this.#parts.prepare, {
+      const prepare = await this.#parts.openPreparation();
+      prepared = await prepare({
         taskUuid: uuid,
         source,
         credential: credentialFor(source),

@@ -1,0 +1,131 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OpenEnvironments } from "../adapters/cli/environments.ts";
+import { type BuildParts, buildImage } from "../application/environments/build-image.ts";
+import type { Prepare } from "../application/environments/execution-environment-manager.ts";
+import { prepareEnvironment } from "../application/environments/prepare-environment.ts";
+import type { PrepareConfig, PrepareParts } from "../application/environments/prepare-request.ts";
+import type { ContainerNetwork, SandboxManager } from "../application/ports/sandbox.ts";
+import { jobEnvironment } from "../application/work/environment.ts";
+import { parseByteSize } from "../config/byte-size.ts";
+import type { Config } from "../config/config.ts";
+import { IMAGE_RECIPES } from "../domain/environment/image-recipes.ts";
+import { parseRepository } from "../domain/environment/repository-source.ts";
+import type { Engine } from "../infrastructure/docker/engine.ts";
+import { createImages } from "../infrastructure/docker/images.ts";
+import { createRecipes } from "../infrastructure/docker/recipes.ts";
+import { createProcessRunner } from "../infrastructure/process/process-runner.ts";
+import { createDownloadStore } from "../infrastructure/repositories/download-store.ts";
+import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { findInstallation } from "./installation.ts";
+
+export interface PreparationParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly config: Config;
+  readonly home: string;
+  readonly workspace: string;
+  readonly sandboxes: SandboxManager;
+  readonly engine: Engine;
+  readonly mask: (text: string) => string;
+}
+
+/** Everything that making an environment needs, and running a command in one does not. */
+export function openPreparation(wired: PreparationParts): Prepare {
+  const { env, config, home, sandboxes, mask } = wired;
+  const { clone, install } = config.command_executor;
+  const parts: PrepareParts = {
+    sandboxes,
+    images: imageParts(wired),
+    local: createLocalRepositories({
+      processes: createProcessRunner(),
+      env: jobEnvironment({ host: env, pass: [], view: {} }),
+      temporary: tmpdir(),
+      timeoutMs: clone.timeout * 1000,
+      cleanAddress: withoutCredential,
+      owner: { uid: 10_001, gid: 10_001 },
+    }),
+    config: prepareConfig(config),
+    ...(install.cache && {
+      downloads: createDownloadStore(join(home, "environments", "downloads"), install.cache_limit),
+    }),
+    newId: () => crypto.randomUUID(),
+    mask,
+    clock: () => performance.now(),
+  };
+  return (request) => prepareEnvironment(parts, request);
+}
+
+function imageParts({ engine, workspace }: PreparationParts): BuildParts {
+  return {
+    images: createImages(engine),
+    recipes: createRecipes({
+      images: join(findInstallation().folder, "images"),
+      certificates: "/usr/local/share/ca-certificates",
+      workspace,
+    }),
+    sha256: (bytes) => hashHex("sha256", bytes),
+  };
+}
+
+/** `images build`: one image of ours, by name. */
+export async function buildNamed(
+  wired: PreparationParts,
+  { name, from, ...rest }: Parameters<OpenEnvironments["buildImage"]>[0],
+): ReturnType<OpenEnvironments["buildImage"]> {
+  const parts = imageParts(wired);
+  const recipe = IMAGE_RECIPES.find((known) => known.name === name);
+  if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
+  if (from !== "debian-rootfs")
+    return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
+  const { ensureDebianRoot } = await import("./debian-root.ts");
+  const root = await ensureDebianRoot(parts.images, rest);
+  if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
+  return buildImage(parts, { recipe, ...rest, root: root.name });
+}
+
+export function prepareConfig({ command_executor: executor }: Config): PrepareConfig {
+  const { docker, clone, install } = executor;
+  const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
+  return {
+    environments: executor.environments,
+    defaultEnvironment: executor.default_environment,
+    limits: {
+      cpus,
+      memoryBytes: parseByteSize(memory) ?? 0,
+      pids: docker.pids_limit,
+      diskBytes: parseByteSize(disk) ?? 0,
+    },
+    network: networkOf(docker.network),
+    mountDockerSocket: docker.mount_docker_socket,
+    cloneTimeoutMs: clone.timeout * 1000,
+    installTimeoutMs: install.timeout * 1000,
+    autoInstall: clone.auto_install_deps,
+    insecureHosts: clone.insecure_hosts,
+    indexes: {
+      ...(install.npm_registry !== null && { npm_config_registry: install.npm_registry }),
+      ...(install.pip_index !== null && pipIndex(install.pip_index)),
+    },
+  };
+}
+
+/** An index without TLS is one that the operator named so; pip wants to be told twice. */
+function pipIndex(url: string): Readonly<Record<string, string>> {
+  const plain = url.startsWith("http:") ? { PIP_TRUSTED_HOST: new URL(url).host } : {};
+  return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };
+}
+
+function networkOf(network: Config["command_executor"]["docker"]["network"]): ContainerNetwork {
+  const { external_access: open, whitelist_mode: listed, allowed_domains: allowedDomains } = network;
+  const { allowed_hosts: allowedHosts } = network;
+  if (open && !listed) return { mode: "open", allowedHosts };
+  if (open) return { mode: "allow-list", allowedDomains, allowedHosts };
+  return allowedHosts.length === 0
+    ? { mode: "none" }
+    : { mode: "allow-list", allowedDomains: [], allowedHosts };
+}
+
+function withoutCredential(address: string): string {
+  const parsed = parseRepository(address);
+  return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;
+}
