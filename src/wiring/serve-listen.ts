@@ -28,7 +28,7 @@ import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import { openChannels } from "./serve-channels.ts";
 import { startCleanUp } from "./serve-clean-up.ts";
-import { startSchedules } from "./serve-schedules.ts";
+import { schedulesOf, startSchedules } from "./serve-schedules.ts";
 import type { OpenedState } from "./serve-state.ts";
 import {
   configurationLines,
@@ -248,6 +248,13 @@ export async function listenAndServe(
   await sending.start();
   await reached.start();
   await forgeService?.start();
+  const nameLostSchedules = () => {
+    for (const { name, chat } of schedulesOf(state.current().config)) {
+      const [channel = ""] = chat.split(":");
+      if (!channels.has(channel)) log(words().scheduleUnknownChannel(name, channel));
+    }
+  };
+  nameLostSchedules();
   const schedules = { stop: await startSchedules(state.current().config, receive, onTrouble) };
   const modelWatch = { stop: watchNow() };
   const prune = setInterval(() => {

@@ -24,7 +24,7 @@ export function createFakeChannel(name = "test") {
   return { channel, shown, calls, faults };
 }
 
-export function textOf({ content }: Pick<Delivery, "content">): string {
+function textOf({ content }: Pick<Delivery, "content">): string {
   return content.kind === "reply" ? content.reply.text : content.text;
 }
 

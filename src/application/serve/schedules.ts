@@ -37,7 +37,7 @@ export function runSchedules(
   };
 }
 
-export function toMessage(schedule: Schedule, due: Date): InboundMessage {
+function toMessage(schedule: Schedule, due: Date): InboundMessage {
   const at = schedule.chat.indexOf(":");
   const chatId = schedule.chat.slice(at + 1);
   return {

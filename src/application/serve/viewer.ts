@@ -9,10 +9,6 @@ export interface Viewer {
   readonly scopes: readonly Scope[];
 }
 
-export function may(viewer: Viewer, scope: Scope): boolean {
-  return viewer.scopes.includes(scope);
-}
-
 /** Operators see everything; users what is theirs. */
 export function owns(
   viewer: Viewer,

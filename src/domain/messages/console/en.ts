@@ -5,7 +5,6 @@ const many = (count: number, one: string, more: string) => `${count} ${count ===
 export const en: ConsoleMessages = {
   locale: "en",
   appName: "PicoClaw",
-  tagline: "Every job can be taken back.",
   skipToContent: "Skip to content",
   nav: {
     chat: "Chat",
@@ -23,10 +22,8 @@ export const en: ConsoleMessages = {
   themes: { auto: "Auto", light: "Light", dark: "Dark" },
   logout: "Sign out",
   signedInAs: (name, role) => (name === role ? name : `${name} · ${role}`),
-  roles: { operator: "operator", user: "user" },
   demoBanner: "Demo: a scripted model and a throw-away workspace. Nothing here touches your files.",
   connectionLost: "Connection lost. Trying again…",
-  justNow: "just now",
   loginTitle: "Sign in",
   loginNeeded: "This console opens with a link.",
   loginHow: "The link was printed when the server started. A new one is made on that machine with:",
@@ -42,7 +39,6 @@ export const en: ConsoleMessages = {
   brokenTitle: "Something broke",
   broken: "This is our fault. The log says more; nothing you sent was lost.",
   back: "Back",
-  close: "Close",
   chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
@@ -94,8 +90,6 @@ export const en: ConsoleMessages = {
   redo: "Redo",
   applyPreview: "Apply exactly this",
   stopJob: "Stop",
-  undoConflictTitle: "Nothing was changed",
-  stopped: (jobId) => `${jobId} is being stopped; nothing of it is applied.`,
   facts: {
     job: "Job",
     started: "Started",
@@ -183,7 +177,6 @@ export const en: ConsoleMessages = {
   usageTitle: "Usage",
   usageEmptyTitle: "Nothing used yet",
   usageEmpty: "Tokens and cost of every answer are counted from the first one on.",
-  usageDays: (days) => `${days} days`,
   usageTokens: "Tokens",
   usageCost: "Cost",
   usageReplies: "Answers",

@@ -3,7 +3,6 @@ import type { ConsoleMessages } from "./messages.ts";
 export const ja: ConsoleMessages = {
   locale: "ja",
   appName: "PicoClaw",
-  tagline: "どのジョブも、元に戻せます。",
   skipToContent: "本文へ移動",
   nav: {
     chat: "チャット",
@@ -22,10 +21,8 @@ export const ja: ConsoleMessages = {
   logout: "ログアウト",
   signedInAs: (name, role) =>
     name === role ? "管理者" : `${name} · ${role === "operator" ? "管理者" : "利用者"}`,
-  roles: { operator: "管理者", user: "利用者" },
   demoBanner: "デモ: 台本モデルと使い捨ての workspace で動いています。あなたのファイルには触れません。",
   connectionLost: "接続が切れました。再接続しています…",
-  justNow: "たった今",
   loginTitle: "ログイン",
   loginNeeded: "このコンソールはリンクから開きます。",
   loginHow:
@@ -42,7 +39,6 @@ export const ja: ConsoleMessages = {
   brokenTitle: "問題が起きました",
   broken: "こちらの不具合です。詳しくはログにあります。送信した内容は失われていません。",
   back: "戻る",
-  close: "閉じる",
   chatTitle: "チャット",
   chatEmptyTitle: "やりたいことを書いてください",
   chatEmpty: "PicoClaw が担当を選び、すぐに実行します。どの変更も元に戻せます。",
@@ -97,8 +93,6 @@ export const ja: ConsoleMessages = {
   redo: "やり直す",
   applyPreview: "このまま適用する",
   stopJob: "停止する",
-  undoConflictTitle: "何も変更していません",
-  stopped: (jobId) => `${jobId} を停止しています。適用されるものはありません。`,
   facts: {
     job: "ジョブ",
     started: "開始",
@@ -181,7 +175,6 @@ export const ja: ConsoleMessages = {
   usageTitle: "使用量",
   usageEmptyTitle: "まだ使用していません",
   usageEmpty: "最初の回答から、トークン数と費用を数えます。",
-  usageDays: (days) => `${days} 日間`,
   usageTokens: "トークン",
   usageCost: "費用",
   usageReplies: "回答",

@@ -4,7 +4,6 @@ import type { Locale } from "../messages.ts";
 export interface ConsoleMessages {
   readonly locale: Locale;
   readonly appName: string;
-  readonly tagline: string;
   readonly skipToContent: string;
   readonly nav: Readonly<
     Record<
@@ -17,10 +16,8 @@ export interface ConsoleMessages {
   readonly themes: Readonly<Record<"auto" | "light" | "dark", string>>;
   readonly logout: string;
   readonly signedInAs: (name: string, role: "operator" | "user") => string;
-  readonly roles: Readonly<Record<"operator" | "user", string>>;
   readonly demoBanner: string;
   readonly connectionLost: string;
-  readonly justNow: string;
   // Login.
   readonly loginTitle: string;
   readonly loginNeeded: string;
@@ -37,7 +34,6 @@ export interface ConsoleMessages {
   readonly brokenTitle: string;
   readonly broken: string;
   readonly back: string;
-  readonly close: string;
   // Chat.
   readonly chatTitle: string;
   readonly chatEmptyTitle: string;
@@ -81,8 +77,6 @@ export interface ConsoleMessages {
   readonly redo: string;
   readonly applyPreview: string;
   readonly stopJob: string;
-  readonly undoConflictTitle: string;
-  readonly stopped: (jobId: string) => string;
   readonly facts: Readonly<
     Record<
       "job" | "started" | "finished" | "took" | "source" | "workspace" | "kind" | "commit" | "undo",
@@ -151,7 +145,6 @@ export interface ConsoleMessages {
   readonly usageTitle: string;
   readonly usageEmptyTitle: string;
   readonly usageEmpty: string;
-  readonly usageDays: (days: number) => string;
   readonly usageTokens: string;
   readonly usageCost: string;
   readonly usageReplies: string;

@@ -10,7 +10,6 @@ export const en: ServeMessages = {
   tooMany: "That was a lot at once. Try again in a minute.",
   attachment: (name, sizeBytes) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
   undoLabel: "Undo",
-  showLabel: "Show",
   listening: (url) => `PicoClaw listens on ${url}`,
   loginLink: (url) => `Open the console: ${url}`,
   loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",

@@ -10,7 +10,6 @@ export const ja: ServeMessages = {
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
   undoLabel: "取り消す",
-  showLabel: "表示",
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",

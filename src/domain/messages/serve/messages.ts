@@ -9,7 +9,6 @@ export interface ServeMessages {
   readonly tooMany: string;
   readonly attachment: (name: string, sizeBytes: number) => string;
   readonly undoLabel: string;
-  readonly showLabel: string;
   // On the terminal.
   readonly listening: (url: string) => string;
   readonly loginLink: (url: string) => string;
