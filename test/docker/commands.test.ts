@@ -245,6 +245,14 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     expect(engine.warnings.at(-1)).toContain("restarted");
   });
 
+  test("whoever writes into the supervisor's own stream loses its command, and nobody else is misled", async () => {
+    const supervisor = "sup=$(cut -d' ' -f4 /proc/$PPID/stat)";
+    const forged = `${supervisor}; printf '\\177\\0\\0\\0x\\0\\0\\0\\1' >/proc/$sup/fd/1; sleep 60`;
+    const result = await run(forged, { timeoutMs: 10_000 });
+    expect([result.outcome, result.exitCode]).toEqual(["disconnected", null]);
+    expect((await run("echo back")).stdout).toBe("back\n");
+  });
+
   test("whoever kills its own watchers inside gets an answer, and the next command works", async () => {
     const result = await run("kill -9 -1; sleep 60", { timeoutMs: 10_000 });
     expect(["disconnected", "signaled"]).toContain(result.outcome);

@@ -11,6 +11,7 @@ import { readInstallationId } from "../../src/infrastructure/docker/installation
 import { createLeases, type Lease } from "../../src/infrastructure/docker/leases.ts";
 import { createOwners } from "../../src/infrastructure/docker/owners.ts";
 import { isStale } from "../../src/infrastructure/docker/stale.ts";
+import { createSupervisorReader, encodeFrame } from "../../src/infrastructure/docker/supervisor-wire.ts";
 import { createWarmPool } from "../../src/infrastructure/docker/warm-pool.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };
@@ -36,15 +37,29 @@ describe("frames of a stream", () => {
   test("the rest of an unfinished frame survives the runtime's use of its buffer", () => {
     const seen: string[] = [];
     const read = createFrameReader(
-      1,
-      (head) => head[0] ?? 0,
+      { headBytes: 1, limitBytes: 100, lengthOf: (head) => head[0] ?? 0 },
       (_, payload) => seen.push(payload.toString()),
+      () => undefined,
     );
     const chunk = Buffer.from([5, 104, 101]);
     read(chunk);
     chunk.fill(0);
     read(Buffer.from("llo"));
     expect(seen).toEqual(["hello"]);
+  });
+});
+
+describe("frames of a supervisor that was taken over", () => {
+  test("a length beyond all measure is not waited for, and nothing after it is believed", () => {
+    const seen: string[] = [];
+    const read = createSupervisorReader(
+      ({ type }) => seen.push(type),
+      () => seen.push("broken"),
+    );
+    read(encodeFrame("P", 1, new Uint8Array(3)));
+    read(Buffer.from([0x7f, 0, 0, 0, 120, 0, 0, 0, 1]));
+    read(encodeFrame("P", 1, new Uint8Array(3)));
+    expect(seen).toEqual(["P", "broken"]);
   });
 });
 

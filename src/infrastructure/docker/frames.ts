@@ -1,27 +1,50 @@
 /**
  * Cuts a stream of bytes, in whatever pieces it comes, into frames: a head of fixed size that tells the length of
- * what follows. The payload is valid only during the call.
+ * what follows. The payload is valid only during the call. A frame longer than `limitBytes` is not waited for:
+ * `onTooLong` is called, and nothing more is read.
  */
 export function createFrameReader(
-  headBytes: number,
-  lengthOf: (head: Buffer) => number,
+  { headBytes, limitBytes, lengthOf }: FrameShape,
   onFrame: (head: Buffer, payload: Buffer) => void,
+  onTooLong: () => void,
 ): (bytes: Uint8Array) => void {
-  const state: { rest: Buffer } = { rest: Buffer.alloc(0) };
+  const state = { chunks: [] as Buffer[], held: 0, wanted: headBytes, broken: false };
   return (bytes) => {
+    if (state.broken) return;
     const fresh = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const all = state.rest.length === 0 ? fresh : Buffer.concat([state.rest, fresh]);
-    let at = 0;
-    while (all.length - at >= headBytes) {
-      const head = all.subarray(at, at + headBytes);
-      const end = at + headBytes + lengthOf(head);
-      if (all.length < end) break;
-      onFrame(head, all.subarray(at + headBytes, end));
-      at = end;
+    if (state.held + fresh.length < state.wanted) {
+      // A copy: the runtime may use its buffer again.
+      state.chunks.push(Buffer.from(fresh));
+      state.held += fresh.length;
+      return;
     }
-    // A copy: the runtime may use its buffer again.
-    state.rest = at === all.length ? Buffer.alloc(0) : Buffer.from(all.subarray(at));
+    const all = state.chunks.length === 0 ? fresh : Buffer.concat([...state.chunks, fresh]);
+    let at = 0;
+    for (;;) {
+      state.wanted = headBytes;
+      if (all.length - at < headBytes) break;
+      const head = all.subarray(at, at + headBytes);
+      const length = lengthOf(head);
+      if (length < 0 || length > limitBytes) {
+        state.broken = true;
+        state.chunks = [];
+        onTooLong();
+        return;
+      }
+      state.wanted = headBytes + length;
+      if (all.length - at < state.wanted) break;
+      onFrame(head, all.subarray(at + headBytes, at + state.wanted));
+      at += state.wanted;
+    }
+    state.chunks = at === all.length ? [] : [Buffer.from(all.subarray(at))];
+    state.held = all.length - at;
   };
+}
+
+export interface FrameShape {
+  readonly headBytes: number;
+  readonly limitBytes: number;
+  readonly lengthOf: (head: Buffer) => number;
 }
 
 /** The engine's framing of an exec without a terminal: stream number, three zeros, length. */
@@ -29,8 +52,8 @@ export function createStreamReader(
   onStream: (stream: "stdout" | "stderr", bytes: Buffer) => void,
 ): (bytes: Uint8Array) => void {
   return createFrameReader(
-    8,
-    (head) => head.readUInt32BE(4),
+    { headBytes: 8, limitBytes: 2 ** 32, lengthOf: (head) => head.readUInt32BE(4) },
     (head, payload) => onStream(head[0] === 2 ? "stderr" : "stdout", payload),
+    () => undefined,
   );
 }

@@ -7,12 +7,15 @@ export interface SupervisorFrame {
   readonly payload: Buffer;
 }
 
-export function createSupervisorReader(onFrame: (frame: SupervisorFrame) => void) {
+/** Whatever runs inside may have taken the supervisor over: a length is not trusted beyond what it ever sends. */
+const LONGEST_FRAME = 1024 ** 2;
+
+export function createSupervisorReader(onFrame: (frame: SupervisorFrame) => void, onBroken: () => void) {
   return createFrameReader(
-    9,
-    (head) => head.readUInt32BE(0) - 5,
+    { headBytes: 9, limitBytes: LONGEST_FRAME, lengthOf: (head) => head.readUInt32BE(0) - 5 },
     (head, payload) =>
       onFrame({ type: String.fromCharCode(head[4] ?? 0), id: head.readUInt32BE(5), payload }),
+    onBroken,
   );
 }
 

@@ -84,10 +84,20 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
     for (const each of [...waiting.values()]) each.onLost(failure);
     waiting.clear();
   };
+  const own: { connection?: RawConnection } = {};
+  const breakOff = () => {
+    own.connection?.close();
+    lose(failed("disconnected", "what came from the container is not the supervisor's"));
+  };
   const readFrames = createSupervisorReader((frame) => {
-    if (frame.type === "h") hello.resolve(undefined);
-    else waiting.get(frame.id)?.onFrame(frame);
-  });
+    if (frame.type === "h") return hello.resolve(undefined);
+    try {
+      waiting.get(frame.id)?.onFrame(frame);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      breakOff();
+    }
+  }, breakOff);
   const readStreams = createStreamReader((stream, bytes) => {
     if (stream === "stdout" && !/^OCI runtime exec failed/.test(bytes.toString("latin1", 0, 24)))
       readFrames(bytes);
@@ -109,6 +119,7 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
     signal,
   );
   if ("ok" in connection) return connection;
+  own.connection = connection;
   const onAbort = () => {
     connection.close();
     lose(failed("aborted", "aborted"));
@@ -195,10 +206,7 @@ function runSupervised({ id, request, limits, now, waiting, connection }: Run): 
         );
         settle(state.ending && ended.outcome !== "not-started" ? { ...ended, outcome: state.ending } : ended);
       } else if (type === "o" || type === "e") output.add(stream, payload);
-      else {
-        output.skip(stream, Number(payload.readBigUInt64BE(0)));
-        output.add(stream, payload.subarray(8));
-      }
+      else output.skip(stream, Number(payload.readBigUInt64BE(0)));
     },
     onLost: (failure) =>
       settle({

@@ -12,7 +12,7 @@
 #   in:  S start (list: head, tail, has input, input, rest: list of cwd, roots, has input, env count, env…, argv…)
 #        K end its tree (grace in ms)
 #        P list background processes   Q end one with its descendants (pid)
-#   out: o e output   O E what was cut and the end of a stream that was too long
+#   out: o e output   O E how much was cut here of a stream that was too long
 #        x ended (kind, wait status, errno, OOM kills, refused forks, then pid and command of what is left)
 #        p processes   q answer to Q   h hello
 use strict; use warnings; use POSIX (); use Fcntl;
@@ -261,8 +261,8 @@ sub finish_command {
     my $kept = $c->{$key};
     my $over = length($kept->{end}) - $kept->{tail};
     if ($over > 0) { $kept->{cut} += $over; substr($kept->{end}, 0, $over) = '' }
-    send_frame(uc $key, $c->{id}, pack('N2', $kept->{cut} >> 32, $kept->{cut} & 0xffffffff) . $kept->{end})
-      if length $kept->{end};
+    send_frame(uc $key, $c->{id}, pack('N2', $kept->{cut} >> 32, $kept->{cut} & 0xffffffff)) if $kept->{cut};
+    for (my $at = 0; $at < length $kept->{end}; $at += 65536) { send_frame($key, $c->{id}, substr($kept->{end}, $at, 65536)) }
     $c->{$key} = undef;
   }
   $c->{running} = 0;
