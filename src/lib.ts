@@ -1,6 +1,7 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { CliProgram, Opened, OpenOptions, OpenWorker } from "./adapters/cli/program.ts";
 import type { ExecutionEnvironmentManager } from "./application/environments/execution-environment-manager.ts";
+import type { Conversation } from "./application/ports/conversation.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { Models } from "./application/ports/model.ts";
@@ -17,6 +18,7 @@ import { openWorker } from "./wiring/worker.ts";
 export type { ContainerInfo } from "./application/environments/container-info.ts";
 export type { EnvironmentTask } from "./application/environments/execution-environment-manager.ts";
 export type { ExecutionResult } from "./application/environments/execution-result.ts";
+export type { ChatEvent, Conversation, IncomingMessage, Reply } from "./application/ports/conversation.ts";
 export type {
   Model,
   ModelAnswer,
@@ -149,6 +151,19 @@ export async function openModels(options: WorkspaceOptions = {}): Promise<Models
   const { config, secrets, home } = loaded;
   const wiring = await import("./wiring/models.ts");
   return wiring.openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
+}
+
+/**
+ * The conversation (docs/chat.md): `handle` never rejects, and answers the messages of one chat in order. `models` of
+ * your own replace the configured ones. `close` waits for what still runs behind the last reply.
+ */
+export async function openConversation(
+  options: WorkspaceOptions & { readonly models?: Models } = {},
+): Promise<{ readonly conversation: Conversation; close(): Promise<void> }> {
+  const { openChat } = await import("./wiring/chat.ts");
+  const { models } = options;
+  const opened = await openChat(...place(options), { ...(models !== undefined && { models }) });
+  return opened.ok ? { conversation: opened.conversation, close: () => opened.close() } : refuse(opened);
 }
 
 /**

@@ -24,6 +24,7 @@ describe("the library", () => {
       "executeWorkerPatch",
       "formatExecutionResults",
       "listJobs",
+      "openConversation",
       "openEnvironments",
       "openModels",
       "parsePatch",
