@@ -28,6 +28,7 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
     desk: {
       list: async () => [],
       read: async () => null,
+      latest: () => "",
       journal: () => [],
       output: () => "",
       differences: () => [],

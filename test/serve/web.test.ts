@@ -313,6 +313,30 @@ describe("live", () => {
     expect((await operator.get("/jobs")).status).toBe(200);
   });
 
+  test("a message that is not taken is said to be so", async () => {
+    const long = await operator.post("/chat/operator", { text: "x".repeat(20_001), event: "long" });
+    expect([long.status, decodeURIComponent(long.headers.get("x-notice") ?? "")]).toEqual([
+      413,
+      "Not sent: at most 20,000 characters",
+    ]);
+    const eager = await signIn(server.link(server.url, "--user", "eager", "--role", "user"));
+    const sent = [];
+    for (let n = 0; n < 31; n += 1)
+      sent.push(await eager.post("/chat/eager", { text: `m${n}`, event: `e${n}` }));
+    expect(sent.map(({ status }) => status)).toEqual([...Array.from({ length: 30 }, () => 303), 429]);
+    expect(await sent.at(-1)?.text()).toContain("That was a lot at once");
+  });
+
+  test("a job of another process shows up in an open list", async () => {
+    const stream = await operator.get("/live?jobs=1");
+    const reader = stream.body!.getReader();
+    await reader.read();
+    server.apply([create("elsewhere.txt", "x\n")]);
+    let seen = "";
+    while (!seen.includes("event: changed")) seen += new TextDecoder().decode((await reader.read()).value);
+    await reader.cancel();
+  });
+
   test("a message that takes too long can be stopped", async () => {
     const sent = await operator.post("/chat/operator.slow", { text: "slow", event: "s1" });
     const path = sent.headers.get("location") ?? "";

@@ -14,7 +14,7 @@ interface Line {
   readonly data: Readonly<Record<string, string>>;
 }
 
-const BEAT_MS = 15_000;
+const [BEAT_MS, LOOK_MS] = [15_000, 2_000];
 /** A browser that reads slower than this is let go; it comes back and reads the page anew. */
 const MOST_WAITING = 256;
 
@@ -27,6 +27,18 @@ export function liveStream(
 ): Response {
   const encoder = new TextEncoder();
   let end = () => {};
+  /** Jobs of other processes tell nobody here: their journal is looked at now and then. */
+  function watchElsewhere(changed: () => void): () => void {
+    if (interest.kind === "chat") return () => {};
+    const look = () =>
+      interest.kind === "job" ? host.desk.journal(interest.jobId).length : host.desk.latest();
+    let seen = look();
+    return every(LOOK_MS, () => {
+      const now = look();
+      if (now !== seen) changed();
+      seen = now;
+    });
+  }
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -40,9 +52,11 @@ export function liveStream(
           if (line !== null) say(line);
         });
         const stopBeat = every(BEAT_MS, () => send(": beat\n\n"));
+        const stopLook = watchElsewhere(() => say({ event: "changed", data: {} }));
         end = () => {
           unsubscribe();
           stopBeat();
+          stopLook();
           host.closing.removeEventListener("abort", end);
           try {
             controller.close();

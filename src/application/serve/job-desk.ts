@@ -45,6 +45,8 @@ export interface JobDesk {
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly ShownJob[]>;
   read(viewer: Viewer, jobId: string): Promise<ShownJob | null>;
+  /** Changes whenever the newest job does, whoever runs it. */
+  latest(): string;
   journal(jobId: string): readonly JournalLine[];
   /** What a running job printed so far. */
   output(jobId: string): string;
@@ -89,6 +91,10 @@ export function createJobDesk(parts: DeskParts): JobDesk {
         .map((id) => archive.read(id))
         .filter((job) => job !== null)
         .map(shown);
+    },
+    latest() {
+      const job = worker().archive.list().at(-1);
+      return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;
     },
     journal: (jobId) => worker().archive.events(jobId),
     output: (jobId) => tails.of(jobId),

@@ -1,6 +1,13 @@
 // Live parts of the console. Every page reads well without this; what is drawn anew comes ready-made from the server.
 
 const offline = document.querySelector(".offline");
+const lostText = offline?.textContent;
+
+/** A word at the corner of the window; without one it goes. */
+function say(text) {
+  offline.textContent = text ?? "";
+  offline.hidden = text === null;
+}
 
 /** Reads this page again and puts its live parts in place of the old ones. */
 const refresh = (() => {
@@ -54,13 +61,11 @@ const toEnd = (part) => {
 function listen(place) {
   const stream = new EventSource(place.dataset.live);
   stream.addEventListener("open", () => {
-    offline.hidden = true;
+    say(null);
     // What happened between the drawing of the page and the beginning of the stream.
     refresh();
   });
-  stream.addEventListener("error", () => {
-    offline.hidden = false;
-  });
+  stream.addEventListener("error", () => say(lostText));
   stream.addEventListener("changed", refresh);
   stream.addEventListener("now", (event) => {
     const { message, text } = JSON.parse(event.data);
@@ -119,11 +124,16 @@ if (composer) {
     text.value = "";
     try {
       const response = await fetch(composer.action, { method: "POST", body, redirect: "manual" });
-      if (response.type !== "opaqueredirect" && !response.ok) throw new Error(String(response.status));
-      await refresh();
+      if (response.type === "opaqueredirect" || response.ok) {
+        say(null);
+        await refresh();
+      } else {
+        text.value = body.get("text");
+        say(decodeURIComponent(response.headers.get("x-notice") ?? String(response.status)));
+      }
     } catch {
       text.value = body.get("text");
-      offline.hidden = false;
+      say(lostText);
     }
     toEnd(log);
     text.focus();

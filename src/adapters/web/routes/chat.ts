@@ -1,4 +1,5 @@
 import type { Viewer } from "../../../application/serve/viewer.ts";
+import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
@@ -45,7 +46,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
   });
-  app.post("/chat/:chat", (c) => say(c.var.person.viewer, c.req.param("chat"), c.var.form));
+  app.post("/chat/:chat", (c) => say(c.var.page, c.req.param("chat"), c.var.form));
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
     const { viewer } = c.var.person;
@@ -54,12 +55,19 @@ export function chatRoutes(app: WebApp, web: Web): void {
     return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
   });
 
-  async function say(viewer: Viewer, chatId: string, form: URLSearchParams): Promise<Response> {
+  async function say(page: PageContext, chatId: string, form: URLSearchParams): Promise<Response> {
+    const { viewer, t } = page;
     const text = (form.get("text") ?? "").trim();
     const event = form.get("event") ?? crypto.randomUUID();
-    if (!mayWrite(viewer, chatId)) return new Response("Not found\n", { status: 404 });
-    if (text !== "" && text.length <= MOST_CHARACTERS)
-      await host.receive({
+    // The header is for the page's script, which keeps what was typed.
+    const refuse = (status: number, why: string) =>
+      respond(trouble(page, t.notSent, why), status, {
+        "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
+      });
+    if (!mayWrite(viewer, chatId)) return refuse(404, t.notFound);
+    if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
+    if (text !== "") {
+      const received = await host.receive({
         channel: "web",
         // The page's own number: a form that is sent twice is one message.
         eventId: `${viewer.userId}:${event.slice(0, 100)}`,
@@ -67,6 +75,9 @@ export function chatRoutes(app: WebApp, web: Web): void {
         userId: viewer.userId,
         text,
       });
+      if (received.status === "refused")
+        return refuse(received.reason === "too-many" ? 429 : 403, received.text);
+    }
     return new Response(null, { status: 303, headers: { location: `/chat/${encodeURIComponent(chatId)}` } });
   }
 }

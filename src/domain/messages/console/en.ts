@@ -53,6 +53,8 @@ export const en: ConsoleMessages = {
   waiting: "Waiting for its turn",
   working: "Working on it",
   stopAnswer: "Stop",
+  notSent: "Not sent",
+  messageTooLong: (characters) => `at most ${characters.toLocaleString("en")} characters`,
   olderMessages: "Older messages",
   notDelivered: "This reply could not be delivered.",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "local" : "cloud"}`,

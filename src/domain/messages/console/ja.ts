@@ -57,6 +57,8 @@ export const ja: ConsoleMessages = {
   waiting: "順番を待っています",
   working: "処理しています",
   stopAnswer: "停止",
+  notSent: "送信できませんでした",
+  messageTooLong: (characters) => `最大 ${characters.toLocaleString("ja")} 文字です`,
   olderMessages: "以前のメッセージ",
   notDelivered: "この返信は届けられませんでした。",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,

@@ -49,6 +49,8 @@ export interface ConsoleMessages {
   readonly waiting: string;
   readonly working: string;
   readonly stopAnswer: string;
+  readonly notSent: string;
+  readonly messageTooLong: (characters: number) => string;
   readonly olderMessages: string;
   readonly notDelivered: string;
   readonly modelFooter: (model: string, where: "local" | "cloud") => string;
