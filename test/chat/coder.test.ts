@@ -101,13 +101,13 @@ describe("what a coder is sent", () => {
     await at.send("/code3 make a.txt");
     await at.send("/code3 go on");
     const last = at.of("coder3").at(-1)?.messages ?? [];
-    const sent = last.map(({ text }) => text).join("\n");
+    const sent = [at.of("coder3").at(-1)?.system, ...last.map(({ text }) => text)].join("\n");
     expect(sent).not.toContain("diary");
     expect(sent).not.toContain("private answer");
-    // As a part of the request: a reply given as a model's own would be taken for the form to answer in.
+    // As facts: a reply given as a model's own would be taken for the form to answer in.
     expect(last.map(({ role }) => role)).toEqual(["user"]);
     expect(sent).toContain(
-      "Earlier in this conversation (done already):\n- make a.txt\n  → Done (1/1 commands succeeded)",
+      "# Earlier in this conversation (done already)\n- make a.txt\n  → Done (1/1 commands succeeded)",
     );
     expect(sent).toEndWith("Request:\ngo on");
   });
@@ -121,7 +121,7 @@ test("what Shiro found in a message that a coder answered as well stays local to
   await at.send("/code3 go on");
   const sent = at
     .of("coder3")
-    .flatMap(({ messages }) => messages.map(({ text }) => text))
+    .flatMap(({ system, messages }) => [system, ...messages.map(({ text }) => text)])
     .join("\n");
   expect(sent).not.toContain("finding");
   expect(sent).not.toContain("diary");

@@ -27,8 +27,8 @@ export function historyFor(
 }
 
 /**
- * The same for a coder, as a part of its request: replies worded by template, given as a model's own, would be taken
- * for the form to answer in.
+ * The same for a coder, told as facts: replies worded by template, given as a model's own, would be taken for the form
+ * to answer in.
  */
 export function earlierFor(
   model: { readonly local: boolean },
@@ -41,7 +41,7 @@ export function earlierFor(
     ({ user, assistant }) =>
       `- ${cut(user, limit.chars)}\n  → ${cut(assistant, limit.chars).replaceAll("\n", "\n    ")}`,
   );
-  return `Earlier in this conversation (done already):\n${lines.join("\n")}`;
+  return `# Earlier in this conversation (done already)\n${lines.join("\n")}`;
 }
 
 function visibleTo(model: { readonly local: boolean }, history: readonly Exchange[]): readonly Exchange[] {

@@ -44,16 +44,18 @@ export async function propose(
       role,
       streams: false,
       request: (model, size): Request => ({
-        system: coderPrompt({
-          agent: agentOf(role),
-          family: model.family,
-          protectedPatterns: settings.protectedPatterns,
-          browser: settings.mcpServers.includes("browser"),
-        }),
-        messages: [
-          { role: "user", text: withContext(parts, turn, { request, wanted, model, size }) },
-          ...exchange,
-        ],
+        system: [
+          coderPrompt({
+            agent: agentOf(role),
+            family: model.family,
+            protectedPatterns: settings.protectedPatterns,
+            browser: settings.mcpServers.includes("browser"),
+          }),
+          worker.mask(earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER)),
+        ]
+          .filter((part) => part !== "")
+          .join("\n\n"),
+        messages: [{ role: "user", text: withContext(parts, { request, wanted, model, size }) }, ...exchange],
       }),
     });
     if (!answered.ok) return { ok: false, text: answered.text };
@@ -93,6 +95,8 @@ export async function propose(
   }
 }
 
+const EARLIER = { exchanges: 5, chars: 500 };
+const LITTLE_EARLIER = { exchanges: 1, chars: 200 };
 /** Characters of a message that is sent again because it was too long. */
 const SMALL_REQUEST = 8_000;
 const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section and no patch in it.";
@@ -104,21 +108,10 @@ interface Shown {
   readonly size: Size;
 }
 
-function withContext(
-  { project, worker }: ChatParts,
-  turn: ChatTurn,
-  { request, wanted, model, size }: Shown,
-): string {
-  const full = size === "full";
-  const earlier = earlierFor(
-    model,
-    turn.history,
-    full ? { exchanges: 5, chars: 500 } : { exchanges: 1, chars: 200 },
-  );
+function withContext({ project, worker }: ChatParts, { request, wanted, model, size }: Shown): string {
   const context = coderContext(project, request, wanted, contextBudget(model, size));
-  const before = [context, earlier].filter((part) => part !== "").join("\n\n");
-  const asked = full ? request : cutMiddle(request, SMALL_REQUEST);
-  return before === "" ? asked : `${worker.mask(before)}\n\nRequest:\n${asked}`;
+  const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
+  return context === "" ? asked : `${worker.mask(context)}\n\nRequest:\n${asked}`;
 }
 
 function commandsOf({ patch }: Proposal): readonly PatchCommand[] {
