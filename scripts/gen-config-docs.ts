@@ -54,7 +54,9 @@ Trust holds for that folder and that content: a changed file must be trusted aga
 
 * **any**: every value. \`worker.auto_commit\` is one of these: a commit is part of the job and is undone with it.
 * **add**: entries are added to the list that holds otherwise, none is taken away.
-* **lower**: not above the value that holds otherwise.
+* **lower**: not above the value that holds otherwise. **raise**: not below it.
+* **no coders**: rules are added after your own, and a rule that sends a message to a coder (CODE, CODE1–3) is ignored: a
+  stranger's repository could otherwise send what you say to a cloud model.
 * a value: that one, the stricter one; the other would loosen what your own configuration asks for.
 * –: never. So are keys that only look harmless: a smaller \`worker.undo_quota\` would throw undo data away, \`tasks.label\`
   decides which issues are taken in, \`worker.transaction\` may give up undo.
@@ -107,6 +109,7 @@ function untrusted({ path }: KeyInfo): string {
   const rule: PowerRule | undefined = HARMLESS[path.join(".")];
   if (rule === undefined) return "–";
   if (rule.rule === "only") return `\`${rule.value}\``;
+  if (rule.rule === "local-routes") return "no coders";
   return rule.rule === "free" ? "any" : rule.rule;
 }
 

@@ -1,26 +1,32 @@
+import { isCoder, type Route } from "../domain/routing/route.ts";
 import { parseByteSize } from "./byte-size.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**
  * What a workspace's own file may set without being trusted (DECISIONS 15). Everything that is not listed counts as
  * widening. `free`: any value. `add`: the list is added to what holds otherwise. `lower`: not above what holds
- * otherwise. `only`: this one value, the stricter one.
+ * otherwise. `raise`: not below it. `only`: this one value, the stricter one. `local-routes`: rules of routing, after
+ * those that hold otherwise, and none that sends a message to a coder, who may be in the cloud.
  */
 export type PowerRule =
   | { readonly rule: "free" }
   | { readonly rule: "add" }
   | { readonly rule: "lower" }
+  | { readonly rule: "raise" }
+  | { readonly rule: "local-routes" }
   | { readonly rule: "only"; readonly value: string | boolean };
 
 const free: PowerRule = { rule: "free" };
 const add: PowerRule = { rule: "add" };
 const lower: PowerRule = { rule: "lower" };
+const raise: PowerRule = { rule: "raise" };
+const localRoutes: PowerRule = { rule: "local-routes" };
 const only = (value: string | boolean): PowerRule => ({ rule: "only", value });
 
 export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   locale: free,
-  "routing.rules": free,
-  "routing.threshold": free,
+  "routing.rules": localRoutes,
+  "routing.threshold": raise,
   "tasks.rules": free,
   "tasks.test_command": free,
   "tasks.max_steps": lower,
@@ -84,7 +90,10 @@ export function splitByPower(tree: Tree, base: Tree): PowerSplit {
   for (const { path, value } of leavesOf(tree)) {
     const key = path.join(".");
     if (isTree(value) && Object.keys(value).length === 0) continue;
-    const allowed = allowedValue(ruleOf(path), value, getAt(base, path));
+    const rule = ruleOf(path);
+    const allowed = allowedValue(rule, value, getAt(base, path));
+    if (rule?.rule === "local-routes")
+      widening.push(...coderEntries(value).map((index) => `${key}[${index}]`));
     if (allowed === undefined || refersToEnvironment(value)) widening.push(key);
     else harmless = withValue(harmless, path, allowed);
   }
@@ -113,12 +122,26 @@ function allowedValue(rule: PowerRule | undefined, value: unknown, held: unknown
       const limit = amountOf(held);
       return wanted !== undefined && limit !== undefined && wanted <= limit ? value : undefined;
     }
+    case "raise":
+      return typeof value === "number" && typeof held === "number" && value < held ? undefined : value;
+    case "local-routes": {
+      // What is no list is left as it is, for the schema to refuse.
+      if (!Array.isArray(value)) return value;
+      const coders = coderEntries(value);
+      return [...(Array.isArray(held) ? held : []), ...value.filter((_, index) => !coders.includes(index))];
+    }
     case "add": {
       const texts = textsOf(value);
       if (texts === undefined || texts.some((text) => text.startsWith("!"))) return undefined;
       return [...new Set([...(textsOf(held) ?? []), ...texts])];
     }
   }
+}
+
+/** Where a list of rules names a coder. */
+function coderEntries(value: unknown): number[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((entry, index) => (isTree(entry) && isCoder(entry.route as Route) ? [index] : []));
 }
 
 function amountOf(value: unknown): number | undefined {

@@ -399,6 +399,51 @@ describe("a workspace's own file", () => {
     ]);
   });
 
+  const ROUTES = [
+    "routing:",
+    "  threshold: 0.1",
+    "  rules:",
+    "    - { pattern: 日記, route: CODE3 }",
+    "    - { pattern: diary, route: CODE }",
+    "    - { pattern: deploy, route: OPS, confidence: 0.8 }",
+  ].join("\n");
+  const OWN = { pattern: "secret", route: "CHAT", confidence: 0.9 } as const;
+
+  test("may add rules of routing, but none that sends a message to a coder", async () => {
+    const at = folders({
+      home: `routing: { rules: [${JSON.stringify(OWN)}] }\n`,
+      workspace: ROUTES,
+    });
+    const { config, warnings } = await load({}, at);
+    expect(config.routing).toEqual({
+      rules: [OWN, { pattern: "deploy", route: "OPS", confidence: 0.8 }],
+      threshold: 0.7,
+    });
+    expect(warnings).toEqual([
+      {
+        code: "untrusted-keys",
+        file: join(at.workspace, "picoclaw.yaml"),
+        keys: ["routing.threshold", "routing.rules[0]", "routing.rules[1]"],
+      },
+    ]);
+    trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date(0) });
+    const trusted = await load({}, at);
+    expect(trusted.config.routing.rules.map(({ route }) => route)).toEqual(["CODE3", "CODE", "OPS"]);
+    expect(trusted.warnings).toEqual([]);
+  });
+
+  test("cannot take rules of the home away, and what is no list of rules is refused as ever", async () => {
+    const home = `routing: { rules: [${JSON.stringify(OWN)}], threshold: 0.6 }\n`;
+    const { config } = await load({ home, workspace: "routing: { rules: [], threshold: 0.9 }\n" });
+    expect(config.routing).toEqual({ rules: [OWN], threshold: 0.9 });
+    expect(await refuse({ home, workspace: "routing: { rules: x }\n" })).toMatchObject([
+      { code: "invalid-value", key: "routing.rules" },
+    ]);
+    expect(await refuse({ workspace: "routing: { rules: [{ pattern: x, route: code3 }] }\n" })).toMatchObject(
+      [{ code: "invalid-value" }],
+    );
+  });
+
   test("counts in full once trusted, until it changes", async () => {
     const at = folders({ workspace: STRANGER });
     expect(trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date(0) })).toMatchObject({
