@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import type {
   ContainerSpec,
-  Removal,
   SandboxFacts,
   SandboxFailure,
   SandboxManager,
@@ -18,9 +17,9 @@ import { type Inside, LABEL } from "./labels.ts";
 import { createLeases } from "./leases.ts";
 import { createOwners } from "./owners.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
-import { ensureProxy } from "./proxy-sidecar.ts";
-import { removeContainer } from "./remove-container.ts";
+import { removeOwn } from "./remove-own.ts";
 import { createChannels } from "./run-command.ts";
+import { createSharedProxies } from "./shared-proxies.ts";
 import { type Role, type StartParts, startCold } from "./start-container.ts";
 import { createWarmPool } from "./warm-pool.ts";
 
@@ -70,7 +69,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       await engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
     },
   });
-  const sidecar = {
+  const proxies = createSharedProxies({
     engine,
     installation,
     owner: owners.own,
@@ -78,19 +77,23 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     hash: parts.hash,
     baseImage: parts.baseImage,
     readyTimeoutMs: PROXY_READY_MS,
-  };
-  const proxying = new Map<string, ReturnType<typeof ensureProxy>>();
-  /** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
-  const proxyOf = async (spec: ContainerSpec, signal: AbortSignal | undefined) => {
-    const { network } = spec;
-    if (network.mode === "none") return failed("bad-spec", "no proxy without a network");
-    const key = JSON.stringify(network);
-    const under = proxying.get(key) ?? ensureProxy(sidecar, network, spec.image, undefined);
-    proxying.set(key, under);
-    const made = await under;
-    proxying.delete(key);
-    return signal?.aborted ? failed("aborted", "aborted") : made;
-  };
+  });
+  const remove = (container: string, how: { readonly force: boolean }) =>
+    removeOwn(
+      {
+        ...removing,
+        installation,
+        owner: owners.own,
+        leases,
+        warn,
+        onRemoving(id, labels) {
+          if (labels[LABEL.proxy]) state.proxies = true;
+          channels.close(id);
+        },
+      },
+      container,
+      how,
+    );
   const starting: StartParts = {
     ...removing,
     installation,
@@ -102,7 +105,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     async proxyFor(spec, { signal, onProgress }) {
       onProgress?.({ step: "network", image: spec.image });
       state.proxies = true;
-      return proxyOf(spec, signal);
+      return proxies.proxyFor(spec, signal);
     },
     onCreated: (id, spec) => keep(id, spec, "preparing"),
     async makeFolders(id, signal) {
@@ -120,7 +123,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     const started = await startCold(starting, spec, role, options);
     if (started.ok && spec.network.mode !== "none") {
       // Its proxy may have been cleaned up while nobody seemed to need it.
-      const proxy = await proxyOf(spec, options.signal);
+      const proxy = await proxies.proxyFor(spec, options.signal);
       if ("ok" in proxy) {
         await remove(started.id, { force: true });
         return proxy;
@@ -134,34 +137,6 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     make: (spec) => start(spec, "warm", {}),
     onFailure: (failure) => warn(`no warm container: ${failure.detail}`),
   });
-  const remove = async (container: string, { force }: { readonly force: boolean }): Promise<Removal> => {
-    const inspected = await inspectContainer(engine, container, undefined);
-    if (inspected.ok && inspected.value.Config.Labels?.[LABEL.installation] !== installation)
-      return {
-        removed: false,
-        leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
-      };
-    if (inspected.ok && inspected.value.Config.Labels?.[LABEL.proxy]) state.proxies = true;
-    const id = inspected.ok ? inspected.value.Id : container;
-    channels.close(id);
-    const removal = await removeContainer(removing, id, { force });
-    if (removal.removed) leases.remove(id);
-    else if (inspected.ok) recordLeftover(id, inspected.value.Name.slice(1), removal);
-    return { removed: removal.removed, leftovers: removal.leftovers };
-  };
-  const recordLeftover = (id: string, name: string, { leftovers }: Removal) => {
-    const known = leases.read(id);
-    leases.write({
-      container: id,
-      name,
-      taskId: known?.taskId ?? "",
-      lease: known?.lease ?? "process",
-      owner: known?.owner ?? owners.own(),
-      state: "ended",
-      reason: leftovers.map((each) => `${each.kind} ${each.name}: ${each.reason}`).join("; "),
-    });
-    warn(`left behind, for the next clean-up: ${leftovers.map(({ name: each }) => each).join(", ")}`);
-  };
   const idOf = async (container: string): Promise<string | SandboxFailure> => {
     if (/^[0-9a-f]{64}$/.test(container)) return container;
     const inspected = await inspectContainer(engine, container, undefined);
