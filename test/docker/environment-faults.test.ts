@@ -2,16 +2,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { cloneApart } from "../../src/application/environments/clone-apart.ts";
 import type { PrepareFailure, PrepareStep } from "../../src/application/environments/progress.ts";
+import { createRunIn } from "../../src/application/environments/run-in.ts";
 import { requirePart } from "../require.ts";
 import {
   createEnvironmentKit,
   type EnvironmentKit,
   executor,
   type GitServer,
+  PYTHON,
   serveGit,
 } from "./environment-kit.ts";
-import { DOCKER_HOST, docker } from "./real-engine.ts";
+import { DOCKER_HOST, docker, openRealEngine } from "./real-engine.ts";
 
 const SECRET = "hunter2-not-a-real-token-5f3a9c";
 
@@ -94,6 +97,43 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(said.join("\n")).not.toContain(SECRET);
       expect(docker("logs", id)).not.toContain(SECRET);
       await environments.manager.cleanup(uuid);
+    });
+
+    test("a task without a network is cloned by somebody else, and never has the token", async () => {
+      const engine = openRealEngine({ image: PYTHON });
+      try {
+        const network = { mode: "allow-list", allowedDomains: [], allowedHosts: [server.host] } as const;
+        const cloner = await engine.start({ network });
+        const task = await engine.start();
+        const parts = {
+          run: createRunIn(engine.sandbox, task.id),
+          timeoutMs: 20_000,
+          signal: new AbortController().signal,
+          emit: () => {},
+          mask: (text: string) => text,
+        };
+        const url = server.url(name);
+        const remote = { kind: "remote", url, protocol: "http", host: server.host } as const;
+        const closed: string[] = [];
+        const close = async () => void closed.push(cloner.id);
+        const open = async () => ({ run: createRunIn(engine.sandbox, cloner.id), close });
+        const access = { credential: { username: "oauth2", password: SECRET }, insecure: false };
+        expect(await cloneApart(parts, open, remote, { depth: 1 }, access)).toEqual({ ok: true });
+        const look = "cd /workspace/project && git status --short && cat a.py && git remote get-url origin";
+        expect((await engine.run(task.id, look)).stdout).toBe(`1\n${url}\n`);
+        expect((await engine.run(task.id, `curl -sS -m 3 ${url}`)).exitCode).not.toBe(0);
+        expect(closed).toEqual([cloner.id]);
+      } finally {
+        await engine.end();
+      }
+    });
+
+    test("a host that only the cloning container could be told of is refused where it is private", async () => {
+      const { manager } = await kit.open(executor({ docker: { network: { external_access: false } } }));
+      const repository = server.url(name);
+      const refused = await manager.tryPrepare({ uuid: randomUUID(), repository }, "python");
+      expect(refused).toMatchObject({ ok: false, code: "host-unreachable" });
+      expect(kit.left()).toEqual([]);
     });
 
     test("a wrong token is refused by name, with no trace of it", async () => {
@@ -187,6 +227,24 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(outcome).toMatchObject({ ok: false, code: "aborted" });
       expect(manager.getContainerInfo(uuid)).toBeNull();
       expect(kit.left()).toEqual([]);
+    });
+
+    test("stopped while an image is built, nothing is left", async () => {
+      const path = kit.repository({
+        "slow/Dockerfile": "FROM coding-agent-executor-python:latest\nRUN sleep 300\n",
+      });
+      const { manager } = await kit.open(
+        executor({ environments: { slow: { dockerfile: join(path, "slow/Dockerfile") } } as never }),
+      );
+      const abort = new AbortController();
+      const outcome = await manager.tryPrepare({ uuid: randomUUID(), repository: path }, "slow", {
+        signal: abort.signal,
+        onEvent: (event) => {
+          if (event.type === "output" && event.text.includes("RUN sleep 300")) abort.abort();
+        },
+      });
+      expect(outcome).toMatchObject({ ok: false, code: "aborted" });
+      expect(docker("ps", "-a", "--no-trunc", "--format", "{{.Command}}")).not.toContain("sleep 300");
     });
 
     test("what a killed preparation leaves is removed by the next start", async () => {

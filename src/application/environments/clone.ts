@@ -94,23 +94,36 @@ export async function cloneLocal(
   path: string,
   range: CloneRange,
 ): Promise<Cloned> {
-  const { run, signal, timeoutMs, emit } = parts;
+  const { signal, emit } = parts;
   emit({ type: "step", step: "cloning", subject: path });
   const pack = await repositories.pack(path, range, signal);
   if (!pack.ok) return localFailure(pack.code, path, parts.mask(pack.message));
-  const archive = "/workspace/tmp/.project.tar";
   try {
-    for await (const piece of inPieces(pack.archive)) {
-      const sent = await run(`cat >> ${archive}`, { signal, timeoutMs, stdin: piece });
-      if (sent.exitCode !== 0) return failureOf(parts, sent, null, path);
-    }
-    const laid = await run(`tar -xf ${archive} -C ${PROJECT} && rm -f ${archive}`, { signal, timeoutMs });
-    if (laid.exitCode !== 0) return failureOf(parts, laid, null, path);
-  } catch (error) {
-    if (signal.aborted) return { ok: false, code: "aborted", subject: path, detail: "" };
-    throw error;
+    return await cloneArchive(parts, pack.archive, path, range);
   } finally {
     pack.remove();
+  }
+}
+
+/** Lays out a project from an archive of its `.git`, sent in piece by piece. */
+export async function cloneArchive(
+  parts: CloneParts,
+  archive: AsyncIterable<Uint8Array>,
+  subject: string,
+  range: CloneRange,
+): Promise<Cloned> {
+  const { run, signal, timeoutMs } = parts;
+  const file = "/workspace/tmp/.project.tar";
+  try {
+    for await (const piece of inPieces(archive)) {
+      const sent = await run(`cat >> ${file}`, { signal, timeoutMs, stdin: piece });
+      if (sent.exitCode !== 0) return failureOf(parts, sent, null, subject);
+    }
+    const laid = await run(`tar -xf ${file} -C ${PROJECT} && rm -f ${file}`, { signal, timeoutMs });
+    if (laid.exitCode !== 0) return failureOf(parts, laid, null, subject);
+  } catch (error) {
+    if (signal.aborted) return { ok: false, code: "aborted", subject, detail: "" };
+    throw error;
   }
   return layOut(parts, range);
 }

@@ -1,11 +1,13 @@
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
-import { PROJECT, words } from "./clone-plan.ts";
+import { type Cloner, cloneApart, networkToClone, reaches } from "./clone-apart.ts";
+import { PROJECT, type Remote, words } from "./clone-plan.ts";
 import { containerName, LABELS } from "./container-info.ts";
 import { layOutDownloads } from "./download-cache.ts";
 import { ensureImage } from "./ensure-image.ts";
 import { type Installed, installDependencies } from "./install-dependencies.ts";
+import { openBeside } from "./open-beside.ts";
 import { aborted, badInput, engineFailure, masking } from "./prepare-failures.ts";
 import type { Prepared, PrepareParts, PrepareRequest } from "./prepare-request.ts";
 import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from "./progress.ts";
@@ -35,6 +37,9 @@ export async function prepareEnvironment(
   }
 }
 
+/** A project of some hundred thousand files has a listing of so many bytes. */
+const LISTING_BYTES = 32 * 1024 ** 2;
+
 class Preparation {
   readonly #notices: PrepareNotice[] = [];
   #started = false;
@@ -53,7 +58,7 @@ class Preparation {
     let started = await this.start(chosen.name);
     if (!started.ok) return started;
     let run = createRunIn(parts.sandboxes, started.id);
-    let cloned = await this.clone(run);
+    let cloned = await this.clone(run, started.image);
     if (!cloned.ok) return cloned;
     const tracked = await this.trackedFiles(run);
     if (files === undefined && (request.environmentName ?? "") === "") {
@@ -62,7 +67,7 @@ class Preparation {
         started = await this.start(found.name);
         if (!started.ok) return started;
         run = createRunIn(parts.sandboxes, started.id);
-        cloned = await this.clone(run);
+        cloned = await this.clone(run, started.image);
         if (!cloned.ok) return cloned;
       }
       chosen = found;
@@ -196,7 +201,7 @@ class Preparation {
     } as const;
   }
 
-  private clone(run: RunIn) {
+  private clone(run: RunIn, image: string) {
     const { parts, request } = this;
     const { signal, source, range, credential } = request;
     const { cloneTimeoutMs: timeoutMs, insecureHosts } = parts.config;
@@ -205,12 +210,30 @@ class Preparation {
     if (source.kind === "local") return cloneLocal(cloneParts, parts.local, source.path, range);
     const insecure = insecureHosts.includes(source.host);
     if (insecure) this.notice({ code: "insecure-host", host: source.host });
-    return cloneRemote(cloneParts, source, range, { credential, insecure });
+    const access = { credential, insecure };
+    if (reaches(parts.config.network, source)) return cloneRemote(cloneParts, source, range, access);
+    return cloneApart(cloneParts, () => this.openCloner(image, source), source, range, access);
+  }
+
+  private async openCloner(image: string, source: Remote): Promise<Cloner | PrepareFailure> {
+    const { config, sandboxes, mask } = this.parts;
+    const opened = await openBeside(this.parts, {
+      purpose: "clone",
+      image,
+      network: networkToClone(config.network, source),
+      signal: this.request.signal,
+    });
+    if (!opened.ok) return engineFailure(opened, mask);
+    return { run: createRunIn(sandboxes, opened.id), close: opened.close };
   }
 
   private async trackedFiles(run: RunIn): Promise<readonly string[]> {
     const { signal } = this.request;
-    const listed = await run(words(["git", "-C", PROJECT, "ls-files", "-z"]), { signal, timeoutMs: 60_000 });
+    const listed = await run(words(["git", "-C", PROJECT, "ls-files", "-z"]), {
+      signal,
+      timeoutMs: 60_000,
+      limitBytes: LISTING_BYTES,
+    });
     return listed.stdout.split("\0").filter((path) => path !== "");
   }
 
@@ -242,7 +265,7 @@ class Preparation {
     image: string,
     files: readonly string[],
   ): Promise<Readonly<Record<string, string>>> {
-    const { config, downloads, sandboxes, images, newId } = this.parts;
+    const { config, downloads, sandboxes, images } = this.parts;
     const { signal } = this.request;
     if (downloads === undefined || config.network.mode === "none") return {};
     return layOutDownloads(
@@ -256,18 +279,9 @@ class Preparation {
         signal,
         emit: (event) => this.emit(event),
         openFetcher: async () => {
-          const taskId = `fetch-${newId()}`;
-          const { limits, network } = config;
-          const name = containerName(taskId);
-          const started = await sandboxes.startContainer(
-            { name, taskId, image, limits, network },
-            { signal },
-          );
-          if (!started.ok) return null;
-          return {
-            id: started.id,
-            close: async () => void (await sandboxes.stopContainer(started.id, { force: true })),
-          };
+          const { network } = config;
+          const opened = await openBeside(this.parts, { purpose: "fetch", image, network, signal });
+          return opened.ok ? opened : null;
         },
       },
       container,

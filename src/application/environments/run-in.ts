@@ -7,6 +7,10 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   readonly cwd?: string;
   readonly onLine?: (line: string) => void;
+  /** Standard output as bytes, for what is no text. */
+  readonly onBytes?: (bytes: Uint8Array) => void;
+  /** Of each stream; default 256 KiB. */
+  readonly limitBytes?: number;
 }
 
 const OUTPUT_BYTES = 256 * 1024;
@@ -15,16 +19,21 @@ const OUTPUT_BYTES = 256 * 1024;
 export type RunIn = (command: string, options: RunOptions) => Promise<ExecResult>;
 
 export function createRunIn(sandboxes: SandboxManager, container: string): RunIn {
-  return (command, { signal, timeoutMs, env, stdin, cwd, onLine }) => {
+  return (command, { signal, timeoutMs, env, stdin, cwd, onLine, onBytes, limitBytes = OUTPUT_BYTES }) => {
     let held = "";
     return sandboxes.exec(container, {
       command,
       timeoutMs,
       signal,
-      outputLimitBytes: OUTPUT_BYTES,
+      outputLimitBytes: limitBytes,
       cwd: cwd ?? "/workspace",
       ...(env !== undefined && { env }),
       ...(stdin !== undefined && { stdin }),
+      ...(onBytes !== undefined && {
+        onBytes: (stream: string, bytes: Uint8Array) => {
+          if (stream === "stdout") onBytes(bytes);
+        },
+      }),
       ...(onLine !== undefined && {
         onOutput: (_stream: string, text: string) => {
           const lines = (held + text).split(/[\r\n]+/);

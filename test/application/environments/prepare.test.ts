@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { failureOf } from "../../../src/application/environments/clone.ts";
+import { networkToClone, reaches } from "../../../src/application/environments/clone-apart.ts";
 import {
   checkoutCommand,
   fetchCommand,
@@ -29,6 +30,7 @@ type Answer = (command: string, request: ExecRequest) => Partial<ExecResult> | u
 /** A sandbox that answers commands as told; everything else succeeds. */
 function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {}) {
   const ran: string[] = [];
+  const where: string[] = [];
   const containers = new Set<string>();
   const sandboxes = {
     async startContainer({ name }: { name: string }) {
@@ -39,9 +41,10 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
       containers.delete(name);
       return { removed: true, leftovers: [] };
     },
-    async exec(_: string, request: ExecRequest) {
+    async exec(container: string, request: ExecRequest) {
       const command = String(request.command);
       ran.push(command);
+      where.push(container);
       if (request.signal?.aborted) return { ...ENDED, outcome: "aborted", exitCode: null };
       return { ...ENDED, ...answer(command, request) };
     },
@@ -80,7 +83,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
     mask: (text) => text,
     clock: () => performance.now(),
   };
-  return { parts, ran, containers };
+  return { parts, ran, where, containers };
 }
 
 const REMOTE = {
@@ -148,6 +151,39 @@ describe("preparing", () => {
       type: "notice",
       notice: { code: "detected", environment: "node", because: "package.json" },
     });
+  });
+
+  test("without a network the clone is made by another container, which is gone afterwards", async () => {
+    const { parts, ran, where, containers } = fakeParts(
+      (command, { onBytes }) => {
+        if (command.includes("wc -c")) return { stdout: "7" };
+        if (command.startsWith("tail")) onBytes?.("stdout", Buffer.from("archive"));
+        return command.includes("grep -rqF") ? { exitCode: 1 } : undefined;
+      },
+      { network: { mode: "none" } },
+    );
+    expect(await prepare(parts, { environmentName: "python" }).outcome).toMatchObject({ ok: true });
+    const at = (part: string) => where[ran.findIndex((command) => command.includes(part))];
+    expect([at("git clone"), at("cat > /dev/shm"), at("cat >> /workspace")]).toEqual([
+      "coding-agent-exec-clone-id",
+      "coding-agent-exec-clone-id",
+      "coding-agent-exec-t",
+    ]);
+    expect([...containers]).toEqual(["coding-agent-exec-t"]);
+  });
+
+  test("a host that the list of domains allows is cloned from by the task itself, another one is not", () => {
+    const list = { mode: "allow-list", allowedDomains: ["*.example"], allowedHosts: [] } as const;
+    expect(reaches(list, REMOTE)).toBe(true);
+    expect(reaches({ ...list, allowedDomains: ["other.example"] }, REMOTE)).toBe(false);
+    expect(reaches({ mode: "open", allowedHosts: [] }, REMOTE)).toBe(true);
+    expect(networkToClone({ mode: "none" }, REMOTE)).toEqual({
+      mode: "allow-list",
+      allowedDomains: ["self.example"],
+      allowedHosts: [],
+    });
+    const other = { ...REMOTE, host: "self.example:8443" };
+    expect(networkToClone(list, other)).toMatchObject({ allowedDomains: ["self.example:*"] });
   });
 
   test("an installation that fails is tried the other way, told, and not the end", async () => {

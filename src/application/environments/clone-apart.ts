@@ -1,0 +1,84 @@
+import { createNetworkPolicy } from "../../domain/policy/network.ts";
+import type { ContainerNetwork } from "../ports/sandbox.ts";
+import { type Cloned, type CloneParts, cloneArchive, cloneRemote } from "./clone.ts";
+import { type CloneRange, PROJECT, type Remote } from "./clone-plan.ts";
+import type { PrepareFailure } from "./progress.ts";
+import type { RunIn } from "./run-in.ts";
+
+/** A container of its own that may reach the repository's host, where the task's may not. */
+export interface Cloner {
+  readonly run: RunIn;
+  close(): Promise<void>;
+}
+
+/** Whether a container with this network can clone by itself; its proxy has the last word on addresses. */
+export function reaches(network: ContainerNetwork, remote: Remote): boolean {
+  switch (network.mode) {
+    case "open":
+      return true;
+    case "none":
+      return false;
+    case "allow-list": {
+      const allowed = [...network.allowedDomains, ...network.allowedHosts];
+      return createNetworkPolicy({ allowed, denied: [] }).judgeHost(destinationOf(remote)).ok;
+    }
+  }
+}
+
+/** The repository's host and nothing else; a private address only where the configuration opens it. */
+export function networkToClone(network: ContainerNetwork, remote: Remote): ContainerNetwork {
+  const { host, port } = destinationOf(remote);
+  const usual = port === 443 || port === 80;
+  return {
+    mode: "allow-list",
+    allowedDomains: [usual ? host : `${host}:*`],
+    allowedHosts: network.mode === "none" ? [] : network.allowedHosts,
+  };
+}
+
+/** Clones there, and hands the repository over: the task's own container never had a network or a credential. */
+export async function cloneApart(
+  parts: CloneParts,
+  openCloner: () => Promise<Cloner | PrepareFailure>,
+  remote: Remote,
+  range: CloneRange,
+  access: Parameters<typeof cloneRemote>[3],
+): Promise<Cloned> {
+  const cloner = await openCloner();
+  if ("ok" in cloner) return cloner;
+  try {
+    const cloned = await cloneRemote({ ...parts, run: cloner.run }, remote, range, access);
+    if (!cloned.ok) return cloned;
+    return await cloneArchive(parts, packed(parts, cloner.run), remote.url, range);
+  } finally {
+    await cloner.close();
+  }
+}
+
+const ARCHIVE = "/workspace/tmp/.clone.tar";
+const PIECE_BYTES = 4 * 1024 ** 2;
+
+/** Read in turns, so that no more than a piece of it is ever held here. */
+async function* packed({ signal, timeoutMs }: CloneParts, run: RunIn): AsyncGenerator<Uint8Array> {
+  const options = { signal, timeoutMs };
+  const made = await run(`tar -cf ${ARCHIVE} -C ${PROJECT} .git && wc -c < ${ARCHIVE}`, options);
+  if (made.exitCode !== 0) throw new Error(`the clone could not be packed: ${made.stderr}`);
+  const size = Number(made.stdout);
+  for (let at = 0; at < size; ) {
+    const parts: Uint8Array[] = [];
+    await run(`tail -c +${at + 1} ${ARCHIVE} | head -c ${PIECE_BYTES}`, {
+      ...options,
+      onBytes: (bytes) => parts.push(bytes.slice()),
+    });
+    const piece = Buffer.concat(parts);
+    signal.throwIfAborted();
+    if (piece.length === 0) throw new Error("the clone broke off on its way");
+    yield piece;
+    at += piece.length;
+  }
+}
+
+function destinationOf({ host, protocol }: Remote): { host: string; port: number } {
+  const url = new URL(`${protocol}://${host}`);
+  return { host: url.hostname, port: Number(url.port) || (protocol === "http" ? 80 : 443) };
+}

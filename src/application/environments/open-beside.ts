@@ -1,0 +1,29 @@
+import type { ContainerNetwork, SandboxFailure } from "../ports/sandbox.ts";
+import { containerName } from "./container-info.ts";
+import type { PrepareParts } from "./prepare-request.ts";
+
+export interface BesideRequest {
+  readonly purpose: "clone" | "fetch";
+  readonly image: string;
+  readonly network: ContainerNetwork;
+  readonly signal: AbortSignal;
+}
+
+export interface Beside {
+  readonly ok: true;
+  readonly id: string;
+  close(): Promise<void>;
+}
+
+/** A container beside the task's, for what the task must not do itself. Goes with this process if nobody closes it. */
+export async function openBeside(
+  { sandboxes, config, newId }: Pick<PrepareParts, "sandboxes" | "config" | "newId">,
+  { purpose, image, network, signal }: BesideRequest,
+): Promise<Beside | SandboxFailure> {
+  const taskId = `${purpose}-${newId()}`;
+  const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
+  const started = await sandboxes.startContainer(spec, { signal });
+  if (!started.ok) return started;
+  const close = async () => void (await sandboxes.stopContainer(started.id, { force: true }));
+  return { ok: true, id: started.id, close };
+}
