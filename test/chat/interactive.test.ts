@@ -63,7 +63,7 @@ test("Ctrl-C stops the running job, takes it back, and the conversation goes on"
   expect(cli.tree()).toEqual({});
   at.type("/chat are you there\r");
   await at.expect("Still here.");
-  at.type("\x04");
+  at.type("/exi\t\r");
   expect(await at.exited).toBe(0);
 });
 

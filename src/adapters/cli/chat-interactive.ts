@@ -11,6 +11,8 @@ import { createPromptView } from "./terminal/prompt-view.ts";
 import { createSpinner } from "./terminal/spinner.ts";
 
 const PROMPT = "> ";
+/** What people type who do not know Ctrl-D. */
+const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** From outside: what runs is stopped and taken back, the terminal set back, the program ends. */
 const ENDING = ["SIGTERM", "SIGHUP"] as const;
 
@@ -43,7 +45,7 @@ export async function converse(
   try {
     for (;;) {
       const text = await readMessage();
-      if (text === null) {
+      if (text === null || LEAVING.has(text.trim().toLowerCase())) {
         terminal.write(`${chat.goodbye}\r\n`);
         return EXIT.done;
       }
@@ -62,7 +64,7 @@ export async function converse(
     let state: EditorState = EMPTY;
     prompt.draw(state.before, state.after);
     for (;;) {
-      const edited = edit(state, await keys.next(), { history, commands });
+      const edited = edit(state, await keys.next(), { history, commands: [...commands, "exit"] });
       state = edited.state;
       switch (edited.done) {
         case "submit":
