@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async () => (await import("./serve.ts")).serveConsole(),
   environments: async () => (await import("./environments.ts")).environments(),
+  workers: async () => (await import("./worker-runs.ts")).workerRuns(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 

@@ -59,7 +59,9 @@ export function readTaskFile(text: string, file: string, env: Environment): Read
 
 /** For editors. */
 export function taskFileJsonSchema(): object {
-  return z.toJSONSchema(taskFileSchema, { io: "input", unrepresentable: "any" });
+  const schema = z.toJSONSchema(taskFileSchema, { io: "input", unrepresentable: "any" });
+  // `shown` is our own word, for messages.
+  return JSON.parse(JSON.stringify(schema, (key, value) => (key === "shown" ? undefined : value))) as object;
 }
 
 function problemsOf(issue: z.core.$ZodIssue, tree: Tree, root: SchemaNode, origin: Origin): ConfigProblem[] {

@@ -1,14 +1,11 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { OpenedTasks, TaskRequest, TaskRun } from "../adapters/cli/tasks.ts";
-import { ensureImage } from "../application/environments/ensure-image.ts";
 import type { Model, ModelRole } from "../application/ports/model.ts";
-import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import { runTask } from "../application/tasks/run-task.ts";
-import { executePatch } from "../application/work/execute-patch.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { taskMessagesFor } from "../domain/messages/tasks/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
@@ -16,19 +13,11 @@ import type { TaskFacts } from "../domain/task/events.ts";
 import { isEnded } from "../domain/task/state.ts";
 import { taskJson } from "../domain/task/task-note.ts";
 import { recordOf } from "../domain/task/task-record.ts";
-import { createImages } from "../infrastructure/docker/images.ts";
-import { createRecipes } from "../infrastructure/docker/recipes.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
-import { copyXattrs } from "../infrastructure/runtime/libc.ts";
-import { createTaskFiles, deadViews } from "../infrastructure/tasks/task-files.ts";
-import { createTransactions, type Sandbox } from "../infrastructure/transaction/transactions.ts";
+import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
-import { createWorkerExecutor, type WorkerExecutorParts } from "../infrastructure/workers/worker-executor.ts";
 import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
-import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import { prepareConfig } from "./environment-preparation.ts";
-import { findInstallation } from "./installation.ts";
+import { openTaskExecutor } from "./task-executor.ts";
 import { type OpenedWorkspace, openWorkspace } from "./worker.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -91,7 +80,9 @@ async function run(
     if (request.resume !== undefined && before?.state === "COMPLETE")
       return { ok: false, code: "task-complete", text: texts.taskDone(id) };
     const meta =
-      request.noMeta || before?.facts.meta === null ? null : await planner(env, opened, request, mask);
+      request.noMeta || (request.resume !== undefined && before?.facts.meta === null)
+        ? null
+        : await planner(env, opened, request, mask);
     if (meta !== null && "code" in meta)
       return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
     const start =
@@ -103,24 +94,13 @@ async function run(
       if (before !== null) files.forgetJournal();
       files.saveSource(request.source);
     }
-    const docker = openDocker(env, opened);
-    const executor = createWorkerExecutor({
-      taskId: id,
+    const { executor, close } = openTaskExecutor(env, opened, {
+      id,
       kind,
       image: request.file.runner.worker.docker_image ?? kind.image,
-      workspace: worker.workspace,
       folder: join(files.folder, "view"),
-      ownFolders: [worker.storage, loaded.home],
-      deadLayers: () => deadViews(worker.storage),
-      staleThresholdMs: worker.config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
-      user: userOf(worker.workspace),
       credentials,
-      ...docker,
-      execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
-      messages: texts,
       mask,
-      now: () => new Date(),
-      newId: randomUUID,
     });
     try {
       const { record, interrupted } = await runTask(
@@ -149,7 +129,7 @@ async function run(
         json: taskJson(record),
       };
     } finally {
-      await docker.sandbox.close();
+      await close();
     }
   } finally {
     claim.release();
@@ -200,85 +180,6 @@ function factsOf(
     envNames: Object.keys(runner.worker.env),
     meta: meta === null ? null : `${meta.provider}/${meta.model}`,
   };
-}
-
-type Docker = Pick<WorkerExecutorParts, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
-
-function openDocker(env: Environment, { worker, loaded }: Workspace): Docker {
-  const { command_executor: config } = worker.config;
-  const { limits, network } = prepareConfig(worker.config);
-  const engine = openEngine(config.docker, env);
-  const opened = openDockerSandbox({
-    config: { ...config, pool: { size: 0 } },
-    home: loaded.home,
-    env,
-    warn: () => {},
-  });
-  const sandbox = "ok" in opened ? unreachable(opened) : opened;
-  const parts = {
-    recipes: createRecipes({
-      images: join(findInstallation().folder, "images"),
-      certificates: "/usr/local/share/ca-certificates",
-      workspace: worker.workspace,
-    }),
-    sha256: (bytes: Uint8Array) => hashHex("sha256", bytes),
-  };
-  return {
-    sandbox,
-    limits,
-    network,
-    engineHost: config.docker.host,
-    async ensureImage(image, { signal, onProgress }) {
-      if ("ok" in engine) return { ok: false, detail: engine.detail };
-      const texts = taskMessagesFor(resolveLocale({ env, config: worker.config }));
-      const ensured = await ensureImage(
-        { ...parts, images: createImages(engine) },
-        {
-          image,
-          signal,
-          onStep: (step, name) => onProgress(texts.setup(step === "pulling" ? "pulling" : "building", name)),
-        },
-      );
-      return ensured.ok ? ensured : { ok: false, detail: ensured.attempts.join("; ") };
-    },
-  };
-}
-
-/** An engine whose address cannot be read answers everything with that. */
-function unreachable(failure: SandboxFailure): SandboxManager {
-  const answer = async () => failure;
-  return { describe: answer, startContainer: answer, close: async () => {} } as unknown as SandboxManager;
-}
-
-/** The Worker's parts with jobs staged where the container works. */
-function staged({ worker, loaded, parts }: Workspace, stage: Sandbox, mask: (text: string) => string) {
-  const { workspace, storage: folder } = worker;
-  const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
-  const transactions = createTransactions({
-    storage: { workspace, folder, inside },
-    copyLimitBytes: worker.config.worker.copy_limit,
-    lockTimeoutMs: 30_000,
-    ownFolders: [folder, loaded.home],
-    sandbox: async () => stage,
-    copyAttributes: (from, fd) => void copyXattrs(from, fd),
-    now: parts.now,
-  });
-  return {
-    ...parts,
-    transactions,
-    mask,
-    staging: { kind: "overlay", reason: "overlay-available", confinable: true },
-    // How jobs are staged elsewhere is no news here.
-    archive: { ...parts.archive, isFirstOf: () => false },
-  } as const;
-}
-
-/** Files that the worker makes belong to whoever owns the repository. */
-function userOf(workspace: string): { readonly uid: number; readonly gid: number } {
-  const uid = process.getuid?.() ?? 10_001;
-  if (uid !== 0) return { uid, gid: process.getgid?.() ?? uid };
-  const owner = statSync(workspace);
-  return { uid: owner.uid, gid: owner.gid };
 }
 
 /** What looks like a token in a login's files must not appear in a note. */

@@ -78,7 +78,7 @@ const runner = z
 /** Seed 004 §4.4, §5.2, as `picoclaw run` reads it. */
 export const taskFileSchema = z
   .strictObject({
-    version: z.literal(1).meta({ description: "The version of this format." }),
+    version: z.literal(1).meta({ description: "The version of this format.", shown: "1" }),
     task,
     runner,
   })

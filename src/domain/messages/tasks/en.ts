@@ -50,7 +50,7 @@ export const en: TaskMessages = {
   prdUnreadable: (path) => `task.prd.path cannot be read: ${path}`,
   taskInvalid: (file) => `The task file ${file} is not valid:`,
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
-  noModel: (reason) => `no planning model: ${reason} (--no-meta does without)`,
+  noModel: (reason) => `no planning model: ${reason}\nWithout one: --no-meta`,
   progress: ({ state, loop, maxLoops, elapsed, last }) =>
     `${state} · loop ${loop}/${maxLoops} · ${elapsed} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>

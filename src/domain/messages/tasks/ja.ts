@@ -44,7 +44,7 @@ export const ja: TaskMessages = {
   prdUnreadable: (path) => `task.prd.path を読めません: ${path}`,
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
-  noModel: (reason) => `計画モデルがありません: ${reason} (--no-meta なら不要)`,
+  noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行する: --no-meta`,
   progress: ({ state, loop, maxLoops, elapsed, last }) =>
     `${state} · ループ ${loop}/${maxLoops} · ${elapsed} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { ensureImage } from "../application/environments/ensure-image.ts";
+import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
+import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
+import { executePatch } from "../application/work/execute-patch.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { taskMessagesFor } from "../domain/messages/tasks/catalogue.ts";
+import { createImages } from "../infrastructure/docker/images.ts";
+import { createRecipes } from "../infrastructure/docker/recipes.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { copyXattrs } from "../infrastructure/runtime/libc.ts";
+import { deadViews } from "../infrastructure/tasks/task-files.ts";
+import { createTransactions, type Sandbox } from "../infrastructure/transaction/transactions.ts";
+import type { Credentials } from "../infrastructure/workers/credentials.ts";
+import { createWorkerExecutor, type WorkerExecutorParts } from "../infrastructure/workers/worker-executor.ts";
+import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
+import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
+import { prepareConfig } from "./environment-preparation.ts";
+import { findInstallation } from "./installation.ts";
+import type { OpenedWorkspace } from "./worker.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Workspace = Extract<OpenedWorkspace, { ok: true }>;
+
+export interface TaskExecutorOptions {
+  readonly id: string;
+  readonly kind: WorkerKind;
+  readonly image: string;
+  /** For the layers of its view. */
+  readonly folder: string;
+  readonly credentials: Credentials;
+  readonly mask: (text: string) => string;
+}
+
+/** A worker CLI in its container, on a workspace's configured engine. */
+export function openTaskExecutor(
+  env: Environment,
+  opened: Workspace,
+  { id, kind, image, folder, credentials, mask }: TaskExecutorOptions,
+): { readonly executor: WorkerExecutor; close(): Promise<void> } {
+  const { worker, loaded } = opened;
+  const docker = openDocker(env, opened);
+  const executor = createWorkerExecutor({
+    taskId: id,
+    kind,
+    image,
+    workspace: worker.workspace,
+    folder,
+    ownFolders: [worker.storage, loaded.home],
+    deadLayers: () => deadViews(worker.storage),
+    staleThresholdMs: worker.config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
+    user: userOf(worker.workspace),
+    credentials,
+    ...docker,
+    execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
+    messages: taskMessagesFor(resolveLocale({ env, config: worker.config })),
+    mask,
+    now: () => new Date(),
+    newId: randomUUID,
+  });
+  return { executor, close: () => docker.sandbox.close() };
+}
+
+type Docker = Pick<WorkerExecutorParts, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
+
+function openDocker(env: Environment, { worker, loaded }: Workspace): Docker {
+  const { command_executor: config } = worker.config;
+  const { limits, network } = prepareConfig(worker.config);
+  const engine = openEngine(config.docker, env);
+  const opened = openDockerSandbox({
+    config: { ...config, pool: { size: 0 } },
+    home: loaded.home,
+    env,
+    warn: () => {},
+  });
+  const sandbox = "ok" in opened ? unreachable(opened) : opened;
+  const parts = {
+    recipes: createRecipes({
+      images: join(findInstallation().folder, "images"),
+      certificates: "/usr/local/share/ca-certificates",
+      workspace: worker.workspace,
+    }),
+    sha256: (bytes: Uint8Array) => hashHex("sha256", bytes),
+  };
+  return {
+    sandbox,
+    limits,
+    network,
+    engineHost: config.docker.host,
+    async ensureImage(image, { signal, onProgress }) {
+      if ("ok" in engine) return { ok: false, detail: engine.detail };
+      const texts = taskMessagesFor(resolveLocale({ env, config: worker.config }));
+      const ensured = await ensureImage(
+        { ...parts, images: createImages(engine) },
+        {
+          image,
+          signal,
+          onStep: (step, name) => onProgress(texts.setup(step === "pulling" ? "pulling" : "building", name)),
+        },
+      );
+      return ensured.ok ? ensured : { ok: false, detail: ensured.attempts.join("; ") };
+    },
+  };
+}
+
+/** An engine whose address cannot be read answers everything with that. */
+function unreachable(failure: SandboxFailure): SandboxManager {
+  const answer = async () => failure;
+  return { describe: answer, startContainer: answer, close: async () => {} } as unknown as SandboxManager;
+}
+
+/** The Worker's parts with jobs staged where the container works. */
+function staged({ worker, loaded, parts }: Workspace, stage: Sandbox, mask: (text: string) => string) {
+  const { workspace, storage: folder } = worker;
+  const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
+  const transactions = createTransactions({
+    storage: { workspace, folder, inside },
+    copyLimitBytes: worker.config.worker.copy_limit,
+    lockTimeoutMs: 30_000,
+    ownFolders: [folder, loaded.home],
+    sandbox: async () => stage,
+    copyAttributes: (from, fd) => void copyXattrs(from, fd),
+    now: parts.now,
+  });
+  return {
+    ...parts,
+    transactions,
+    mask,
+    staging: { kind: "overlay", reason: "overlay-available", confinable: true },
+    // How jobs are staged elsewhere is no news here.
+    archive: { ...parts.archive, isFirstOf: () => false },
+  } as const;
+}
+
+/** Files that the worker makes belong to whoever owns the repository. */
+function userOf(workspace: string): { readonly uid: number; readonly gid: number } {
+  const uid = process.getuid?.() ?? 10_001;
+  if (uid !== 0) return { uid, gid: process.getgid?.() ?? uid };
+  const owner = statSync(workspace);
+  return { uid: owner.uid, gid: owner.gid };
+}
