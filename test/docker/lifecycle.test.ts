@@ -48,6 +48,13 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     await engine.sandbox.stopContainer(id, { force: true });
   });
 
+  test("more cores than the machine has are all of them", async () => {
+    const { id } = await engine.start({ limits: { ...LIMITS, cpus: 4096 } });
+    const cpus = Number(docker("info", "-f", "{{.NCPU}}"));
+    expect(docker("inspect", "-f", "{{.HostConfig.NanoCpus}}", id)).toBe(String(cpus * 1e9));
+    await engine.sandbox.stopContainer(id, { force: true });
+  });
+
   test("stopping is graceful and quick, takes the volumes along, and may be repeated", async () => {
     const { id, name } = await engine.start();
     const volumes = volumesOf(id);

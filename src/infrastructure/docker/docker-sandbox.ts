@@ -217,7 +217,10 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       const listed = await listOwn(engine, installation, signal);
       if (!Array.isArray(listed)) return listed as SandboxFailure;
       return listed
-        .filter(({ Labels, Id }) => Labels[LABEL.role] === "task" || leases.read(Id) !== undefined)
+        .filter(({ Labels, Id }) => {
+          const role = Labels[LABEL.role];
+          return role === "task" || (role === "warm" && leases.read(Id) !== undefined);
+        })
         .map(factsOfListed);
     },
     async findContainer(nameOrId, signal) {

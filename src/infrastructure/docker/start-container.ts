@@ -52,13 +52,13 @@ export async function startCold(
   if (!image.ok) return image;
   onProgress?.({ step: "creating", name: spec.name, image: spec.image });
   const volume = `picoclaw-workspace-${parts.newId()}`;
-  const create = (inside: Inside) =>
+  const createWith = (inside: Inside, cpus: number) =>
     engine.call<{ Id: string }>({
       method: "POST",
       path: "/containers/create",
       query: { name: spec.name },
       body: createBody({
-        spec,
+        spec: { ...spec, limits: { ...spec.limits, cpus } },
         inside,
         volume,
         proxy,
@@ -69,6 +69,12 @@ export async function startCold(
       signal,
     });
   const known = parts.insides.get(image.value.Id);
+  const create = async (inside: Inside) => {
+    const created = await createWith(inside, spec.limits.cpus);
+    // More cores than the machine has are refused, and mean all of them.
+    const there = created.ok ? null : /only (\d+) CPUs? available/.exec(created.detail)?.[1];
+    return there ? createWith(inside, Number(there)) : created;
+  };
   if (known === "sh" && proxy) return noRelay(spec.image);
   let created = await create(known ?? "perl");
   if (!created.ok) return clearUp(parts, spec, volume, created);
