@@ -124,6 +124,9 @@ describe("the one automatic re-route (003 §6.2)", () => {
     expect(reply.text).toStartWith("【Shiro】\nNot for me.\n\n【Gin】\n");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
     expect(reply.jobs).toHaveLength(1);
+    // The second decision is the one that `/why` explains.
+    expect((await at.send("/why")).text).toContain("CODE3");
+    expect((await at.send("/why")).text).toContain("Handed over from OPS to CODE3.");
   });
 
   test.each([

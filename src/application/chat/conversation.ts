@@ -141,12 +141,12 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
     advice.fit < 0.3 &&
     turn.message.strict !== true;
   if (!goesOn || turn.signal.aborted) return [first];
-  turn.emit({ type: "notice", text: parts.chat.rerouted(decision.route, advice.route) });
   const reason = parts.chat.rerouted(decision.route, advice.route);
-  turn.emit({
-    type: "decided",
-    decision: { route: advice.route, source: "classifier", confidence: advice.confidence, reason },
-  });
+  const next = { route: advice.route, source: "classifier", confidence: advice.confidence, reason } as const;
+  turn.emit({ type: "notice", text: reason });
+  turn.emit({ type: "decided", decision: next });
+  const { sessionKey: chatKey, session, groupId } = turn;
+  await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
   return [first, await answer(parts, turn, advice.route, text)];
 }
 

@@ -12,6 +12,8 @@ import { classify } from "./classify.ts";
 export interface Router {
   /** Never rejects: what fails ends in CHAT. The decision is stored. */
   decide(request: RouteRequest): Promise<Routed>;
+  /** Stores a decision that was made on the way: the re-route of 003 §6.2. Never rejects. */
+  record(request: RecordRequest, decision: Decision): Promise<void>;
 }
 
 export interface RouteRequest {
@@ -26,6 +28,8 @@ export interface RouteRequest {
   readonly models: Models;
   readonly signal: AbortSignal;
 }
+
+export type RecordRequest = Pick<RouteRequest, "chatKey" | "sessionId" | "groupId" | "text">;
 
 export interface Routed {
   readonly decision: Decision;
@@ -64,6 +68,10 @@ export function createRouter(parts: RouterParts): Router {
       await store(parts, request, decision, count.decided);
       const named = explicit !== undefined && decision.source === "explicit";
       return { decision, text: named ? explicit.rest : request.text };
+    },
+    async record(request, decision) {
+      count.decided += 1;
+      await store(parts, request, decision, count.decided);
     },
   };
 }
@@ -140,7 +148,7 @@ async function classified(parts: RouterParts, request: RouteRequest): Promise<De
 /** A decision that cannot be stored is still one. */
 async function store(
   parts: RouterParts,
-  request: RouteRequest,
+  request: RecordRequest,
   decision: Decision,
   number: number,
 ): Promise<void> {
