@@ -2,7 +2,7 @@
  * `npm test`: every check as a named step, all of them even after a failure, and the count at the end.
  * `npm test -- PATH …` runs those test files only.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
@@ -28,7 +28,13 @@ const CHECKS: readonly Step[] = [
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
 const TEST_OPTIONS = ["--only-failures", "--timeout", "30000"];
-const COVERAGE = ["--coverage", "--coverage-reporter=lcov", "--coverage-dir=coverage"];
+const coverageIn = (part: string) => [
+  "--coverage",
+  "--coverage-reporter=lcov",
+  `--coverage-dir=coverage/${part}`,
+];
+/** What mostly waits (for containers, browsers, whole programs) runs beside what mostly computes. */
+const WAITING = /^\.\/test\/(?:docker|browser|e2e|serve)\//;
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
@@ -95,9 +101,9 @@ function testFiles(): string[] {
     .sort();
 }
 
-async function runTests(argv: readonly string[]) {
+async function runTests(name: string, argv: readonly string[]) {
   const skipped = new Set<string>();
-  const { exitCode, output } = await runStep({ name: "tests", argv }, (line) => {
+  const { exitCode, output } = await runStep({ name, argv }, (line) => {
     if (line.startsWith("skipped: ")) skipped.add(line);
     else return !/^\S+\.test\.tsx?:$|^\s*$/.test(line);
     return false;
@@ -109,11 +115,24 @@ async function runTests(argv: readonly string[]) {
 }
 
 async function main(): Promise<number> {
-  if (paths.length > 0) return end(await runTests(["test", ...TEST_OPTIONS, ...paths]), 0);
+  if (paths.length > 0) return end(await runTests("tests", ["test", ...TEST_OPTIONS, ...paths]), 0);
   const failedChecks = await failures(CHECKS);
   const files = testFiles();
   if (files.length === 0) return end({ passed: 0, failed: 0 }, failedChecks);
-  const tests = await runTests(["test", ...TEST_OPTIONS, ...COVERAGE, ...files]);
+  rmSync(join(root, "coverage"), { recursive: true, force: true });
+  const parts = {
+    "tests that wait": files.filter((file) => WAITING.test(file)),
+    "tests that compute": files.filter((file) => !WAITING.test(file)),
+  };
+  const run = Object.entries(parts)
+    .filter(([, some]) => some.length > 0)
+    .map(([name, some]) =>
+      runTests(name, ["test", ...TEST_OPTIONS, ...coverageIn(name.replaceAll(" ", "-")), ...some]),
+    );
+  const tests = (await Promise.all(run)).reduce((sum, each) => ({
+    passed: sum.passed + each.passed,
+    failed: sum.failed + each.failed,
+  }));
   const failedFloors = await failures([FLOORS]);
   return end(tests, failedChecks + failedFloors);
 }
