@@ -23,7 +23,7 @@ export function openEngine(
 ): Engine | SandboxFailure {
   const certificates = env.DOCKER_TLS_VERIFY ? env.DOCKER_CERT_PATH : undefined;
   const address = parseEngineAddress(docker.host, certificates);
-  if (!address) return failed("bad-host", docker.host);
+  if (!address) return failed("bad-host", `${docker.host} is neither unix:///… nor tcp://host:port`);
   return createEngine({ address, host: docker.host, timeoutMs: docker.api_timeout * 1000 });
 }
 

@@ -66,6 +66,6 @@ const WORDS: Readonly<Record<string, string>> = {
 export function fromThrown(error: unknown, host: string): SandboxFailure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   if (code === "EACCES" || code === "EPERM")
-    return failed("engine-forbidden", `${host}: permission denied`, error);
+    return failed("engine-forbidden", `${host}: permission denied (its group may use it)`, error);
   return failed("engine-unreachable", `${host}: ${WORDS[code] ?? message}`, error);
 }
