@@ -54,6 +54,7 @@ export const images: CliCommand = async (program, args) => {
       if (!outcome.ok) {
         const text = [
           texts.failure("image-failed", outcome.name, outcome.message),
+          ...(outcome.code === "root-missing" ? [texts.rootNeedsRoot] : []),
           ...(shown ? [] : said),
         ].join("\n");
         const exitCode = outcome.code === "build-failed" ? EXIT.failed : EXIT.refused;
