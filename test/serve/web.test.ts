@@ -86,6 +86,12 @@ describe("coming in", () => {
 });
 
 describe("the border", () => {
+  test("a port that is taken is not shared", () => {
+    const ran = server.run(["serve", "--port", new URL(server.url).port]);
+    expect(ran.code).toBe(3);
+    expect(ran.err).toContain(`cannot listen on 127.0.0.1:${new URL(server.url).port}`);
+  });
+
   test("a page whose name was pointed at us is turned away by its Host", async () => {
     for (const host of ["evil.example", "localhost.evil.example:80", "127.0.0.1.nip.io"]) {
       const answer = await raw(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);

@@ -24,6 +24,8 @@ export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): Http
     maxRequestBodySize: limitBytes,
     idleTimeout: IDLE_SECONDS,
     development: false,
+    // Without a word the runtime would share the port with whoever else asks for it.
+    reusePort: false,
     async fetch(request, self) {
       const response = await fetch(request);
       // A stream of events is quiet for as long as nothing happens; it sends a beat of its own.
