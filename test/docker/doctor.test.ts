@@ -39,6 +39,7 @@ describe("doctor, of the engine", () => {
         "environment-disk",
         "environment-network",
         "environment-hardening",
+        "environment-images",
         "docker-socket",
       ]);
       expect(checks.at(-1)?.ok).toBe(false);
