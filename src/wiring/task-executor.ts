@@ -50,6 +50,7 @@ export function openTaskExecutor(
     folder,
     ownFolders: [worker.storage, loaded.home],
     deadLayers: () => deadViews(worker.storage),
+    copyLimitBytes: worker.config.worker.copy_limit,
     staleThresholdMs: worker.config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
     user: userOf(worker.workspace),
     credentials,

@@ -14,6 +14,7 @@ import { mountBelow } from "../overlay/staging.ts";
 import type { LaidRoot } from "../overlay/upper.ts";
 import { copyFolder } from "../transaction/copy-folder.ts";
 import { rootsFor } from "../transaction/git-roots.ts";
+import { takeManifest } from "../transaction/manifest.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
 
@@ -37,6 +38,8 @@ export interface LayerParts {
   readonly user: { readonly uid: number; readonly gid: number };
   /** Never shown to the worker. */
   readonly ownFolders: readonly string[];
+  /** What a copy may hold. */
+  readonly copyLimitBytes: number;
 }
 
 /** Why the other kind has to serve; an overlay does not show what is mounted below it. */
@@ -47,15 +50,20 @@ export function overlayTrouble(workspace: string): string | null {
   return bad === undefined ? null : `an overlay takes no , or : in a path: ${bad}`;
 }
 
-export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers {
+/** A text says why it could not be done; nothing is left then. */
+export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers | string {
   const { workspace, folder, user } = parts;
   removeLayers(folder);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const [top = workspace, ...others] = rootsFor(workspace);
+  const complaint = kind === "copy" ? copyRoots(parts, [top, ...others]) : null;
+  if (complaint !== null) {
+    removeLayers(folder);
+    return complaint;
+  }
   const roots = [top, ...others].map((path, index) => {
     const upper = join(folder, `u${index}`);
-    if (kind === "copy") copyFolder(path, upper, parts.ownFolders);
-    else {
+    if (kind === "overlay") {
       mkdirSync(upper);
       mkdirSync(join(folder, `w${index}`));
       const { mode, uid, gid } = lstatSync(path);
@@ -77,6 +85,23 @@ export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers 
     mounts: [...mounts, ...accounts(folder, user)],
     directory: below === "" ? PROJECT : join(PROJECT, below),
   };
+}
+
+function copyRoots(
+  { folder, ownFolders, copyLimitBytes }: LayerParts,
+  roots: readonly string[],
+): string | null {
+  const isOwn = (path: string) => ownFolders.includes(path);
+  const bytes = roots.reduce(
+    (sum, root) => sum + takeManifest(root, (path) => isOwn(join(root, path))).bytes,
+    0,
+  );
+  if (bytes > copyLimitBytes) return `a copy would hold ${bytes} bytes, more than worker.copy_limit`;
+  for (const [index, root] of roots.entries()) {
+    const [complaint] = copyFolder(root, join(folder, `u${index}`), ownFolders);
+    if (complaint !== undefined) return complaint;
+  }
+  return null;
 }
 
 /**

@@ -27,6 +27,7 @@ export interface WorkerExecutorParts {
   readonly ownFolders: readonly string[];
   /** What tasks left whose process died. */
   readonly deadLayers: () => readonly string[];
+  readonly copyLimitBytes: number;
   readonly staleThresholdMs: number;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly credentials: Credentials;
@@ -108,6 +109,8 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     signal: AbortSignal,
   ): Promise<{ readonly ok: true; readonly standing: Standing } | SandboxFailure> {
     const layers = layOut(parts, stage);
+    if (typeof layers === "string")
+      return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
     const container = await sandbox.startContainer(
       {
         name,
