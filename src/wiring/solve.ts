@@ -15,7 +15,7 @@ export async function openSolve(
 ): Promise<OpenedSolve> {
   const opened = await openSolver(env, options);
   if (!opened.ok) return opened;
-  const { config, secrets, texts, store, worker, run, close } = opened.solver;
+  const { config, secrets, texts, store, worker, run, engineTrouble, close } = opened.solver;
   return {
     ok: true,
     worker,
@@ -33,6 +33,9 @@ export async function openSolve(
       });
       if (typeof forge === "string")
         return { status: "refused", exitCode: 3, message: texts.noToken(item.forge, forge) };
+      // Before anything is said on the issue.
+      const trouble = await engineTrouble(signal);
+      if (trouble !== null) return { status: "refused", exitCode: 3, message: trouble };
       const { task, fresh } = await takeIn(
         { store, now: () => new Date(), uuid: randomUUID },
         { item, askedBy: "hand", trigger: "hand", worker: kind },

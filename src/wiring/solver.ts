@@ -40,6 +40,8 @@ export interface Solver {
   readonly store: SolveStore;
   readonly log: Logger;
   readonly isGone: (owner: string) => boolean;
+  /** Why no container can be made now, for a person; null when one can. */
+  engineTrouble(signal: AbortSignal): Promise<string | null>;
   /** Null when another process works on it. */
   run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
   close(): Promise<void>;
@@ -164,6 +166,12 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
       store,
       log: logger,
       isGone: owners.isGone,
+      async engineTrouble(signal) {
+        const facts = await environments.sandboxes.describe(signal);
+        if (facts.ok) return null;
+        const why = environments.texts.failure("engine", config.command_executor.docker.host, facts.detail);
+        return `${why}\n${environments.texts.remedy("start-docker", config.command_executor.docker.host)}`;
+      },
       run: async (forge, taskId, given) => solveTask(await partsFor(forge, taskId), taskId, given),
       async close() {
         await environments.close();
