@@ -47,6 +47,7 @@ const TROUBLES: Readonly<Record<FileTrouble, true>> = {
   "permission-denied": true,
   "not-text": true,
   "is-directory": true,
+  "not-directory": true,
   vanished: true,
   exists: true,
   "not-found": true,

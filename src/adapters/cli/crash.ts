@@ -15,6 +15,9 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
   EROFS: "read-only",
   EACCES: "permission-denied",
   EPERM: "permission-denied",
+  ENOTDIR: "not-directory",
+  EISDIR: "is-directory",
+  ENAMETOOLONG: "name-too-long",
 };
 
 const CODES: Readonly<Record<string, string>> = {
@@ -28,8 +31,10 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
-  const { code, path } = (cause ?? {}) as { code?: string; path?: string };
-  const trouble = code === undefined ? undefined : TROUBLES[code];
+  const { code, path, syscall } = (cause ?? {}) as { code?: string; path?: string; syscall?: string };
+  // Making a folder where a file stands.
+  const inTheWay = code === "EEXIST" && syscall === "mkdir";
+  const trouble = inTheWay ? "not-directory" : code === undefined ? undefined : TROUBLES[code];
   const lines: string[] = [];
   if (cause instanceof LimitReached)
     lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));

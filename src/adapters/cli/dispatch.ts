@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
   images: async () => (await import("./images.ts")).images,
   serve: async () => (await import("./serve.ts")).serve,
   run: async () => (await import("./run.ts")).run,
+  init: async () => (await import("./init.ts")).init,
   config: async () => (await import("./config.ts")).config,
   trust: async () => (await import("./trust.ts")).trust,
   db: async () => (await import("./db.ts")).db,

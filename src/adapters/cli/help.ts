@@ -207,6 +207,12 @@ const TEXTS: Readonly<Record<string, CommandText>> = {
       ["--print-schema", "エディタ用の JSON Schema を表示する", "print the JSON Schema for editors"],
     ],
   },
+  init: {
+    usage: "init",
+    ja: "この環境にあるものを調べ、最初の設定ファイルを作る（上書きはしない）",
+    en: "write a first configuration file from what this machine has; never overwrites",
+    flags: [],
+  },
   config: {
     usage: "config show|check",
     ja: "有効な設定の表示と検査",

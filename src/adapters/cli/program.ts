@@ -14,6 +14,7 @@ import type { ConfigProblem, ConfigWarning } from "../../domain/messages/config-
 import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
 import type { ServeMessages } from "../../domain/messages/serve/messages.ts";
 import type { OpenedEnvironments } from "./environments.ts";
+import type { InitOutcome } from "./init.ts";
 import type { OpenedSolve } from "./solve.ts";
 import type { OpenedTasks } from "./tasks.ts";
 
@@ -36,9 +37,9 @@ export interface CliProgram {
   /** The agent's tools on a workspace; loaded when they are asked for. */
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
-  /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   /** Task files on a workspace; Docker and the planning model are asked for when a task needs them. */
   readonly openTasks: (options: OpenOptions) => Promise<OpenedTasks>;
+  /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
   /** Key by key, for a conversation. Only where input and output are a terminal. */
   readonly openTerminal: (onBytes: (bytes: Uint8Array) => void, onEnd: () => void) => Promise<Terminal>;
@@ -55,6 +56,8 @@ export interface CliProgram {
   readonly openDemo: () => Promise<DemoPlace>;
   /** Tasks from GitHub and GitLab. */
   readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
+  /** The first configuration file, and what this machine has. */
+  readonly init: (options: OpenOptions) => Promise<InitOutcome>;
   readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 

@@ -44,6 +44,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "permission-denied": "Permission denied",
   "not-text": "Not UTF-8 text",
   "is-directory": "The target is a directory",
+  "not-directory": "Not a directory",
   vanished: "The file vanished meanwhile",
   exists: "Already exists",
   "not-found": "Not found",

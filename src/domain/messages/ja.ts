@@ -44,6 +44,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "permission-denied": "アクセス権がないよ",
   "not-text": "UTF-8 のテキストファイルではないよ",
   "is-directory": "対象はディレクトリだよ",
+  "not-directory": "ディレクトリではないよ",
   vanished: "途中でファイルが消えたよ",
   exists: "すでに存在するよ",
   "not-found": "見つからないよ",

@@ -32,6 +32,7 @@ export type FileTrouble =
   | "permission-denied"
   | "not-text"
   | "is-directory"
+  | "not-directory"
   | "vanished"
   | "exists"
   | "not-found"
