@@ -236,6 +236,7 @@ describe("the warm pool", () => {
     const made: string[] = [];
     const warm = createWarmPool({
       size,
+      delayMs: 0,
       newName: () => `warm-${made.length}`,
       onFailure: () => undefined,
       make: async ({ name, taskId }) => {
@@ -245,7 +246,7 @@ describe("the warm pool", () => {
     });
     return { made, warm };
   };
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const settle = () => new Promise<void>((resolve) => setTimeout(resolve, 2));
 
   test("it fills behind the first claim, hands each out once, and fills again", async () => {
     const { made, warm } = pool(2);
@@ -273,6 +274,14 @@ describe("the warm pool", () => {
     await settle();
     expect(warm.claim(spec(over), image)).toBeUndefined();
     expect(warm.claim(spec(), "image")?.id).toBe("warm-0");
+  });
+
+  test("a process that ends at once has begun nothing", async () => {
+    const { made, warm } = pool(2);
+    warm.claim(spec(), "image");
+    expect(await warm.drain()).toEqual([]);
+    await settle();
+    expect(made).toEqual([]);
   });
 
   test("size 0 keeps nothing warm", async () => {

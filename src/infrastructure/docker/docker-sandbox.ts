@@ -46,6 +46,7 @@ export interface DockerSandboxParts {
 }
 
 const PROXY_READY_MS = 30_000;
+const WARM_DELAY_MS = 1000;
 
 export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = parts;
@@ -133,6 +134,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   };
   const pool = createWarmPool({
     size: parts.poolSize,
+    delayMs: WARM_DELAY_MS,
     newName: () => `picoclaw-warm-${newId()}`,
     make: (spec) => start(spec, "warm", {}),
     onFailure: (failure) => warn(`no warm container: ${failure.detail}`),

@@ -14,6 +14,8 @@ export interface WarmPool {
 
 export interface WarmPoolParts {
   readonly size: number;
+  /** Before it fills up: a process that ends at once need not have begun. */
+  readonly delayMs: number;
   readonly newName: () => string;
   readonly make: (spec: ContainerSpec, imageId: string) => Promise<StartedContainer | SandboxFailure>;
   readonly onFailure: (failure: SandboxFailure) => void;
@@ -24,9 +26,10 @@ function canBeWarm(spec: ContainerSpec): boolean {
   return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
 }
 
-export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts): WarmPool {
+export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolParts): WarmPool {
   const shelves = new Map<string, StartedContainer[]>();
   const making = new Map<string, Promise<void>>();
+  const waiting = new Map<string, ReturnType<typeof setTimeout>>();
   const state = { closed: false };
 
   const fill = async (key: string, spec: ContainerSpec, imageId: string) => {
@@ -39,11 +42,16 @@ export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts
     }
   };
   const refill = (key: string, spec: ContainerSpec, imageId: string) => {
-    if (state.closed || making.has(key)) return;
-    making.set(
-      key,
-      fill(key, spec, imageId).finally(() => making.delete(key)),
-    );
+    if (state.closed || making.has(key) || waiting.has(key)) return;
+    const timer = setTimeout(() => {
+      waiting.delete(key);
+      making.set(
+        key,
+        fill(key, spec, imageId).finally(() => making.delete(key)),
+      );
+    }, delayMs);
+    timer.unref();
+    waiting.set(key, timer);
   };
   return {
     claim(spec, imageId) {
@@ -55,6 +63,7 @@ export function createWarmPool({ size, newName, make, onFailure }: WarmPoolParts
     },
     async drain() {
       state.closed = true;
+      for (const timer of waiting.values()) clearTimeout(timer);
       await Promise.all(making.values());
       const left = [...shelves.values()].flat();
       shelves.clear();
