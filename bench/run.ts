@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   serve: async () => (await import("./serve.ts")).serveConsole(),
   environments: async () => (await import("./environments.ts")).environments(),
   workers: async () => (await import("./worker-runs.ts")).workerRuns(),
+  solve: async () => (await import("./solve.ts")).solveTasks(),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 

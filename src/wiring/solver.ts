@@ -42,6 +42,8 @@ export interface Solver {
   readonly isGone: (owner: string) => boolean;
   /** Why no container can be made now, for a person; null when one can. */
   engineTrouble(signal: AbortSignal): Promise<string | null>;
+  /** What one task is carried out with. */
+  parts(forge: Forge, taskId: string): Promise<SolveParts>;
   /** Null when another process works on it. */
   run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
   close(): Promise<void>;
@@ -172,6 +174,7 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
         const why = environments.texts.failure("engine", config.command_executor.docker.host, facts.detail);
         return `${why}\n${environments.texts.remedy("start-docker", config.command_executor.docker.host)}`;
       },
+      parts: partsFor,
       run: async (forge, taskId, given) => solveTask(await partsFor(forge, taskId), taskId, given),
       async close() {
         await environments.close();

@@ -93,7 +93,8 @@ describe.if(requirePart("docker"))("solve, with real containers and real git", (
       },
     };
     writeFileSync(join(home, "config.yaml"), JSON.stringify(config));
-    const edit = { command: "str_replace", path: file, old_str: "a - b", new_str: "a + b" };
+    // Another length: Python takes a file of the same length and second for the one that it compiled.
+    const edit = { command: "str_replace", path: file, old_str: "a - b", new_str: "(a + b)" };
     const step = (n: number, text: string, name: string, args: object) => ({
       when: { step: n },
       times: 1,

@@ -8,9 +8,7 @@ const COMMENTS_CHARS = 20_000;
 /** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
 export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: Work): Promise<void> {
   const { forge } = parts;
-  const { task, signal, bot } = work;
-  work.item = await must(forge.readItem(task.item, signal));
-  const { item, repository } = work;
+  const { task, signal, bot, item, repository } = work;
   if (repository.archived) throw new SolveStop("archived");
   if (!item.open) throw new SolveStop("closed");
   const comments = await must(forge.listComments(task.item, signal));

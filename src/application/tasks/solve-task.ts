@@ -91,9 +91,11 @@ async function begin(
   say: Work["say"],
 ): Promise<Work> {
   const { store, forge, now } = parts;
-  const bot = await must(forge.whoAmI(signal));
-  const item = await must(forge.readItem(found.item, signal));
-  const repository = await must(forge.readRepository(found.item.repository, signal));
+  const [bot, item, repository] = await Promise.all([
+    must(forge.whoAmI(signal)),
+    must(forge.readItem(found.item, signal)),
+    must(forge.readRepository(found.item.repository, signal)),
+  ]);
   const work: Work = {
     task: found,
     signal,
