@@ -21,7 +21,6 @@ const CODES = [
   "no-key",
   "not-configured",
   "refused-remote",
-  "over-budget",
 ] as const;
 
 describe("a model that gives no answer", () => {
@@ -37,6 +36,27 @@ describe("a model that gives no answer", () => {
       expect(reply.text).toStartWith(`${agent} could not answer: why: ${fails}`);
     }
     expect(at.tree()).toEqual({});
+  });
+
+  test("a spent budget is told once, in the language of the chat", async () => {
+    for (const [locale, words] of [
+      [
+        "en",
+        "Gin could not answer: today's budget is spent ($0.00 / $0.00)\n→ Raise budget.daily, or send this again tomorrow.",
+      ],
+      [
+        "ja",
+        "Gin は答えられませんでした: 今日の予算を使い切りました（$0.00 / $0.00）\n→ budget.daily を上げるか、明日もう一度送ってください。",
+      ],
+    ] as const) {
+      at = await openConversation(() => "never asked", {
+        locale,
+        local: (role) => !role.startsWith("coder"),
+        config: "budget: { daily: 0, on_exceed: refuse }\n",
+      });
+      expect((await at.send("/code3 x")).text).toBe(words);
+      if (locale === "en") await at.close();
+    }
   });
 
   test("no model at all says what to configure, in both languages", async () => {

@@ -27,7 +27,6 @@ export type BudgetNotice =
   | { readonly kind: "warn"; readonly spentUsd: number; readonly dailyUsd: number }
   /** A coder's cloud model was replaced by a local one. */
   | { readonly kind: "local"; readonly spentUsd: number; readonly dailyUsd: number; readonly model: string }
-  | { readonly kind: "refused"; readonly spentUsd: number; readonly dailyUsd: number }
   /** Nobody said what this model costs, so the budget does not count it. */
   | {
       readonly kind: "unpriced";
@@ -67,15 +66,12 @@ export function createMeter(parts: MeterParts): Meter {
       };
       const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
       const over = () => daily !== null && day.spentUsd >= daily;
-      const refusal = (): ModelFailure => {
-        const facts = { spentUsd: day.spentUsd, dailyUsd: daily ?? 0 };
-        note({ kind: "refused", ...facts });
-        return {
-          code: "over-budget",
-          message: `the daily budget of $${facts.dailyUsd} is spent ($${facts.spentUsd.toFixed(4)})`,
-          retryable: false,
-        };
-      };
+      // The figures only: whoever tells people has the words.
+      const refusal = (): ModelFailure => ({
+        code: "over-budget",
+        message: `$${day.spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`,
+        retryable: false,
+      });
       /** The local model in a cloud coder's place; the refusal where there is none. */
       const instead = (): Model | ModelFailure => {
         const local = budget.on_exceed === "local" ? localModel(models) : undefined;

@@ -152,7 +152,7 @@ test("both catalogues say everything, and differently", () => {
     for (const text of said) expect(text).not.toContain("undefined");
   }
   for (const words of [ja, en]) {
-    for (const kind of ["warn", "local", "refused"] as const)
+    for (const kind of ["warn", "local"] as const)
       expect(words.budget({ kind, spentUsd: 1, dailyUsd: 2, model: "m" })).toContain("$1.00");
     for (const what of ["waiting", "deciding", "thinking", "running", "tool"] as const)
       expect(words.doing(what, "x")).not.toBe("");

@@ -35,9 +35,14 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
   }
 }
 
+function reason(code: ModelTrouble, detail: string): string {
+  if (code === "deadline") return "the time limit was reached";
+  return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
+}
+
 function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
   if (code === "aborted") return "Stopped.";
-  const why = code === "deadline" ? "the time limit was reached" : detail;
+  const why = reason(code, detail);
   // The model's own message often says what helps.
   const help = detail.includes("→") ? "" : hint(code, asked);
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
@@ -73,8 +78,6 @@ export const en: ChatMessages = {
         return `Little is left of today's budget (${facts}).`;
       case "local":
         return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
-      case "refused":
-        return `Today's budget is spent (${facts}). Raise budget.daily, or send this again tomorrow.`;
       case "unpriced":
         return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
     }

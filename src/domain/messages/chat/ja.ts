@@ -36,9 +36,14 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
   }
 }
 
+function reason(code: ModelTrouble, detail: string): string {
+  if (code === "deadline") return "制限時間を超えたため打ち切りました";
+  return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
+}
+
 function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
   if (code === "aborted") return "中断しました。";
-  const why = code === "deadline" ? "制限時間を超えたため打ち切りました" : detail;
+  const why = reason(code, detail);
   // The model's own message often says what helps.
   const help = detail.includes("→") ? "" : hint(code, asked);
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
@@ -73,8 +78,6 @@ export const ja: ChatMessages = {
         return `今日の予算の残りがわずかです（${facts}）。`;
       case "local":
         return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
-      case "refused":
-        return `今日の予算を使い切りました（${facts}）。budget.daily を上げるか、明日もう一度送ってください。`;
       case "unpriced":
         return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
     }

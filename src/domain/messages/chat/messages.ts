@@ -26,7 +26,7 @@ export interface AskedModel {
 }
 
 export interface BudgetWords {
-  readonly kind: "warn" | "local" | "refused" | "unpriced";
+  readonly kind: "warn" | "local" | "unpriced";
   readonly spentUsd: number;
   readonly dailyUsd: number;
   readonly model?: string;
