@@ -48,6 +48,8 @@ export interface ContainerWorker {
   readonly parts: WorkerParts;
   readonly context: ToolContext;
   execute(request: ExecuteRequest): ReturnType<typeof executePatch>;
+  /** Its files cannot be reached any more. */
+  isBroken(): boolean;
   close(): void;
 }
 
@@ -112,6 +114,7 @@ export async function openContainerWorker(
     parts: worker,
     context: contextOf(parts, worker, channel, info),
     execute: (request) => executePatch(worker, request),
+    isBroken: () => channel.isBroken(),
     close: () => channel.close(),
   };
 }
@@ -178,20 +181,46 @@ async function inContainer(
   return { exitCode: result.exitCode, stdout: bytes(result.stdout), stderr: bytes(result.stderr) };
 }
 
-/** The toolkit over one environment; its connection is made for each call and closed after it. */
-export function openContainerToolkit(parts: ContainerToolParts, info: ContainerInfo) {
+/** Toolkits over environments. One that was used stays connected: the next call takes a millisecond, not a tenth of a second. */
+export interface ContainerToolkits {
+  invoke(
+    info: ContainerInfo,
+    name: string,
+    args: unknown,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<ToolResult>;
+  /** Hangs up on one task, or on all. */
+  close(taskUuid?: string): void;
+}
+
+export function createContainerToolkits(parts: ContainerToolParts): ContainerToolkits {
+  const open = new Map<string, { readonly container: string; readonly worker: Promise<ContainerWorker> }>();
+  const close = (taskUuid: string) => {
+    void open.get(taskUuid)?.worker.then(
+      (worker) => worker.close(),
+      () => {},
+    );
+    open.delete(taskUuid);
+  };
+  const workerFor = async (info: ContainerInfo): Promise<ContainerWorker> => {
+    const { task_uuid: task, container_id: container } = info;
+    const known = open.get(task);
+    if (known?.container === container) {
+      const worker = await known.worker.catch(() => null);
+      if (worker !== null && !worker.isBroken()) return worker;
+    }
+    close(task);
+    const worker = openContainerWorker(parts, info);
+    open.set(task, { container, worker });
+    return worker;
+  };
   return {
-    async invoke(
-      name: string,
-      args: unknown,
-      options: { readonly signal?: AbortSignal } = {},
-    ): Promise<ToolResult> {
-      const worker = await openContainerWorker(parts, info);
-      try {
-        return await createAgentToolkit(worker.context).invoke(name, args, options);
-      } finally {
-        worker.close();
-      }
+    async invoke(info, name, args, options = {}) {
+      const worker = await workerFor(info);
+      return createAgentToolkit(worker.context).invoke(name, args, options);
+    },
+    close(taskUuid) {
+      for (const task of taskUuid === undefined ? [...open.keys()] : [taskUuid]) close(task);
     },
   };
 }

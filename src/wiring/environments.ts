@@ -21,7 +21,7 @@ import {
 import { createMasker } from "../domain/policy/mask.ts";
 import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import type { ContainerToolParts } from "./environment-tools.ts";
+import type { ContainerToolkits, ContainerToolParts } from "./environment-tools.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -67,6 +67,12 @@ export function createEnvironments(
   if ("ok" in sandboxes) return sandboxes;
   const { mask } = createMasker({ secrets: secrets.values() });
   const records = createEnvironmentRecords(home);
+  const opened: { toolkits?: ContainerToolkits } = {};
+  const toolkits = async (): Promise<ContainerToolkits> => {
+    const { createContainerToolkits } = await import("./environment-tools.ts");
+    opened.toolkits ??= createContainerToolkits(toolkitParts);
+    return opened.toolkits;
+  };
   const preparation = { env, config, home, workspace, sandboxes, engine, mask };
   const parts: ManagerParts = {
     config: managerConfig(config),
@@ -92,11 +98,10 @@ export function createEnvironments(
       return toolDefinitionsFor();
     },
     callTool: async (info, tool, args, { signal }) => {
-      const { openContainerToolkit, textResult } = await import("./environment-tools.ts");
-      return textResult(
-        await openContainerToolkit(toolkitParts, info).invoke(tool, args, { ...(signal && { signal }) }),
-      );
+      const { textResult } = await import("./environment-tools.ts");
+      return textResult(await (await toolkits()).invoke(info, tool, args, { ...(signal && { signal }) }));
     },
+    closeTools: (taskUuid) => opened.toolkits?.close(taskUuid),
     explain: ({ code, subject, detail }) => texts.failure(code, subject, detail),
     pid: process.pid,
     isAlive,
@@ -121,11 +126,11 @@ export function createEnvironments(
     list: () => listEnvironments(sandboxes, records),
     buildImage: async (request) =>
       (await import("./environment-preparation.ts")).buildNamed(preparation, request),
-    async callTool(info, tool, args, signal) {
-      const { openContainerToolkit } = await import("./environment-tools.ts");
-      return openContainerToolkit(toolkitParts, info).invoke(tool, args, { signal });
+    callTool: async (info, tool, args, signal) => (await toolkits()).invoke(info, tool, args, { signal }),
+    async close() {
+      opened.toolkits?.close();
+      await sandboxes.close();
     },
-    close: () => sandboxes.close(),
   };
 }
 

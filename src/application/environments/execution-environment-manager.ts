@@ -88,6 +88,8 @@ export interface ManagerParts {
     args: unknown,
     options: { readonly signal?: AbortSignal },
   ) => Promise<TextEditorResult>;
+  /** Hangs up on a task's files. */
+  readonly closeTools: (taskUuid: string) => void;
   readonly explain: (failure: PrepareFailure) => string;
   readonly pid: number;
   readonly isAlive: (pid: number) => boolean;
@@ -229,6 +231,7 @@ export class ExecutionEnvironmentManager {
   /** Removes a task's container with its volumes and network. What is gone already is fine. */
   async cleanup(taskUuid: string, options: { readonly signal?: AbortSignal } = {}) {
     const { sandboxes, records } = this.#parts;
+    this.#parts.closeTools(taskUuid);
     const name = containerName(taskUuid);
     const found = await sandboxes.findContainer(name, options.signal);
     const removal = await sandboxes.stopContainer(name, options);

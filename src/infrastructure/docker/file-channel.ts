@@ -8,6 +8,8 @@ import program from "./inside/files.pl" with { type: "text" };
 /** A question with its fields, answered before it returns. Throws a `ChannelFault` for what the other side refused. */
 export interface FileChannel {
   ask(what: string, ...fields: readonly (string | Uint8Array)[]): readonly Buffer[];
+  /** The connection failed or was closed; it will not work again. */
+  isBroken(): boolean;
   close(): void;
 }
 
@@ -20,8 +22,8 @@ export class ChannelFault extends Error {
   }
 }
 
-/** One answer may take so long: a file of some hundred megabytes does, a container that hangs does not come back. */
-const PATIENCE_MS = 30_000;
+/** Without a single byte for so long, a container hangs; the program does nothing else meanwhile. */
+const PATIENCE_MS = 10_000;
 const STDOUT = 1;
 const READ_BYTES = 256 * 1024;
 
@@ -68,14 +70,30 @@ export async function openFileChannel(
 }
 
 function channelOver(socket: BlockingSocket, reader: () => Buffer[]): FileChannel {
+  const state = { broken: false };
+  const exchange = (fields: readonly (string | Uint8Array)[]): Buffer[] => {
+    if (state.broken) throw new Error("the connection is closed");
+    try {
+      socket.write(frame(fields));
+      return reader();
+    } catch (error) {
+      // Whatever comes later could be the answer to this question.
+      state.broken = true;
+      socket.close();
+      throw error;
+    }
+  };
   return {
     ask(what, ...fields) {
-      socket.write(frame([what, ...fields]));
-      const [status, ...answer] = reader();
+      const [status, ...answer] = exchange([what, ...fields]);
       if (status?.toString() === "ok") return answer;
       throw new ChannelFault(answer[0]?.toString() ?? "EIO", answer[1]?.toString() ?? "");
     },
-    close: () => socket.close(),
+    isBroken: () => state.broken,
+    close() {
+      state.broken = true;
+      socket.close();
+    },
   };
 }
 
