@@ -41,6 +41,7 @@ export function createTaskProgress(
     record(next: TaskRecord, event: TaskEvent): void {
       record = next;
       const text = describe(event);
+      if (SHOWN.has(event.type)) last = oneLine(text);
       if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${visible(text)}\n`);
       draw();
     },
@@ -54,6 +55,9 @@ export function createTaskProgress(
     },
   };
 }
+
+/** Events that are the last action for a while. */
+const SHOWN: ReadonlySet<TaskEvent["type"]> = new Set(["decided", "worker-finished", "tested", "assessed"]);
 
 function wordsOf(progress: TaskProgress): string {
   switch (progress.kind) {
