@@ -18,7 +18,7 @@ import { takeManifest } from "../transaction/manifest.ts";
 import { removeTree } from "../workspace/remove-tree.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
 
-export const PROJECT = "/workspace/project";
+const PROJECT = "/workspace/project";
 
 /** The view a task's container has of the repository: what is mounted where, and where its writes go on the host. */
 export interface TaskLayers {

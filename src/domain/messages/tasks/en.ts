@@ -36,7 +36,6 @@ export const en: TaskMessages = {
   workerKilled: (signal) => `killed by ${signal}`,
   workerLost: (detail) => `the connection to the container was lost: ${detail}`,
   workerAborted: "stopped",
-  workerSaid: (message) => message,
   unauthorized: (kind, variables) =>
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
   unreachable: (kind, detail) => `${kind} does not reach its model's server: ${detail}`,

@@ -30,7 +30,6 @@ export const ja: TaskMessages = {
   workerKilled: (signal) => `${signal} で終了しました`,
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
   workerAborted: "中断しました",
-  workerSaid: (message) => message,
   unauthorized: (kind, variables) =>
     `${kind} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。このマシンでログインするか、${variables.join(" または ")} を設定してください。`,
   unreachable: (kind, detail) => `${kind} がモデルのサーバーに接続できません: ${detail}`,

@@ -23,7 +23,6 @@ export interface TaskMessages {
   workerKilled(signal: string): string;
   workerLost(detail: string): string;
   workerAborted: string;
-  workerSaid(message: string): string;
   unauthorized(kind: string, variables: readonly string[]): string;
   unreachable(kind: string, detail: string): string;
   noCredentials(kind: string, variables: readonly string[]): string;

@@ -1,5 +1,5 @@
 /** 001 §6.3.1–§6.3.6, under the headings and in the order of §6.5.2. */
-export const DEFAULT_COMMANDS = {
+const DEFAULT_COMMANDS = {
   "Build/Package Management": [
     ..."npm yarn pnpm pip pip3 conda mamba python python3 cargo make cmake bundle gem composer dotnet".split(
       " ",
