@@ -114,6 +114,20 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await other.close();
     }, 30_000);
 
+    test("a file that is attached is read with the message", async () => {
+      await page.goto(`${server.url}/chat/operator.files`);
+      const note = { name: "notes <b>.txt", mimeType: "text/plain", buffer: Buffer.from("what can you do?") };
+      await page.setInputFiles("[type=file]", [
+        note,
+        { ...note, name: "x.bin", buffer: Buffer.from([0, 1]) },
+      ]);
+      await page.click(".composer button");
+      await page.waitForSelector(".file");
+      await settled();
+      expect(await page.textContent(".said")).toContain("notes <b>.txt");
+      expect(await page.textContent(".reply .text")).toContain("/undo");
+    }, 30_000);
+
     test("hostile texts run nothing", async () => {
       await page.goto(`${server.url}/chat/operator`);
       await page.fill(

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { createSignIn } from "../../application/serve/sign-in.ts";
 import { consoleMessagesFor } from "../../domain/messages/console/catalogue.ts";
 import { createAssets } from "./assets.ts";
-import { TooSlow, textOf } from "./body.ts";
+import { formOf, TooSlow } from "./body.ts";
 import type { PageContext } from "./context.ts";
 import { createFlashes } from "./flash.ts";
 import { isOurHost, isOurOrigin, secured } from "./guard.ts";
@@ -50,12 +50,13 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
     const person = await signedIn(c.req.raw, host.place(), web.signIn);
     if (person === null) return enter(web, c.req.raw);
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
-      const form = new URLSearchParams(await textOf(c.req.raw));
+      const { fields: form, files } = await formOf(c.req.raw);
       if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
         return c.html(lonely(web, c.req.raw, t.forbiddenTitle, t.stale), 403);
       }
       c.set("form", form);
+      c.set("files", files);
     }
     c.set("person", person);
     c.set("page", contextOf(web, c.req.raw, person));

@@ -8,13 +8,39 @@ export class TooSlow extends Error {
 }
 
 /** The whole body as a text; rejects with `TooSlow` when it drips. */
-export async function textOf(request: Request, limitMs = READ_MS): Promise<string> {
+export function textOf(request: Request): Promise<string> {
+  return inTime(request.text());
+}
+
+export interface SentForm {
+  readonly fields: URLSearchParams;
+  readonly files: readonly File[];
+}
+
+/** A form of ours, with files or without; what is neither is an empty one. */
+export async function formOf(request: Request): Promise<SentForm> {
+  if (!request.headers.get("content-type")?.startsWith("multipart/form-data"))
+    return { fields: new URLSearchParams(await textOf(request)), files: [] };
+  const fields = new URLSearchParams();
+  const files: File[] = [];
+  const sent = (await inTime(request.formData()).catch((error: unknown) => {
+    if (error instanceof TooSlow) throw error;
+    return [];
+  })) as Iterable<[string, string | File]>;
+  for (const [name, value] of sent)
+    if (typeof value === "string") fields.append(name, value);
+    // A field that was left empty arrives as a file without a name.
+    else if (value.name) files.push(value);
+  return { fields, files };
+}
+
+async function inTime<T>(reading: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TooSlow()), limitMs);
+    timer = setTimeout(() => reject(new TooSlow()), READ_MS);
   });
   try {
-    return await Promise.race([request.text(), late]);
+    return await Promise.race([reading, late]);
   } finally {
     clearTimeout(timer);
   }

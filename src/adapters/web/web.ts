@@ -18,7 +18,12 @@ export interface Web {
 }
 
 export interface WebEnv {
-  Variables: { readonly person: SignedIn; readonly page: PageContext; readonly form: URLSearchParams };
+  Variables: {
+    readonly person: SignedIn;
+    readonly page: PageContext;
+    readonly form: URLSearchParams;
+    readonly files: readonly File[];
+  };
 }
 
 export type WebApp = Hono<WebEnv>;

@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../../../application/ports/channel.ts";
+import type { InboundMessage, StoredMessage } from "../../../application/ports/channel.ts";
 import type { Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
@@ -28,17 +28,30 @@ export function messageApi(app: Api, web: Web): void {
       return failure(400, "bad-event-id", "event_id: at most 100 characters");
     if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
       return failure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
-    const received = await host.receive({
+    const message: InboundMessage = {
       channel: viewer.channel,
       eventId: `${viewer.userId}:api:${eventId ?? crypto.randomUUID()}`,
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
       text,
       ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
-    });
+    };
+    const received = await host.receive(message);
     if (received.status === "refused") {
       const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
       return failure(status, received.reason, received.text);
+    }
+    if (wait === 0 && received.status === "accepted") {
+      // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
+      const { messageId: id } = received;
+      const stored = {
+        ...message,
+        id,
+        receivedAt: host.now().toISOString(),
+        state: "received",
+        attempts: 0,
+      } as const;
+      return c.json(toJson({ message: stored, replies: [] }), 202);
     }
     if (wait > 0) await answered(received.messageId, wait * 1_000);
     const found = await find(received.messageId);

@@ -115,17 +115,30 @@ if (composer) {
     // While Japanese is being composed, Enter chooses a word.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
-    if (text.value.trim() !== "") composer.requestSubmit();
+    composer.requestSubmit();
+  });
+  const files = composer.querySelector("[type=file]");
+  const names = composer.querySelector("[data-files]");
+  const nameFiles = () => {
+    names.textContent = [...files.files].map((file) => file.name).join(", ");
+  };
+  files.addEventListener("change", nameFiles);
+  text.addEventListener("paste", (event) => {
+    if (event.clipboardData.files.length === 0) return;
+    files.files = event.clipboardData.files;
+    nameFiles();
   });
   composer.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (text.value.trim() === "") return;
-    const body = new URLSearchParams(new FormData(composer));
+    if (text.value.trim() === "" && files.files.length === 0) return;
+    const body = new FormData(composer);
     text.value = "";
     try {
       const response = await fetch(composer.action, { method: "POST", body, redirect: "manual" });
       if (response.type === "opaqueredirect" || response.ok) {
         say(null);
+        files.value = "";
+        nameFiles();
         await refresh();
       } else {
         text.value = body.get("text");

@@ -54,20 +54,23 @@ function firstWords(context: PageContext, view: ChatView): Markup {
   );
 }
 
+const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
+
 function composer(context: PageContext, view: ChatView): Markup {
   const { t } = context;
-  return html`<form class="composer" method="post" action="/chat/${encodeURIComponent(view.chatId)}" data-composer>
+  return html`<form class="composer" method="post" action="/chat/${encodeURIComponent(view.chatId)}" enctype="multipart/form-data" data-composer>
 ${csrfField(context)}<input type="hidden" name="event" value="${view.eventId}">
+<label class="attach" title="${t.attach}"><input type="file" name="file" multiple aria-label="${t.attach}">${ICONS.attach}</label>
 <label class="unseen" for="text">${t.messageLabel}</label>
-<textarea id="text" name="text" rows="1" required maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" autofocus>${view.draft}</textarea>
+<textarea id="text" name="text" rows="1" maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" autofocus>${view.draft}</textarea>
 <button type="submit" class="main" aria-label="${t.send}">${ICONS.send}</button>
-<p id="hint" class="hint">${t.sendHint}</p></form>`;
+<p id="hint" class="hint"><span data-files></span> ${t.sendHint}</p></form>`;
 }
 
 function exchangeOf(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { t } = context;
   return html`<article class="exchange" id="${message.id}">
-<div class="said"><div class="bubble">${visible(message.text)}</div><p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
+<div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map(({ name, sizeBytes }) => html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`)}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
   content.kind === "reply"
     ? replyOf(context, view, content.reply)

@@ -22,6 +22,9 @@ export const ICONS = {
   ),
   undo: icon(html`<path d="M9 7 4 12l5 5"/><path d="M4 12h10a6 6 0 0 1 6 6"/>`),
   redo: icon(html`<path d="m15 7 5 5-5 5"/><path d="M20 12H10a6 6 0 0 0-6 6"/>`),
+  attach: icon(
+    html`<path d="M19 11.5 12 18.5a4.5 4.5 0 0 1-6.4-6.4l7.4-7.4a3 3 0 0 1 4.3 4.3l-7.4 7.3a1.5 1.5 0 0 1-2.1-2.1l6.6-6.6"/>`,
+  ),
   send: icon(html`<path d="M4 12 20 4l-5 16-4-6z"/>`),
 } as const;
 

@@ -1,4 +1,5 @@
 import type { Viewer } from "../../../application/serve/viewer.ts";
+import { attachmentsOf } from "../attachments.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
@@ -46,7 +47,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
   });
-  app.post("/chat/:chat", (c) => say(c.var.page, c.req.param("chat"), c.var.form));
+  app.post("/chat/:chat", (c) => say(c.var.page, c.req.param("chat"), c.var.form, c.var.files));
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
     const { viewer } = c.var.person;
@@ -55,7 +56,12 @@ export function chatRoutes(app: WebApp, web: Web): void {
     return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
   });
 
-  async function say(page: PageContext, chatId: string, form: URLSearchParams): Promise<Response> {
+  async function say(
+    page: PageContext,
+    chatId: string,
+    form: URLSearchParams,
+    files: readonly File[],
+  ): Promise<Response> {
     const { viewer, t } = page;
     const text = (form.get("text") ?? "").trim();
     const event = form.get("event") ?? crypto.randomUUID();
@@ -66,7 +72,8 @@ export function chatRoutes(app: WebApp, web: Web): void {
       });
     if (!mayWrite(viewer, chatId)) return refuse(404, t.notFound);
     if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
-    if (text !== "") {
+    const attachments = await attachmentsOf(files);
+    if (text !== "" || attachments.length > 0) {
       const received = await host.receive({
         channel: "web",
         // The page's own number: a form that is sent twice is one message.
@@ -74,6 +81,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
         chatId,
         userId: viewer.userId,
         text,
+        ...(attachments.length > 0 && { attachments }),
       });
       if (received.status === "refused")
         return refuse(received.reason === "too-many" ? 429 : 403, received.text);

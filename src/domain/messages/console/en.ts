@@ -48,6 +48,7 @@ export const en: ConsoleMessages = {
   messageLabel: "Message",
   messagePlaceholder: "Write a message…",
   send: "Send",
+  attach: "Attach files",
   sendHint: "Enter sends, Shift+Enter makes a new line",
   you: "You",
   waiting: "Waiting for its turn",

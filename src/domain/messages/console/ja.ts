@@ -52,6 +52,7 @@ export const ja: ConsoleMessages = {
   messageLabel: "メッセージ",
   messagePlaceholder: "メッセージを書く…",
   send: "送信",
+  attach: "ファイルを添付",
   sendHint: "Enter で送信、Shift+Enter で改行",
   you: "あなた",
   waiting: "順番を待っています",

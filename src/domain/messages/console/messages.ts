@@ -44,6 +44,7 @@ export interface ConsoleMessages {
   readonly messageLabel: string;
   readonly messagePlaceholder: string;
   readonly send: string;
+  readonly attach: string;
   readonly sendHint: string;
   readonly you: string;
   readonly waiting: string;
