@@ -90,6 +90,7 @@ export function prepareConfig({ command_executor: executor }: Config): PrepareCo
   return {
     environments: executor.environments,
     defaultEnvironment: executor.default_environment,
+    baseImage: docker.base_image,
     limits: {
       cpus,
       memoryBytes: parseByteSize(memory) ?? 0,

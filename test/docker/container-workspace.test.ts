@@ -210,6 +210,28 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     expect(inside("cat /workspace/project/a.txt /workspace/project/b.txt")).toBe("one\ntwo\nb");
   });
 
+  test("a file that is too large to be kept is deleted all the same, and told", async () => {
+    inside("head -c 70000000 /dev/zero > /workspace/project/large.bin");
+    const { result } = await apply([{ type: "file_edit", action: "delete", target: "large.bin" }]);
+    expect([result.success, result.changes]).toEqual([true, [{ path: "large.bin", kind: "deleted" }]]);
+    inside("head -c 70000000 /dev/zero > /workspace/project/large.bin");
+    const read = await apply([{ type: "file_edit", action: "append", target: "large.bin", content: "x" }]);
+    expect(read.result.results[0]).toMatchObject({
+      success: false,
+      error: expect.stringContaining("64 MiB"),
+    });
+    inside("rm /workspace/project/large.bin");
+  });
+
+  test("an answer that a task forged is no answer, and takes no memory", async () => {
+    // Stops the server that runs as the task's user, and writes to its output in its place.
+    const server = inside("ps -eo pid,args | grep '[A]nswers for the files' | head -1").trim().split(" ")[0];
+    inside(`kill -STOP ${server}; printf '\\377\\377\\377\\377garbage' > /proc/${server}/fd/1`);
+    expect(() => worker.context.workspace.files.look("a.txt")).toThrow("cannot be reached");
+    expect(worker.isBroken()).toBe(true);
+    inside(`kill -KILL ${server}`);
+  });
+
   test("the file server goes with its connection", () => {
     worker.close();
     const running = () => inside("ps -eo args | grep -c '[A]nswers for the files' || true");

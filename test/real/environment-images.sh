@@ -10,8 +10,10 @@ done
 # Conda's index cannot be reached everywhere: a stand-in, named as one.
 DOCKER_BUILDKIT=0 docker build --quiet --tag coding-agent-executor-miniforge-stand-in:latest images/miniforge-stand-in 2>/dev/null
 # One that is made fit from an image without git, kept under that image's id.
-settings=$(mktemp --suffix=.yaml)
-echo 'command_executor: { environments: { bare: picoclaw-debian:bookworm } }' >"$settings"
-sh bin/picoclaw env prepare --config "$settings" --task make-images --env bare --repo . >/dev/null
-sh bin/picoclaw env cleanup --config "$settings" --task make-images >/dev/null
-rm "$settings"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+git init -q "$work/project"
+git -C "$work/project" -c user.name=CI -c user.email=ci@example.org commit -q --allow-empty -m first
+echo 'command_executor: { environments: { bare: picoclaw-debian:bookworm } }' >"$work/settings.yaml"
+sh bin/picoclaw env prepare --config "$work/settings.yaml" --task make-images --env bare --repo "$work/project" >/dev/null
+sh bin/picoclaw env cleanup --config "$work/settings.yaml" --task make-images >/dev/null

@@ -174,9 +174,7 @@ class Preparation {
   private async ensure(environment: string) {
     const { config, images, mask } = this.parts;
     const { signal } = this.request;
-    const choice = config.environments[environment];
-    if (choice === undefined)
-      return { ok: false, code: "bad-input", subject: environment, detail: "no such environment" } as const;
+    const choice = config.environments[environment] ?? config.baseImage;
     const steps = {
       pulling: "pulling-image",
       building: "building-image",

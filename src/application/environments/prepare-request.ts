@@ -14,6 +14,8 @@ import type { PrepareEvent, PrepareNotice } from "./progress.ts";
 export interface PrepareConfig {
   readonly environments: Readonly<Record<string, ImageChoice>>;
   readonly defaultEnvironment: string;
+  /** For an environment that names no image. */
+  readonly baseImage: string;
   readonly limits: ContainerLimits;
   readonly network: ContainerNetwork;
   readonly mountDockerSocket: boolean;

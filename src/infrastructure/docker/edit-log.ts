@@ -15,6 +15,8 @@ interface Edit {
 
 type Standing =
   | { readonly kind: "missing" | "directory" | "other" }
+  /** Too large to be kept here: told as changed, not taken back. */
+  | { readonly kind: "large"; readonly mode: number; readonly size: number }
   | { readonly kind: "symlink"; readonly target: string }
   | { readonly kind: "file"; readonly mode: number; readonly hash: string };
 
@@ -103,10 +105,16 @@ export function swapEdits(
   return { ok: true, changes };
 }
 
+const LARGEST_KEPT = 32 * 1024 ** 2;
+
 function standingAt(view: Pick<View, "look" | "read">, path: string) {
   const entry = view.look(path);
   if (entry.kind === "symlink") return { standing: entry satisfies Standing, bytes: null };
   if (entry.kind !== "file") return { standing: { kind: entry.kind } satisfies Standing, bytes: null };
+  if (entry.size > LARGEST_KEPT) {
+    const { mode, size } = entry;
+    return { standing: { kind: "large", mode, size } satisfies Standing, bytes: null };
+  }
   const bytes = view.read(path);
   const standing: Standing = { kind: "file", mode: entry.mode, hash: hashHex("sha256", bytes) };
   return { standing, bytes };
@@ -132,6 +140,7 @@ function restore(
       return;
     }
     case "directory":
+    case "large":
     case "other":
       return;
   }

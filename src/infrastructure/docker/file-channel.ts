@@ -26,6 +26,8 @@ export class ChannelFault extends Error {
 const PATIENCE_MS = 10_000;
 const STDOUT = 1;
 const READ_BYTES = 256 * 1024;
+/** Who answers is not to be trusted: a task can meddle with the server that runs as its own user. */
+const LARGEST_ANSWER = 80 * 1024 ** 2;
 
 /**
  * Files of a container, for callers that cannot wait by a promise: one long exec of our file server, on a connection
@@ -156,10 +158,14 @@ function createReader(socket: BlockingSocket, first: Buffer): () => Buffer[] {
     return all.subarray(0, length);
   };
   return () => {
-    const body = take(take(4).readUInt32BE(0));
+    const size = take(4).readUInt32BE(0);
+    if (size > LARGEST_ANSWER) throw new Error(`an answer of ${size} bytes is too large`);
+    const body = take(size);
     const fields: Buffer[] = [];
     for (let at = 0; at < body.length; ) {
+      if (at + 4 > body.length) throw new Error("a broken answer");
       const length = body.readUInt32BE(at);
+      if (at + 4 + length > body.length) throw new Error("a broken answer");
       fields.push(body.subarray(at + 4, at + 4 + length));
       at += 4 + length;
     }

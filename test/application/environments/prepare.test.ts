@@ -69,6 +69,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
     config: {
       environments: { python: "p", node: "n", miniforge: "m" },
       defaultEnvironment: "python",
+      baseImage: "base:latest",
       limits: { cpus: 1, memoryBytes: 1, pids: 1, diskBytes: 1 },
       network: { mode: "open", allowedHosts: [] },
       mountDockerSocket: false,
@@ -203,6 +204,15 @@ describe("preparing", () => {
         { code: "install-failed", why: { kind: "exit", exitCode: 1 }, output: "npm error the reason" },
         { code: "program-missing", program: "bundle", file: "Gemfile" },
       ]);
+  });
+
+  test("a default environment without an image of its own stands on the base image", async () => {
+    const { parts } = fakeParts(() => undefined, { defaultEnvironment: "mine" });
+    expect(await prepare(parts, { credential: null }).outcome).toMatchObject({
+      ok: true,
+      container: { environment_name: "mine" },
+      image: "base:latest",
+    });
   });
 
   test("what goes wrong inside leaves no container, even where it is a bug", async () => {

@@ -46,6 +46,7 @@ my %do = (
   read => sub { my ($path, $offset, $length) = @_; my $at = place($path); plain($at);
     sysopen(my $file, $at, Fcntl::O_RDONLY() | Fcntl::O_NOFOLLOW() | Fcntl::O_NONBLOCK()) or fault();
     my $size = -s $file; $length = $size - $offset if $length < 0 || $length > $size - $offset; $length = 0 if $length < 0;
+    fault('EFBIG', 'larger than 64 MiB') if $length > 67108864;
     seek($file, $offset, 0); my ($bytes, $n) = ('', 0);
     while ($n < $length) { my $got = sysread($file, $bytes, $length - $n, $n); fault() unless defined $got; last unless $got; $n += $got }
     return ($bytes) },
