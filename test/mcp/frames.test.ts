@@ -70,14 +70,17 @@ describe("the id of a message", () => {
   });
 });
 
-test("only the MCP server's own folder imports the protocol's library, and nothing but the command loads it", () => {
+test("only the folders of the MCP server and client import the protocol's library, and nothing loads them early", () => {
   const source = join(import.meta.dir, "../../src");
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((path) =>
     path.endsWith(".ts"),
   );
   const text = (path: string) => readFileSync(join(source, path), "utf8");
   const importers = files.filter((path) => text(path).includes('"@modelcontextprotocol/sdk'));
-  expect(importers.filter((path) => !path.startsWith("adapters/mcp-server/"))).toEqual([]);
-  const statically = files.filter((path) => /^import (?!type ).*mcp-server\/(?!host)/m.test(text(path)));
+  expect(importers.filter((path) => !/^(?:adapters\/mcp-server|infrastructure\/mcp)\//.test(path))).toEqual(
+    [],
+  );
+  const early = /^import (?!type ).*(?:mcp-server\/(?!host)|infrastructure\/mcp\/(?!mcp-pool))/m;
+  const statically = files.filter((path) => early.test(text(path)));
   expect(statically).toEqual([]);
 });
