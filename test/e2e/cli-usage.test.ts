@@ -101,3 +101,31 @@ describe("language", () => {
     expect(ran.out).toContain("\n[1] コマンドがタイムアウトしたよ（制限時間: 1 秒）\n");
   });
 });
+
+describe("who is let in, and environments", () => {
+  test("pair lists, and takes nobody in on a channel that is none", () => {
+    expect(cli.run(["pair"])).toMatchObject({ code: 0, err: "" });
+    expect(cli.run(["pair", "add", "lime:U1"])).toMatchObject({ code: 2, out: "" });
+    expect(cli.run(["pair", "add", "line:U1"])).toMatchObject({ code: 0, err: "" });
+    expect(cli.run(["pair", "list"]).out).toBe("line:U1  user\n");
+  });
+
+  test("env takes its flags before its action as well", () => {
+    const env = { DOCKER_HOST: "unix:///none.sock" };
+    expect(cli.json(cli.run(["env", "--json", "list"], { env }))).toMatchObject({
+      error: { code: "engine-unreachable" },
+    });
+    expect(cli.run(["env", "--workspace", cli.workspace], { env })).toMatchObject({
+      code: 2,
+      err: "Unknown: env. Known: prepare, exec, edit, list, info, cleanup, prune\n",
+    });
+  });
+});
+
+test("a list of jobs speaks Japanese in every column", () => {
+  cli.apply([{ type: "file_edit", action: "create", target: "a", content: "1" }]);
+  const { out } = cli.run(["jobs"], { env: { PICOCLAW_LOCALE: "ja" } });
+  expect(out).toContain("成功");
+  expect(out).toContain("可能");
+  expect(out).not.toContain("available");
+});

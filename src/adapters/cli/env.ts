@@ -16,17 +16,21 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
 };
 
 /** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
-export const env: CliCommand = async (program, [name, ...rest]) => {
+export const env: CliCommand = async (program, args) => {
+  const at = actionAt(args);
+  const name = args[at];
+  const rest = args.toSpliced(at, 1);
   const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (load !== undefined) return (await load())(program, rest);
-  await readFlags(
-    program,
-    "env",
-    name === undefined || name.startsWith("-") ? [name ?? "--help"] : [],
-    {},
-    0,
-  );
+  if (name === undefined) await readFlags(program, "env", args.length === 0 ? ["--help"] : args, {}, 0);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
   const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(SUBCOMMANDS));
   return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
 };
+
+/** The first word, after flags that every command takes. */
+function actionAt(args: readonly string[]): number {
+  let at = 0;
+  while (args[at]?.startsWith("-")) at += args[at] === "--workspace" || args[at] === "--config" ? 2 : 1;
+  return at;
+}

@@ -97,7 +97,7 @@ function table(
       job.createdAt.slice(0, 19).replace("T", " "),
       messages.jobStates[resultOf(job, isAlive)],
       String(job.changeCount),
-      undoOf(job),
+      messages.undoStates[undoOf(job)],
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
     ]),
   ];

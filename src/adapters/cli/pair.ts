@@ -4,6 +4,8 @@ import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
+const CHANNELS = ["line", "slack"];
+
 /** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE and Slack. */
 export async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "pair", args, { role: "string", name: "string" }, 2);
@@ -19,11 +21,11 @@ export async function pair(program: CliProgram, args: readonly string[]): Promis
     if (role !== "operator" && role !== "user") return bad("usage", words.badRole(String(role)));
     const name = typeof flags.values.name === "string" ? flags.values.name : null;
     const at = new Date();
-    if (verb === "list") return list(program, opened, json);
+    if (verb === "list") return await list(program, opened, json);
     if (verb === "add" || verb === "remove") {
       const [channel = "", ...rest] = (given ?? "").split(":");
       const userId = rest.join(":");
-      if (channel === "" || userId === "") return bad("usage", words.pairUsage);
+      if (!CHANNELS.includes(channel) || userId === "") return bad("usage", words.pairUsage);
       if (verb === "add")
         await opened.access.savePerson({
           channel,

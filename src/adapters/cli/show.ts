@@ -34,7 +34,7 @@ function describe(
   job: NonNullable<ReturnType<OpenWorker["archive"]["read"]>>,
 ): string {
   const lines = [
-    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job), isAlive)]}  ${job.createdAt}  (${job.kind}, undo: ${undoOf(listed(job))})`,
+    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job), isAlive)]}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[undoOf(listed(job))]})`,
     job.title,
     messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
     "",

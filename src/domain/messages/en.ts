@@ -200,6 +200,7 @@ export const en: Messages = {
     "dry-run": "dry run",
     running: "running",
   },
+  undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
   unknownJob: (jobId) => `No such job: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,

@@ -199,6 +199,7 @@ export const ja: Messages = {
     "dry-run": "ドライラン",
     running: "実行中",
   },
+  undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,

@@ -155,6 +155,7 @@ export interface Messages {
     readonly undo: string;
   };
   readonly jobStates: Readonly<Record<JobState, string>>;
+  readonly undoStates: Readonly<Record<"available" | "unavailable" | "none" | "undone", string>>;
   unknownJob(jobId: string): string;
   jobRunning(jobId: string, pid: number | undefined): string;
   jobDied(jobId: string): string;

@@ -29,7 +29,8 @@ export const en: ServeMessages = {
   tokenCreated: (token) => `${token}\nThis is shown once; only its hash is kept.`,
   pairing: (code) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
-  pairUsage: "picoclaw pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER] [--role operator|user]",
+  pairUsage:
+    "picoclaw pair [CODE | list | add line|slack:USER | remove line|slack:USER] [--role operator|user]",
   pairWaiting: "waiting",
   nobodyPaired: "Nobody is registered yet. Whoever speaks on LINE or Slack is given a code.",
   personAdded: (who, role) => `Registered: ${who} (${role})`,

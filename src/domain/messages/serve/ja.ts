@@ -29,7 +29,8 @@ export const ja: ServeMessages = {
   tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
   pairing: (code) =>
     `まだ登録されていません。管理者に次のコマンドの実行を依頼してください（1 時間有効）: picoclaw pair ${code}`,
-  pairUsage: "picoclaw pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER] [--role operator|user]",
+  pairUsage:
+    "picoclaw pair [CODE | list | add line|slack:USER | remove line|slack:USER] [--role operator|user]",
   pairWaiting: "承認待ち",
   nobodyPaired: "登録された人はまだいません。LINE や Slack で話しかけた人にコードが届きます。",
   personAdded: (who, role) => `登録しました: ${who} (${role})`,
