@@ -60,12 +60,20 @@ async function publishIn(folder: string, parts: PublisherParts, request: Publish
   let { commit } = applied;
   let base: Extract<Published, { status: "pushed" }>["base"] = "same";
   const tip = heads.get(baseBranch);
-  if (tip !== undefined && tip !== baseCommit && tip !== previous) {
+  if (tip === undefined)
+    return { status: "failed", reason: "not-found", message: `the branch ${baseBranch} is gone` };
+  if (tip !== baseCommit) {
+    const got = await git.run(["fetch", "--quiet", "--no-tags", "--depth=1", cloneUrl, tip]);
+    if (got.code !== 0) return fetchFailure(got);
+  }
+  if (tip !== baseCommit && tip !== previous) {
     const moved = await onto(git, request, { patch, tip });
     if (moved === null && branch === baseBranch) return { status: "branch-taken" };
     base = moved === null ? "conflicts" : "moved";
     commit = moved ?? commit;
   }
+  const brought = await protectedBetween(git, request, tip, commit);
+  if (brought !== null) return brought;
   // A push that was done before a crash shows up as a branch that holds this very commit.
   if (taken === commit) return { status: "pushed", commit, paths, base };
   const ours = taken === null || taken === previous || branch === baseBranch;
@@ -75,14 +83,28 @@ async function publishIn(folder: string, parts: PublisherParts, request: Publish
   return push.code === 0 ? { status: "pushed", commit, paths, base } : pushFailure(push);
 }
 
+/**
+ * The base was named by the container, and a forge hands out commits of forks as well: whatever the commit stands on, its
+ * protected paths are those of the branch that the forge itself names.
+ */
+async function protectedBetween(
+  git: HostGit,
+  { isProtected }: PublishRequest,
+  tip: string,
+  commit: string,
+): Promise<Published | null> {
+  const names = await git.run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", tip, commit]);
+  if (names.code !== 0) return failed("other", names);
+  const paths = names.stdout.split("\0").filter((path) => path !== "" && isProtected(path));
+  return paths.length === 0 ? null : { status: "protected", paths };
+}
+
 /** The change on the newer base; null when it does not go on cleanly. */
 async function onto(
   git: HostGit,
   request: PublishRequest,
   { patch, tip }: { readonly patch: string; readonly tip: string },
 ): Promise<string | null> {
-  const fetched = await git.run(["fetch", "--quiet", "--no-tags", "--depth=1", request.cloneUrl, tip]);
-  if (fetched.code !== 0) return null;
   const moved = await commitOn(git, request, { patch, onto: tip, threeWay: true });
   return moved.ok ? moved.commit : null;
 }

@@ -18,7 +18,22 @@ test("the branch of an issue holds nothing that a forge, a file system or a shel
 test("what a forge's own machines would run is protected", () => {
   for (const path of [".github/workflows/ci.yml", ".GITHUB/Workflows/x.yml", ".gitlab-ci.yml", "Jenkinsfile"])
     expect(isWorkflowPath(path)).toBe(true);
-  for (const path of ["src/.github/workflows/x.yml", ".github/ISSUE_TEMPLATE.md", "gitlab-ci.yml.md"])
+  // Where a folder would be, a link or a submodule can stand for it.
+  for (const path of [
+    ".github",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+  ])
+    expect(isWorkflowPath(path)).toBe(true);
+  for (const path of [
+    "src/.github/workflows/x.yml",
+    ".github/ISSUE_TEMPLATE.md",
+    ".githubx",
+    "gitlab-ci.yml.md",
+  ])
     expect(isWorkflowPath(path)).toBe(false);
 });
 

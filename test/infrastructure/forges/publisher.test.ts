@@ -159,6 +159,21 @@ describe("publishing a task's change", () => {
     expect(git(bare, "rev-parse", "picoclaw/7-fix^")).toBe(base);
   });
 
+  test("a base that the branch never had brings no workflow along", async () => {
+    // As whoever runs in the container could name it: the forge hands out the commits of forks as well.
+    git(bare, "branch", "fork", "main");
+    pushCommit(bare, "fork", { ".github/workflows/evil.yml": "on: push\n", "a.txt": "1\n2\n3\n" });
+    const strange = git(bare, "rev-parse", "fork");
+    git(bare, "update-ref", "refs/pull/9/head", strange);
+    const patch = patchOf(patchOfText("a.txt", "1\n2\n3\n4\n"), strange);
+    git(bare, "branch", "--quiet", "-D", "fork");
+    for (const baseBranch of ["main", "gone"])
+      expect(await publisher.publish(request(patch, { baseCommit: strange, baseBranch }))).not.toMatchObject({
+        status: "pushed",
+      });
+    expect(git(bare, "branch", "--list")).toBe("* main");
+  });
+
   test("a follow-up goes on top of its own branch, also when a person pushed meanwhile", async () => {
     await publisher.publish(request(patchOf(edit)));
     const head = git(bare, "rev-parse", "picoclaw/7-fix");
