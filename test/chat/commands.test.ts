@@ -64,6 +64,21 @@ describe("/undo and /redo", () => {
   });
 });
 
+describe("one person of the console and another's jobs", () => {
+  test("they are neither shown nor taken back; one's own are, from any of one's chats", async () => {
+    at = await writer();
+    const as = (userId: string, chatId = userId) => ({ channel: "web", chatId, userId });
+    const first = await at.send("/code3 a.txt", as("ann", "ann.x1"));
+    const job = first.jobs[0]?.job_id;
+    for (const command of ["/diff", "/undo", "/apply"])
+      expect((await at.send(`${command} ${job}`, as("an"))).text).toContain("not a job of this chat");
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+    expect((await at.send(`/diff ${job}`, as("operator"))).ok).toBe(true);
+    expect((await at.send(`/undo ${job}`, as("ann"))).ok).toBe(true);
+    expect(at.tree()).toEqual({});
+  });
+});
+
 describe("/preview and /apply", () => {
   test("the change is shown, not made; then exactly that is applied", async () => {
     at = await writer();

@@ -2,9 +2,6 @@ import type { StoredJob } from "../../ports/jobs.ts";
 import type { ChatParts } from "../parts.ts";
 import { type ChatTurn, groupPrefix } from "../turn.ts";
 
-/** The owner's own places; elsewhere a chat sees and takes back only its own jobs. */
-const OWNER_CHANNELS = new Set(["cli", "web"]);
-
 /** Jobs made by this chat, oldest first. */
 export function jobsOfChat({ worker }: Pick<ChatParts, "worker">, turn: ChatTurn): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
@@ -20,5 +17,17 @@ export function namedJob(
   const job = worker.archive.list().find((one) => one.jobId === jobId);
   if (job === undefined) return "unknown";
   const own = job.groupId.startsWith(groupPrefix(turn.sessionKey));
-  return own || OWNER_CHANNELS.has(turn.message.channel) ? job : "not-yours";
+  return own || isOwner(turn, job) ? job : "not-yours";
+}
+
+/**
+ * At a terminal, and to the operator at the console, every job belongs; to anybody else at the console those of all
+ * their chats, which are called as they are or `<person>.<something>`. Elsewhere a chat has only its own.
+ */
+function isOwner({ message: { channel, userId } }: ChatTurn, { groupId }: StoredJob): boolean {
+  if (channel === "cli") return true;
+  if (channel !== "web") return false;
+  return (
+    userId === "operator" || groupId.startsWith(`web:${userId}#`) || groupId.startsWith(`web:${userId}.`)
+  );
 }
