@@ -99,6 +99,14 @@ describe("the border", () => {
     }
   });
 
+  test("a visitor is never sent on to another server", async () => {
+    for (const path of ["//elsewhere.example/x", "/\\elsewhere.example/x", "/.//elsewhere.example/x"]) {
+      const lines = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Sec-Fetch-Site: cross-site"];
+      const answer = await raw(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+      expect(answer).toContain('content="0;url=/elsewhere.example/x?again=1"');
+    }
+  });
+
   test("every answer forbids scripts from elsewhere, framing, sniffing and keeping", async () => {
     for (const path of ["/jobs", "/healthz", "/api/v1/jobs", "/nothing-here"]) {
       const { headers } = await operator.get(path);

@@ -104,7 +104,8 @@ function enter(web: Web, request: Request): Response {
   const elsewhere = request.headers.get("sec-fetch-site") === "cross-site";
   if (request.method === "GET" && elsewhere && !url.searchParams.has("again")) {
     url.searchParams.set("again", "1");
-    const target = `${url.pathname}${url.search}`;
+    // Two slashes at the beginning would name another server.
+    const target = `${url.pathname.replace(/^\/+/, "/")}${url.search}`;
     return respond(
       bare(t, themeOf(request), assets, {
         title: t.loginTitle,
