@@ -21,6 +21,7 @@ export interface CacheParts {
   readonly emit: (event: PrepareEvent) => void;
 }
 
+const NPM_REGISTRY = "https://registry.npmjs.org/";
 const LOCK_BYTES = 16 * 1024 ** 2;
 const FETCHED = "/workspace/tmp/.downloads";
 const OUTPUT_BYTES = 64 * 1024;
@@ -39,7 +40,9 @@ export async function layOutDownloads(
   for (const step of planDependencies(files)) {
     const ecosystem = PINNED_FILES[step.file];
     if (ecosystem === undefined || parts.signal.aborted) continue;
-    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step));
+    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step), {
+      npmRegistry: parts.env.npm_config_registry ?? NPM_REGISTRY,
+    });
     if (packages.length === 0) continue;
     const key = parts.sha256(Buffer.from(JSON.stringify([ecosystem, parts.salt, packages]))).slice(0, 40);
     if (!parts.store.has(key) && !(await fetchAll(parts, ecosystem, packages, key))) continue;
@@ -79,10 +82,17 @@ async function fetchAll(
   }
 }
 
-/** Python packages without a wheel would have to be built, by code of their own: they are left to the task. */
+const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED}/pip --`;
+
+/**
+ * Python packages without a wheel would have to be built, by code of their own: they are left to the task. Nobody waits
+ * for an index that does not answer: no second tries, and what was not found at once is looked for a minute at most.
+ */
 const FETCH = {
-  npm: `mkdir -p ${FETCHED}/npm && xargs -r -n 100 npm cache add --cache ${FETCHED}/npm --`,
-  pip: `mkdir -p ${FETCHED}/pip && { xargs -r -n 1 -P 4 pip download --quiet --no-deps --only-binary=:all: --dest ${FETCHED}/pip --; true; }`,
+  npm: `mkdir -p ${FETCHED}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED}/npm --`,
+  pip:
+    `mkdir -p ${FETCHED}/pip && cat > ${FETCHED}/list && ` +
+    `{ xargs -r -n 5000 ${PIP} < ${FETCHED}/list || timeout 60 xargs -r -n 1 -P 4 ${PIP} < ${FETCHED}/list; ls -A ${FETCHED}/pip | grep -q .; }`,
 } as const;
 
 function variablesFor(ecosystem: "npm" | "pip"): Readonly<Record<string, string>> {

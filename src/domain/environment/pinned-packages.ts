@@ -18,12 +18,16 @@ const PIP_PIN =
  * is ever given to whoever downloads, neither addresses nor options, so that it decides what is fetched and never from
  * where. Sorted, without repetition.
  */
-export function pinnedPackages(ecosystem: "npm" | "pip", text: string): readonly string[] {
-  const found = ecosystem === "npm" ? npmPins(text) : pipPins(text);
+export function pinnedPackages(
+  ecosystem: "npm" | "pip",
+  text: string,
+  { npmRegistry }: { readonly npmRegistry: string },
+): readonly string[] {
+  const found = ecosystem === "npm" ? npmPins(text, new URL(npmRegistry).host) : pipPins(text);
   return [...new Set(found)].sort().slice(0, MOST_PACKAGES);
 }
 
-function npmPins(text: string): readonly string[] {
+function npmPins(text: string, indexHost: string): readonly string[] {
   const lock = jsonOf(text);
   const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
   return Object.entries(packages).flatMap(([path, entry]) => {
@@ -32,8 +36,8 @@ function npmPins(text: string): readonly string[] {
     if (at < 0) return [];
     const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
     const { version, resolved } = entry;
-    // What comes from git, a file or somebody's own index is not the public package of that name.
-    if (typeof resolved === "string" && !/^https?:\/\/[^/]+\/.*\.tgz$/.test(resolved)) return [];
+    // What comes from git, a file or somebody's own index is not the package of that name in ours.
+    if (typeof resolved === "string" && hostOf(resolved) !== indexHost) return [];
     return typeof version === "string" && NPM_NAME.test(name) && NPM_VERSION.test(version)
       ? [`${name}@${version}`]
       : [];
@@ -41,10 +45,16 @@ function npmPins(text: string): readonly string[] {
 }
 
 function pipPins(text: string): readonly string[] {
+  // The project names where its packages come from: a package of the same name elsewhere must not take their place.
+  if (/^\s*(?:--no-index|--index-url|--extra-index-url|--find-links|-i|-f)\b/m.test(text)) return [];
   return text.split(/\r?\n/).flatMap((line) => {
     const pin = PIP_PIN.exec(line.trim());
     return pin === null ? [] : [`${pin[1]?.toLowerCase()}==${pin[2]}`];
   });
+}
+
+function hostOf(address: string): string | null {
+  return /^https?:/.test(address) && URL.canParse(address) ? new URL(address).host : null;
 }
 
 function jsonOf(text: string): unknown {

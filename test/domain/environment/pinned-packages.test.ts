@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { pinnedPackages } from "../../../src/domain/environment/pinned-packages.ts";
 
+const options = { npmRegistry: "https://registry.example/" };
+const npm = (text: string) => pinnedPackages("npm", text, options);
+const pip = (text: string) => pinnedPackages("pip", text, options);
+
 describe("what may be fetched for a cache", () => {
   test("of a lock file of npm only names and versions of index packages", () => {
     const lock = {
@@ -11,6 +15,10 @@ describe("what may be fetched for a cache", () => {
         "node_modules/@s/b": { version: "2.0.0-rc.1" },
         "node_modules/a/node_modules/c": { version: "3.0.0" },
         "node_modules/alias": { name: "real", version: "4.0.0" },
+        "node_modules/internal": {
+          version: "1.0.0",
+          resolved: "https://npm.corp/internal/-/internal-1.0.0.tgz",
+        },
         "node_modules/linked": { link: true, resolved: "packages/linked" },
         "node_modules/bundled": { version: "1.0.0", inBundle: true },
         "node_modules/from-git": { version: "1.0.0", resolved: "git+ssh://git@host/r.git#abc" },
@@ -21,19 +29,13 @@ describe("what may be fetched for a cache", () => {
         "packages/own": { version: "1.0.0" },
       },
     };
-    expect(pinnedPackages("npm", JSON.stringify(lock))).toEqual([
-      "@s/b@2.0.0-rc.1",
-      "a@1.2.3",
-      "c@3.0.0",
-      "real@4.0.0",
-    ]);
+    expect(npm(JSON.stringify(lock))).toEqual(["@s/b@2.0.0-rc.1", "a@1.2.3", "c@3.0.0", "real@4.0.0"]);
     for (const bad of ["", "{", "[]", "null", '{"packages":[]}', '{"packages":{"node_modules/a":7}}'])
-      expect(pinnedPackages("npm", bad)).toEqual([]);
+      expect(npm(bad)).toEqual([]);
   });
 
   test("of a requirements file only exact versions, never an option or an address", () => {
     const text = [
-      "--index-url http://evil.example/simple",
       "--trusted-host evil.example",
       "-r other.txt",
       "Flask==2.3.2",
@@ -47,11 +49,14 @@ describe("what may be fetched for a cache", () => {
       "flask==2.3.2",
       "-e .",
     ].join("\n");
-    expect(pinnedPackages("pip", text)).toEqual([
-      "continued==2.0",
-      "flask==2.3.2",
-      "hashed==1.0",
-      "requests==2.31.0",
-    ]);
+    expect(pip(text)).toEqual(["continued==2.0", "flask==2.3.2", "hashed==1.0", "requests==2.31.0"]);
+    for (const option of [
+      "--index-url https://pypi.corp",
+      "--extra-index-url https://x",
+      "-i https://x",
+      "-f ./w",
+    ])
+      expect(pip(`${option}\ninternal==1.0\n`)).toEqual([]);
+    expect(pip("--no-index\n--find-links ./wheels\na==1.0\n")).toEqual([]);
   });
 });
