@@ -14,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async () => (await import("./serve.ts")).serveConsole(),
+  channels: async () => (await import("./serve-channels.ts")).serveChannels(),
   environments: async () => (await import("./environments.ts")).environments(),
   workers: async () => (await import("./worker-runs.ts")).workerRuns(),
   solve: async () => (await import("./solve.ts")).solveTasks(),

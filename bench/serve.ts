@@ -1,11 +1,6 @@
-import { readFileSync } from "node:fs";
 import { createServer, signIn } from "../test/serve/web-kit.ts";
 import type { Row } from "./measure.ts";
-
-const EVENTS = Number(process.env.PICOCLAW_BENCH_EVENTS ?? 10_000);
-const CHATS = 50;
-const CLIENTS = 32;
-const MB = 1024 ** 2;
+import { burstRow, CHATS, EVENTS, MB, memoryAtRest, sendAll } from "./serve-burst.ts";
 
 /**
  * `serve` with the console alone: its memory at rest, a burst of messages while fifty chats are being answered, how its
@@ -21,13 +16,12 @@ export async function serveConsole(): Promise<Row[]> {
     const idle = await memoryAtRest(server.pid());
     const visitor = await signIn(server.login);
     const paint = await firstPaint(visitor);
-    const burst = await sendBurst(server.url, token, 0, EVENTS);
+    const burst = await sendBurst(server.url, token, 0);
     const drained = await untilAnswered(server.url, token, EVENTS);
     const warm = await memoryAtRest(server.pid());
-    await sendBurst(server.url, token, EVENTS, EVENTS);
+    await sendBurst(server.url, token, EVENTS);
     await untilAnswered(server.url, token, 2 * EVENTS);
     const after = await memoryAtRest(server.pid());
-    const ms = (value: number) => `${value.toFixed(0)} ms`;
     return [
       {
         name: "serve at rest, console alone",
@@ -35,12 +29,7 @@ export async function serveConsole(): Promise<Row[]> {
         target: "≤ 60 MB (opencode serve 336, openclaw gateway 916)",
         ok: idle <= 60 * MB,
       },
-      {
-        name: `burst of ${EVENTS} events over HTTP, ${CHATS} chats`,
-        figure: `ack p50 ${ms(at(burst.times, 0.5))}, p99 ${ms(at(burst.times, 0.99))}, max ${ms(at(burst.times, 1))}`,
-        target: "p99 ≤ 100 ms, all ≤ 1 s",
-        ok: at(burst.times, 0.99) <= 100 && at(burst.times, 1) <= 1_000,
-      },
+      burstRow("events over HTTP", burst),
       {
         name: "of these answered, none lost and none twice",
         figure: `${drained.answered} in ${(drained.ms / 1_000).toFixed(0)} s`,
@@ -65,25 +54,14 @@ export async function serveConsole(): Promise<Row[]> {
   }
 }
 
-async function sendBurst(url: string, token: string, from: number, count: number) {
-  const times: number[] = [];
-  const next = { n: from };
-  const client = async () => {
-    while (next.n < from + count) {
-      const n = next.n++;
-      const began = performance.now();
-      const response = await fetch(`${url}/api/v1/messages`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}` },
-        body: JSON.stringify({ text: `m${n}`, chat: `c${n % CHATS}`, event_id: `burst-${n}` }),
-      });
-      await response.arrayBuffer();
-      times.push(performance.now() - began);
-      if (!response.ok) throw new Error(`burst: ${response.status}`);
-    }
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-  return { times: times.sort((x, y) => x - y) };
+function sendBurst(url: string, token: string, from: number): Promise<readonly number[]> {
+  return sendAll(from, EVENTS, (n) =>
+    fetch(`${url}/api/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ text: `m${n}`, chat: `c${n % CHATS}`, event_id: `burst-${n}` }),
+    }),
+  );
 }
 
 async function untilAnswered(url: string, token: string, wanted: number) {
@@ -108,17 +86,4 @@ async function firstPaint(visitor: Awaited<ReturnType<typeof signIn>>): Promise<
   for (const [, path] of page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g))
     bytes += Buffer.byteLength(await visitor.text(path as string));
   return bytes;
-}
-
-async function memoryAtRest(pid: number): Promise<number> {
-  await Bun.sleep(3_000);
-  return memoryOf(pid);
-}
-
-function memoryOf(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
