@@ -26,6 +26,9 @@ const script = fc
   .array(command, { minLength: 1, maxLength: 5 })
   .map((list) => list.map((one) => `(${one}) 2>/dev/null || true`).join("\n"));
 
+/** A folder that was made anew, in a folder that is then made anew. */
+const MADE_AGAIN = ["rm -rf d/e; mkdir -p d/e; echo new > d/e/x", "rm -rf d; mkdir -p d; echo new > d/x"];
+
 function look(folder: string): Readonly<Record<string, string>> {
   const enter = (at: string) => !/^\.(git|picoclaw)(\/|$)/.test(at);
   const entries = [...walk(folder, { enter })].map(({ path: at }) => {
@@ -76,7 +79,7 @@ describe.if(requirePart("docker"))("runs of a worker, one after the other in one
         await worker.takeBack({ direction: "undo", name: id, force: true });
         expect(look(at.workspace)).toEqual(before);
       }),
-      { numRuns: runs(4) },
+      { numRuns: runs(4), examples: [[MADE_AGAIN]] },
     );
   }, 120_000);
 });

@@ -101,8 +101,9 @@ export function sealDelta(parts: DeltaParts): Op[] {
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
   }
   // What an earlier job had made goes without a mark: there was nothing below it when it was made.
+  const told = new Set(ops.map(({ path }) => path));
   for (const [path, { kind }] of before) {
-    if (kind === "gone" || kind === "other" || after.has(path)) continue;
+    if (kind === "gone" || kind === "other" || after.has(path) || told.has(path)) continue;
     const parent = dirname(path);
     const stays = parent === "." || isFolder(after.get(parent)?.kind);
     if (stays) remove(path);
