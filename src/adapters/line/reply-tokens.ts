@@ -3,7 +3,7 @@ import type { Timers } from "../../application/ports/timers.ts";
 /** A token is good for about a minute; what is left of it after this is not relied on. */
 export const TOKEN_MS = 50_000;
 /** When a token is spent on an interim message, if nothing else came. */
-export const INTERIM_MS = 40_000;
+const INTERIM_MS = 40_000;
 
 export interface ReplyTokens {
   /** A token came with an event. `onAge` is called before it runs out, unless it was taken. */
