@@ -53,6 +53,10 @@ describe.if(here).each(["overlay", "copy"] as const)(
       ["another git directory", "mv .git real; cp -a eh/. real/hooks/; echo 'gitdir: real' > .git"],
       ["a git directory that is a link", "mv .git real; cp -a eh/. real/hooks/; ln -s real .git"],
       ["a file system monitor", "git config core.fsmonitor ./evil.sh"],
+      [
+        "a process that stays behind and acts when it is ended",
+        "sh -c 'trap \"cp evil.sh .git/hooks/pre-commit; git config core.fsmonitor ./evil.sh; exit\" TERM; : > up; while :; do sleep 0.02; done' > /dev/null 2>&1 & while ! test -e up; do sleep 0.02; done",
+      ],
     ])("%s", (_, line) => {
       const env = { OUT: target.outside, PICOCLAW_WORKER_ENV_PASS: "OUT", PICOCLAW_WORKER_TRANSACTION: kind };
       target.apply([shell(`${EVIL}; ${line}; true`)], [], { env });

@@ -117,8 +117,10 @@ export class JobRun {
       this.#notes.push(messages.notConfined);
   }
 
-  private async finish(results: readonly CommandResult[]): Promise<Execution> {
+  private async finish(ran: readonly CommandResult[]): Promise<Execution> {
     const { request, jobId, transaction } = this;
+    const ended = [...(await this.endProcesses())];
+    const results = await this.guardedLate(ran);
     const executed = results.filter(({ success }) => success).length;
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
@@ -129,13 +131,14 @@ export class JobRun {
     let gitCommit: string | null = null;
     if (request.autoCommit && executed > 0 && !wantsRollback) {
       const after = await this.commitMoment("after");
+      ended.push(...(await this.endProcesses()));
       if (after.ok) gitCommit = after.commit;
       else this.#notes.push(this.#parts.messages.autoCommitFailed(after.error));
     }
     const end: JobEnd = {
       results,
       gitCommit,
-      ended: await this.endProcesses(),
+      ended,
       sealed: { changes: [], outside: [], notes: [] },
       swapped: null,
       keptAfterFailure: wantsRollback && !rollsBack,
@@ -173,6 +176,22 @@ export class JobRun {
       swapped,
       gitCommit: done ? gitCommit : null,
     });
+  }
+
+  private async guardedLate(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
+    if (ran.every(({ command }) => command.type === "file_edit")) return ran;
+    const { policy, planOptions, messages } = this.#parts;
+    const { guardLate } = await import("./guard-late.ts");
+    const parts = {
+      transaction: this.transaction,
+      protection: policy.protection,
+      sha1: planOptions.sha1,
+      messages,
+    };
+    const results = guardLate(parts, ran);
+    for (const [index, { error }] of results.entries())
+      if (error !== ran[index]?.error) this.emit({ type: "note", text: error });
+    return results;
   }
 
   /** What undo cannot reach is named in every result where it may have happened (DECISIONS 12). */
