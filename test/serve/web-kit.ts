@@ -71,7 +71,8 @@ export async function createServer(options: ServeOptions = {}) {
       return (JSON.parse(made.out) as { login: string }).login;
     },
     async close() {
-      await stop("SIGKILL");
+      // A demo takes its folder away when it is let.
+      await stop(options.args?.includes("--demo") === true ? "SIGTERM" : "SIGKILL");
       cli.remove();
     },
   };

@@ -67,7 +67,7 @@ async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boo
   if (json) program.out(`${JSON.stringify({ url: serving.url, login: link, demo })}\n`);
   else {
     program.out(`${[words.listening(serving.url), ...(demo ? words.demo : [])].join("\n")}\n\n`);
-    program.out(`${words.loginLink(link)}\n${words.loginLinkNote}\n`);
+    program.out(`${words.loginLink(link)}\n${demo ? words.demoLinkNote : words.loginLinkNote}\n`);
     if (!/^(127\.|localhost$|::1$)/.test(host) && settings.public_url === null)
       program.err(`${words.exposed(host)}\n`);
   }

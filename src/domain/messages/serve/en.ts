@@ -13,6 +13,7 @@ export const en: ServeMessages = {
   listening: (url) => `PicoClaw listens on ${url}`,
   loginLink: (url) => `Open the console: ${url}`,
   loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",
+  demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
     "To connect a real model: put its address into ~/.picoclaw/config.yaml (see docs/models.md), then picoclaw serve.",

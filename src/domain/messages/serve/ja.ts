@@ -13,6 +13,8 @@ export const ja: ServeMessages = {
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
+  demoLinkNote:
+    "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
     "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
     "本物のモデルをつなぐには、接続先を ~/.picoclaw/config.yaml に書き（docs/models.md 参照）、picoclaw serve を実行してください。",

@@ -13,6 +13,7 @@ export interface ServeMessages {
   readonly listening: (url: string) => string;
   readonly loginLink: (url: string) => string;
   readonly loginLinkNote: string;
+  readonly demoLinkNote: string;
   readonly demo: readonly string[];
   readonly stopping: string;
   readonly stoppingHard: string;
