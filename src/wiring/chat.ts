@@ -5,7 +5,7 @@ import { createConversation } from "../application/chat/conversation.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import type { Models } from "../application/ports/model.ts";
 import { chatMessagesFor } from "../domain/messages/chat/catalogue.ts";
-import { costOf, priceOf } from "../domain/models/cost.ts";
+import { costBy } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -49,10 +49,7 @@ export async function openChat(
     config,
     databaseUrl: loaded.secrets.resolve(config.database_url),
     models,
-    costOf(model, usage) {
-      const price = priceOf(model, config.budget.prices);
-      return price === null ? null : costOf(usage, price);
-    },
+    costOf: costBy(config.budget.prices),
     log: logger,
     locale,
     mask: worker.mask,

@@ -19,6 +19,7 @@ import {
   createCommandPolicy,
 } from "../domain/policy/commands/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
+import { isAlive } from "../infrastructure/process/is-alive.ts";
 import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import type { ContainerToolkits, ContainerToolParts } from "./environment-tools.ts";
@@ -176,14 +177,4 @@ function commandLists(
       return explainRefusal(decision.refusal, locale);
     },
   };
-}
-
-/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM";
-  }
 }

@@ -10,7 +10,7 @@ import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { type SolveMessages, solveMessagesFor } from "../domain/messages/solve/messages.ts";
-import { costOf, priceOf } from "../domain/models/cost.ts";
+import { costBy } from "../domain/models/cost.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
 import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
@@ -67,10 +67,7 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
     config,
     databaseUrl,
     models,
-    costOf(model, usage) {
-      const price = priceOf(model, config.budget.prices);
-      return price === null ? 0 : costOf(usage, price);
-    },
+    costOf: costBy(config.budget.prices),
     log: logger,
     locale,
     mask: worker.mask,

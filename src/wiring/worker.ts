@@ -11,6 +11,7 @@ import { createMasker } from "../domain/policy/mask.ts";
 import { compilePlainGlob, isPlainGlob } from "../domain/policy/plain-glob.ts";
 import { createProtection, type ProtectionParts } from "../domain/policy/protection.ts";
 import { chooseStaging } from "../infrastructure/overlay/staging.ts";
+import { isAlive } from "../infrastructure/process/is-alive.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
@@ -195,14 +196,4 @@ function isCaseInsensitive(workspace: string): boolean {
   if (swapped === workspace) return false;
   const there = statSync(swapped, { throwIfNoEntry: false });
   return there !== undefined && there.ino === statSync(workspace).ino;
-}
-
-/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM";
-  }
 }

@@ -1,4 +1,5 @@
 import { HTTPFetchError, type messagingApi } from "@line/bot-sdk";
+import { inTime } from "../in-time.ts";
 
 /** The calls that the channel makes, of the official client. */
 export type LineClient = Pick<
@@ -18,7 +19,7 @@ export type LineOutcome =
 /** Makes a call end within a time and its errors values: the client itself knows neither. */
 export async function callLine(call: () => Promise<unknown>, signal: AbortSignal): Promise<LineOutcome> {
   try {
-    await Promise.race([call(), aborted(signal)]);
+    await inTime(call(), signal, "LINE did not answer in time");
     return { ok: true };
   } catch (error) {
     if (!(error instanceof HTTPFetchError))
@@ -39,12 +40,4 @@ export async function callLine(call: () => Promise<unknown>, signal: AbortSignal
     if (status === 400 && /reply token/i.test(body)) return { ok: false, kind: "bad-token", reason };
     return { ok: false, kind: "refused", reason };
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const end = () => reject(new Error("LINE did not answer in time"));
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
 }

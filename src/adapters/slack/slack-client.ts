@@ -1,5 +1,6 @@
 import { webApi } from "@slack/bolt";
 import type { Delivered } from "../../application/ports/channel.ts";
+import { inTime } from "../in-time.ts";
 
 export type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
 
@@ -9,7 +10,7 @@ export async function callSlack<T>(
   signal: AbortSignal,
 ): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly delivered: Delivered }> {
   try {
-    return { ok: true, value: await Promise.race([call(), aborted(signal)]) };
+    return { ok: true, value: await inTime(call(), signal, "no answer in time") };
   } catch (error) {
     return { ok: false, delivered: deliveredOf(error) };
   }
@@ -29,12 +30,4 @@ function deliveredOf(error: unknown): Delivered {
     return { status: "later", reason, afterMs: (retryAfter ?? 30) * 1000 };
   if (data?.error !== undefined && NEVER.test(data.error)) return { status: "impossible", reason };
   return { status: "later", reason };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const end = () => reject(new Error("no answer in time"));
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
 }

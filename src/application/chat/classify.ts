@@ -1,3 +1,4 @@
+import { jsonInAnswer } from "../../domain/agents/json-in-answer.ts";
 import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { type Route, readRoute } from "../../domain/routing/route.ts";
 import type { Model, ModelFailure, ModelMessage } from "../ports/model.ts";
@@ -69,7 +70,7 @@ async function ask(
 /** One JSON object, bare, fenced, or with words around it. */
 function readAnswer(text: string): Classified {
   const wrong = (error: string): Classified => ({ ok: false, error, errorType: "malformed" });
-  const value = findObject(text);
+  const value = jsonInAnswer(text);
   if (value === undefined) return wrong("the answer is not a JSON object");
   const route = typeof value.route === "string" ? readRoute(value.route) : undefined;
   if (route === undefined) return wrong(`"route" is not a category: ${JSON.stringify(value.route)}`);
@@ -78,17 +79,4 @@ function readAnswer(text: string): Classified {
     return wrong(`"confidence" is not a number from 0 to 1: ${JSON.stringify(value.confidence)}`);
   const reason = typeof value.reason === "string" ? value.reason : "";
   return { ok: true, route, confidence, reason: cutMiddle(reason, REASON_CHARS) };
-}
-
-function findObject(text: string): Record<string, unknown> | undefined {
-  const begin = text.indexOf("{");
-  for (let end = text.lastIndexOf("}"); begin >= 0 && end > begin; end = text.lastIndexOf("}", end - 1)) {
-    try {
-      const value: unknown = JSON.parse(text.slice(begin, end + 1));
-      return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-    } catch {
-      // A brace in the words after the object: try the one before.
-    }
-  }
-  return undefined;
 }

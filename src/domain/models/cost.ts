@@ -36,6 +36,14 @@ export function priceOf(
   return Object.hasOwn(SHIPPED_PRICES, model.model) ? (SHIPPED_PRICES[model.model] ?? null) : null;
 }
 
+/** What an answer cost by the table; null where nobody said what its model costs. */
+export function costBy(table: PriceTable) {
+  return (model: Parameters<typeof priceOf>[0], usage: TokenCounts): number | null => {
+    const price = priceOf(model, table);
+    return price === null ? null : costOf(usage, price);
+  };
+}
+
 /** In US dollars. */
 export function costOf(usage: TokenCounts, price: Price): number {
   const cached = Math.min(usage.cachedTokens, usage.inputTokens);

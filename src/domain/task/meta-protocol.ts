@@ -1,3 +1,4 @@
+import { jsonInAnswer } from "../agents/json-in-answer.ts";
 import type { Criterion, Verdict } from "./events.ts";
 
 export interface MetaDecision {
@@ -85,25 +86,8 @@ export function readAssessment(text: string, criteria: readonly Criterion[]): Me
 type Document = Readonly<Record<string, unknown>>;
 
 function fromJson<T>(text: string, read: (document: Document) => MetaAnswer<T>): MetaAnswer<T> {
-  const document = jsonIn(text);
-  return document === null ? bad("the answer must be one JSON object and nothing else") : read(document);
-}
-
-/** The object itself, in a fence, or between other words. */
-function jsonIn(text: string): Document | null {
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(text)?.[1];
-  const from = text.indexOf("{");
-  const to = text.lastIndexOf("}");
-  for (const candidate of [text, fenced, from >= 0 && to > from ? text.slice(from, to + 1) : undefined]) {
-    if (candidate === undefined) continue;
-    try {
-      const value: unknown = JSON.parse(candidate);
-      if (isObject(value)) return value;
-    } catch {
-      // The next form.
-    }
-  }
-  return null;
+  const document = jsonInAnswer(text);
+  return document === undefined ? bad("the answer must be one JSON object and nothing else") : read(document);
 }
 
 function isObject(value: unknown): value is Document {

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { isAlive } from "./is-alive.ts";
 
 /** Names that tell, from any process of the same machine, whether the one that made them still runs. */
 export interface OwnerNames {
@@ -19,7 +20,7 @@ export function createOwnerNames(pid: number): OwnerNames {
     },
     isGone(owner) {
       const [ownerPlace, ownerPid] = owner.split(" ");
-      return ownerPlace === place && !isThere(Number(ownerPid));
+      return ownerPlace === place && !isAlive(Number(ownerPid));
     },
   };
 }
@@ -31,13 +32,5 @@ function placeOfProcesses(): string {
     return `${boot}/${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
     return hostname();
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === "EPERM";
   }
 }
