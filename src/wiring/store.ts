@@ -32,7 +32,7 @@ export async function openMigratedStore(
     return { ok: true, db };
   } catch (cause) {
     await db?.destroy();
-    return { ok: false, trouble: { ...nameOf(place), detail: detailOf(cause) } };
+    return { ok: false, trouble: troubleOf(place, detailOf(cause)) };
   }
 }
 
@@ -50,6 +50,10 @@ function nameOf(place: StorePlace): Pick<StoreTrouble, "kind" | "name"> {
   if (place.databaseUrl === undefined) return { kind: "sqlite", name: fileOf(place) };
   const url = URL.parse(place.databaseUrl);
   return { kind: "postgres", name: url === null ? "postgres" : `postgres://${url.host}${url.pathname}` };
+}
+
+function troubleOf(place: StorePlace, detail: string): StoreTrouble {
+  return { ...nameOf(place), detail, damaged: /not a database|malformed|corrupt/i.test(detail) };
 }
 
 function detailOf(cause: unknown): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli, type Ran, shell } from "./cli-kit.ts";
 
@@ -206,5 +206,21 @@ describe("a bad place", () => {
     expect(cli.apply([create("x", "1")], [], { env }).code).toBe(0);
     expect(cli.run(["undo"], { env }).code).toBe(0);
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });
+  });
+});
+
+describe("a store that cannot be opened", () => {
+  test("is told with what helps: a damaged file is moved away, a place that cannot be written is another matter", () => {
+    mkdirSync(cli.home);
+    writeFileSync(join(cli.home, "picoclaw.db"), "this is no database, whatever its name says ".repeat(50));
+    const damaged = cli.run(["pair"]);
+    expect(damaged).toMatchObject({ code: 3, out: "" });
+    expect(damaged.err).toContain("If the file is damaged, move it away");
+    rmSync(join(cli.home, "picoclaw.db"));
+    mkdirSync(join(cli.home, "picoclaw.db"));
+    const inTheWay = cli.run(["pair"]);
+    expect(inTheWay).toMatchObject({ code: 3, out: "" });
+    expect(inTheWay.err).not.toContain("damaged");
+    expect(inTheWay.err).toContain("set PICOCLAW_HOME to a folder that can be written");
   });
 });

@@ -52,10 +52,12 @@ export const en: MemoryMessages = {
   noUsage: "No model was used today.",
   budgetLine: (spent, daily) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
-  storeUnavailable: ({ kind, name, detail }) =>
+  storeUnavailable: ({ kind, name, detail, damaged }) =>
     `The store cannot be opened: ${name} (${detail})\n${
       kind === "sqlite"
-        ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+        ? damaged
+          ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+          : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
         : "Check the address in database_url, and that the server runs."
     }`,
 };

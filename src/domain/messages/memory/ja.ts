@@ -51,10 +51,12 @@ export const ja: MemoryMessages = {
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
-  storeUnavailable: ({ kind, name, detail }) =>
+  storeUnavailable: ({ kind, name, detail, damaged }) =>
     `ストアを開けません: ${name}（${detail}）\n${
       kind === "sqlite"
-        ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+        ? damaged
+          ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+          : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
         : "database_url の宛先と、サーバーが動いていることを確認してください。"
     }`,
 };

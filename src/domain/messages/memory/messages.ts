@@ -25,6 +25,8 @@ export interface StoreTrouble {
   /** The file, or the address without a password. */
   readonly name: string;
   readonly detail: string;
+  /** The file is there and is no store, or no longer one. */
+  readonly damaged: boolean;
 }
 
 /** What is said about decisions, sessions and usage. */
