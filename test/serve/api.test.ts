@@ -224,6 +224,10 @@ describe("tokens", () => {
 describe("the rest", () => {
   test("health, configuration and metrics answer; secrets are masked", async () => {
     expect((await call("get", "/health")).body.ready).toBe(true);
+    const { checks } = (await call("get", "/health", { token: bob })).body as {
+      checks: { detail: string }[];
+    };
+    expect(checks.map(({ detail }) => detail).join("")).toBe("");
     const { keys } = (await call("get", "/config")).body as { keys: { key: string; value: string }[] };
     expect(keys.find(({ key }) => key === "providers.claude.api_key")?.value).toBe('"env:ANTHROPIC_API_KEY"');
     expect((await call("get", "/usage", { query: "?days=0" })).status).toBe(400);

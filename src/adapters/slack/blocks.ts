@@ -1,7 +1,7 @@
 import type { Outgoing } from "../../application/ports/channel.ts";
 import type { SlackMessages } from "../../domain/messages/slack/messages.ts";
 import { splitText } from "../../domain/messages/split-text.ts";
-import { toMrkdwn } from "./mrkdwn.ts";
+import { escaped, toMrkdwn } from "./mrkdwn.ts";
 
 const SECTION_CHARS = 2900;
 const SECTIONS = 5;
@@ -43,7 +43,7 @@ export function toBlocks(content: Outgoing, texts: SlackMessages): Shown {
   const long = pieces.length > SECTIONS;
   const sections = (long ? [...pieces.slice(0, 1), texts.wholeText] : pieces).map(section);
   return {
-    text: text.slice(0, FALLBACK_CHARS).toWellFormed() || "…",
+    text: escaped(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
     blocks: [...sections, ...footer(content), ...buttons(content)],
     file: long ? text : null,
   };

@@ -20,6 +20,7 @@ function code(text: string): string {
   return `\`\`\`\n${escaped(fenced[1] ?? "").replaceAll("```", "`\u200b``")}\n\`\`\``;
 }
 
-function escaped(text: string): string {
+/** `<!channel>` and `<@U1>` in a text call nobody. */
+export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

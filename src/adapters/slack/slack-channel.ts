@@ -3,7 +3,7 @@ import type { ChatEvent } from "../../application/ports/conversation.ts";
 import type { Timers } from "../../application/ports/timers.ts";
 import type { SlackMessages } from "../../domain/messages/slack/messages.ts";
 import { type Shown, section, toBlocks } from "./blocks.ts";
-import { toMrkdwn } from "./mrkdwn.ts";
+import { escaped, toMrkdwn } from "./mrkdwn.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
 
 export interface SlackChannelParts {
@@ -82,8 +82,9 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
     draft.dirty = false;
     if (ts !== null) {
       const said = draft.text === "" ? "" : toMrkdwn(draft.text.slice(-STREAMED_CHARS));
-      const blocks = [said, `_${draft.note}_`].filter((part) => part !== "").map(section);
-      await update(place, ts, { text: draft.note, blocks, file: null }, null, AbortSignal.timeout(CALL_MS));
+      const note = escaped(draft.note);
+      const blocks = [said, `_${note}_`].filter((part) => part !== "").map(section);
+      await update(place, ts, { text: note, blocks, file: null }, null, AbortSignal.timeout(CALL_MS));
     }
     timers.after(UPDATE_MS, () => {
       draft.busy = false;
