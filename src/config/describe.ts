@@ -32,6 +32,12 @@ export function describeConfig(loaded: LoadedConfig): DescribedKey[] {
   });
 }
 
+/** Where a value was set, in a few words. */
+export function sourceText(source: DescribedKey["source"]): string {
+  if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
+  return source.kind === "environment" ? source.variable : source.kind;
+}
+
 /** The tree for `config show`: secrets are references anyway; what else looks like one is masked. */
 export function maskConfig(config: Config): Config {
   return masked(config) as Config;

@@ -28,12 +28,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Opens task environments: configuration, Docker, images and repositories, all wired by hand. */
 export async function openEnvironments(env: Environment, options: OpenOptions): Promise<OpenedEnvironments> {
-  const loaded = await loadConfig({
-    env,
-    cwd: options.cwd,
-    ...(options.workspace !== undefined && { workspace: options.workspace }),
-    ...(options.configFile !== undefined && { configFile: options.configFile }),
-  });
+  const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
   const environments = createEnvironments(env, loaded);

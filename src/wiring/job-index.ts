@@ -14,13 +14,7 @@ export async function openJobIndex(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
 ): Promise<OpenedIndex> {
-  const { cwd, workspace, configFile } = options;
-  const loaded = await loadConfig({
-    env,
-    cwd,
-    ...(workspace !== undefined && { workspace }),
-    ...(configFile !== undefined && { configFile }),
-  });
+  const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
   const { config, home, secrets } = loaded;

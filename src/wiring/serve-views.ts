@@ -5,7 +5,7 @@ import type { Channel } from "../application/ports/channel.ts";
 import type { EnvironmentReader, SessionReader, TaskReader } from "../application/ports/console.ts";
 import type { ModelRole, Models } from "../application/ports/model.ts";
 import type { HealthCheck } from "../application/serve/health.ts";
-import { describeConfig } from "../config/describe.ts";
+import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
@@ -161,26 +161,11 @@ const TASK_TONES = {
 
 /** What `config show` would print now. */
 export async function configurationLines(env: Environment, options: OpenOptions): Promise<ConfigLine[]> {
-  const loaded = await loadConfig({
-    env,
-    cwd: options.cwd,
-    ...(options.workspace !== undefined && { workspace: options.workspace }),
-    ...(options.configFile !== undefined && { configFile: options.configFile }),
-  });
+  const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok) return [];
   return describeConfig(loaded).map(({ key, value, source }) => ({
     key,
     value: JSON.stringify(value),
     source: source.kind === "default" ? null : sourceText(source),
   }));
-}
-
-function sourceText(source: {
-  readonly kind: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly variable?: string;
-}): string {
-  if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
-  return source.variable ?? source.kind;
 }

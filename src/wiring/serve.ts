@@ -22,12 +22,7 @@ export async function openServe(
   env: Environment,
   options: OpenOptions & { readonly demo: boolean },
 ): Promise<OpenedServe> {
-  const loaded = await loadConfig({
-    env,
-    cwd: options.cwd,
-    ...(options.workspace !== undefined && { workspace: options.workspace }),
-    ...(options.configFile !== undefined && { configFile: options.configFile }),
-  });
+  const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
   const { config, home, secrets } = loaded;

@@ -39,13 +39,7 @@ export type OpenedWorkspace =
 
 /** The same with what it is made of, for those who build on a Worker. */
 export async function openWorkspace(env: Environment, options: OpenOptions): Promise<OpenedWorkspace> {
-  const { cwd, workspace: folder, configFile } = options;
-  const loaded = await loadConfig({
-    env,
-    cwd,
-    ...(folder !== undefined && { workspace: folder }),
-    ...(configFile !== undefined && { configFile }),
-  });
+  const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
   const { config, home, workspace: given } = loaded;

@@ -1,5 +1,6 @@
 import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
 import { readRoute } from "../../domain/routing/route.ts";
+import { replyJson } from "../reply-json.ts";
 import { createChatProgress } from "./chat-progress.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
@@ -99,24 +100,7 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
 
 /** The reply as the world reads it: snake_case, one document. */
 export function toJson(reply: Reply): Record<string, unknown> {
-  const { text, ok, sessionId, groupId, decision, jobs, usage, model, actions } = reply;
-  return {
-    success: ok,
-    text,
-    session_id: sessionId,
-    ...(groupId !== undefined && { group_id: groupId }),
-    ...(decision !== undefined && { decision }),
-    jobs,
-    ...(usage !== undefined && {
-      usage: {
-        input_tokens: usage.inputTokens,
-        output_tokens: usage.outputTokens,
-        cost_usd: usage.costUsd,
-      },
-    }),
-    ...(model !== undefined && { model }),
-    actions,
-  };
+  return { success: reply.ok, text: reply.text, ...replyJson(reply) };
 }
 
 /** A message that nobody could answer is refused; a job that ran and failed is a failure. */

@@ -1,4 +1,4 @@
-import { checkConfig, describeConfig } from "../../config/describe.ts";
+import { checkConfig, describeConfig, sourceText } from "../../config/describe.ts";
 import { loadConfig } from "../../config/load.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/messages/catalogue.ts";
@@ -67,17 +67,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
   }
   for (const { key, value, source } of keys)
     program.out(
-      `${key}: ${JSON.stringify(value)}${source.kind === "default" ? "" : `  # ${origin(source)}`}\n`,
+      `${key}: ${JSON.stringify(value)}${source.kind === "default" ? "" : `  # ${sourceText(source)}`}\n`,
     );
   return EXIT.done;
-}
-
-function origin(source: {
-  readonly kind: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly variable?: string;
-}): string {
-  if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
-  return source.variable ?? source.kind;
 }

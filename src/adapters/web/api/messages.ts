@@ -2,6 +2,7 @@ import type { InboundMessage, StoredMessage } from "../../../application/ports/c
 import type { Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
+import { replyJson } from "../../reply-json.ts";
 import type { Web } from "../web.ts";
 import { type Api, bodyOf, failure, lacks } from "./answers.ts";
 
@@ -102,7 +103,11 @@ export function toJson({ message, replies }: Exchange): Record<string, unknown> 
         ? null
         : answer.content.kind === "notice"
           ? { text: answer.content.text, ok: true, jobs: [], actions: [] }
-          : replyJson(answer.content.reply),
+          : {
+              text: answer.content.reply.text,
+              ok: answer.content.reply.ok,
+              ...replyJson(answer.content.reply),
+            },
   };
 }
 
@@ -115,26 +120,5 @@ function messageJson(message: StoredMessage): Record<string, unknown> {
     text: message.text,
     received_at: message.receivedAt,
     state: message.state,
-  };
-}
-
-function replyJson(reply: Extract<Exchange["replies"][number]["content"], { kind: "reply" }>["reply"]) {
-  const { text, ok, sessionId, groupId, decision, jobs, usage, model, actions } = reply;
-  return {
-    text,
-    ok,
-    session_id: sessionId,
-    ...(groupId !== undefined && { group_id: groupId }),
-    ...(decision !== undefined && { decision }),
-    jobs,
-    ...(usage !== undefined && {
-      usage: {
-        input_tokens: usage.inputTokens,
-        output_tokens: usage.outputTokens,
-        cost_usd: usage.costUsd,
-      },
-    }),
-    ...(model !== undefined && { model }),
-    actions,
   };
 }
