@@ -27,6 +27,16 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     made.git("commit", "-qm", "first");
     return made;
   }
+  /** What the engine says happened to the container of a task. */
+  async function frozenDuring(at: TaskBench, prompts: readonly string[]): Promise<string[]> {
+    const since = String(Date.now() / 1000);
+    const { record } = await at.run({ id: "staging-still", prompts });
+    expect(record.state).toBe("COMPLETE");
+    const until = String(Date.now() / 1000 + 1);
+    const filters = ["--filter", "container=agent-runner-staging-still", "--format", "{{.Action}}"];
+    const events = docker("events", "--since", since, "--until", until, ...filters);
+    return events.split("\n").filter((action) => /^(un)?pause$/.test(action));
+  }
   beforeAll(() => buildImages("coding-agent-executor"), 900_000);
   afterAll(() => {
     for (const one of benches) one.end();
@@ -85,6 +95,16 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(second?.summary).toBe("PORT=1\nno hook\nno pager\n");
     expect(at.read(".env")).toBe("PORT=1\n");
     expect(existsSync(join(at.workspace, ".git/hooks/pre-commit"))).toBe(false);
+  }, 60_000);
+
+  test("what hides from being ended stands still while the job is judged and copied", async () => {
+    const at = bench();
+    const hidden = `perl -e '# Runs commands inside an environment
+use POSIX; exit if fork; POSIX::setsid(); open($_, "+<", "/dev/null") for *STDIN, *STDOUT, *STDERR;
+my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
+    const paused = await frozenDuring(at, ["echo 1 > one", hidden, "echo 2 > two"]);
+    expect(paused).toEqual(["pause", "unpause", "pause", "unpause", "pause", "unpause"]);
+    expect(existsSync(join(at.workspace, "two"))).toBe(true);
   }, 60_000);
 
   test("what somebody edits on the host meanwhile is a conflict, and never lost", async () => {

@@ -26,6 +26,12 @@ export interface SandboxManager {
   /** Ends a background process with all its descendants. False when there is none such. */
   endProcess(container: string, pid: number, signal?: AbortSignal): Promise<boolean | SandboxFailure>;
   /**
+   * Stands the whole container still, whatever runs in it and however it hides; nothing can be run in it until it
+   * goes on. False when the engine cannot. Both are idempotent.
+   */
+  freeze(container: string): Promise<boolean>;
+  thaw(container: string): Promise<void>;
+  /**
    * Stops (TERM, the configured grace, KILL) and removes the container with its volumes, three tries each.
    * Idempotent: what is gone already is fine.
    */

@@ -214,6 +214,13 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       const id = await idOf(container);
       return typeof id === "string" ? channels.end(id, pid) : id;
     },
+    async freeze(container) {
+      const paused = await engine.call({ method: "POST", path: `/containers/${container}/pause` });
+      return paused.ok;
+    },
+    async thaw(container) {
+      await engine.call({ method: "POST", path: `/containers/${container}/unpause` });
+    },
     stopContainer: (container, options = {}) => remove(container, { force: options.force ?? false }),
     async listContainers(signal) {
       const listed = await listOwn(engine, installation, signal);

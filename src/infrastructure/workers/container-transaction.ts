@@ -21,6 +21,8 @@ export interface ContainerStage {
   /** `copy`: the uppers are whole copies. */
   readonly kind: "overlay" | "copy";
   readonly processes: ProcessRunner;
+  /** The container stood still since its processes were ended; it goes on. */
+  readonly goOn: () => Promise<void>;
   /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
   readonly restoreInside: (paths: readonly string[]) => Promise<void>;
 }
@@ -55,17 +57,20 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
         : currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     async seal(): Promise<Sealed> {
-      if (leftOut.length > 0) await stage.restoreInside(leftOut);
       const ops: Op[] = [];
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: ops.length, stamp, sight, leftOut };
         ops.push(...sealDelta({ ...delta, before: before[index] ?? new Map() }));
       });
+      // What is copied cannot be changed from inside any more.
+      await stage.goOn();
+      if (leftOut.length > 0) await stage.restoreInside(leftOut);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(stamp), ops });
       return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
     },
     async discard() {
+      await stage.goOn();
       removeSlots(folder);
     },
   };

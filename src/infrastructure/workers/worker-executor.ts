@@ -164,6 +164,11 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       };
     const { layers, container } = standing;
     let result: CliResult | null = null;
+    let frozen = false;
+    const goOn = async () => {
+      if (frozen) await sandbox.thaw(container);
+      frozen = false;
+    };
     const processes: ProcessRunner = {
       runProcess: async () => {
         result = await runCli({
@@ -181,8 +186,12 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       },
       listJobProcesses: async () => backgroundOf(await sandbox.listProcesses(container)),
       killJobProcesses: async () => {
+        if (frozen) return [];
         const left = backgroundOf(await sandbox.listProcesses(container));
         for (const { pid } of left) await sandbox.endProcess(container, pid);
+        // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
+        // copied, nothing in there moves.
+        frozen = await sandbox.freeze(container);
         return left.map((each) => ({ ...each, survived: false }));
       },
     };
@@ -194,6 +203,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
             roots: layers.roots,
             kind: layers.kind,
             processes,
+            goOn,
             restoreInside: (paths) => restoreInside(sandbox, container, layers.roots, paths),
           },
           folder,
@@ -201,7 +211,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       fallsBack: () => null,
       confine: () => null,
     };
-    const execution = await parts.execute(requestFor(options), stage);
+    const execution = await parts.execute(requestFor(options), stage).finally(goOn);
     const ran = result as CliResult | null;
     if (ran?.exec.outcome === "disconnected") await forget();
     const job = jobOf(execution);
