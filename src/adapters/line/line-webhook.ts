@@ -116,8 +116,21 @@ function wordsOf(event: webhook.Event, single: boolean): Pick<InboundMessage, "t
 function eventsIn(bytes: Buffer): readonly webhook.Event[] | null {
   try {
     const { events } = JSON.parse(bytes.toString("utf8")) as { events?: unknown };
-    return Array.isArray(events) ? (events as webhook.Event[]) : null;
+    return Array.isArray(events) ? events.filter(isEvent) : null;
   } catch {
     return null;
   }
+}
+
+/** One event of another shape than LINE describes must not keep the others of its request from being taken. */
+function isEvent(event: unknown): event is webhook.Event {
+  const text = (from: unknown, ...path: string[]) =>
+    typeof path.reduce((at, key) => (at as Record<string, unknown> | null | undefined)?.[key], from) ===
+    "string";
+  if (!text(event, "type") || !text(event, "webhookEventId")) return false;
+  const { type, message } = event as { type: string; message?: { type?: unknown } | null };
+  if (type === "postback") return text(event, "postback", "data") && text(event, "source", "userId");
+  if (type !== "message") return true;
+  if (!text(event, "source", "userId") || !text(message, "type")) return false;
+  return message?.type !== "text" || text(message, "text");
 }

@@ -148,6 +148,24 @@ describe("LINE", () => {
     expect(received).toEqual([]);
   });
 
+  test("an event of another shape than LINE's does not keep the others from being taken", async () => {
+    const odd = [
+      null,
+      5,
+      [],
+      {},
+      { type: "message" },
+      event({ webhookEventId: 1 }),
+      event({ message: null }),
+      event({ message: { type: "text", id: "1", text: 5 } }),
+      event({ source: { type: "user", userId: {} } }),
+      event({ source: null }),
+      event({ type: "postback", postback: null }),
+    ];
+    expect((await send(...(odd as object[]), event())).status).toBe(200);
+    expect(received.map(({ text }) => text)).toEqual(["こんにちは"]);
+  });
+
   test("a stranger is told how to be let in, by the free reply", async () => {
     answer = () => ({ status: "refused", reason: "stranger", text: "コード 1234" });
     await send(event());
