@@ -1,4 +1,5 @@
 import type { OpenOptions } from "../adapters/cli/program.ts";
+import { EnvironmentError } from "../application/environments/environment-error.ts";
 import type { Config } from "../config/config.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,7 +31,7 @@ export function startCleanUp({ env, options, config, onTrouble }: CleanUpParts):
   };
   const round = () => {
     void cleanUp()
-      .catch(onTrouble)
+      .catch((error) => onTrouble(error instanceof EnvironmentError ? `Docker: ${error.message}` : error))
       .finally(() => {
         if (state.stopped) return;
         state.timer = setTimeout(round, Math.min(config().cleanup.interval_hours * HOUR_MS, LONGEST_MS));

@@ -102,3 +102,20 @@ describe("a stranger's workspace does not reach into the program", () => {
     });
   });
 });
+
+test("what a job printed or named cannot steer the terminal that shows it", () => {
+  const at = createCli();
+  try {
+    at.apply([
+      { type: "file_edit", action: "create", target: "e\u001b[31mvil.txt", content: "\u001b[2Jx\n" },
+      { type: "shell_command", action: "run", target: "printf '\\033[2Jboo\\007\\n'" },
+    ]);
+    const { code, out } = at.run(["show"]);
+    expect(code).toBe(0);
+    expect(out).toContain("boo");
+    expect(out).not.toContain("\u001b");
+    expect(out).not.toContain("\u0007");
+  } finally {
+    at.remove();
+  }
+});

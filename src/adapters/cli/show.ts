@@ -1,4 +1,5 @@
 import { diffText } from "../../application/report/diff-text.ts";
+import { printable } from "./chat-progress.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
@@ -24,8 +25,9 @@ export async function show(program: CliProgram, args: readonly string[]): Promis
     );
     return EXIT.done;
   }
-  program.out(describe(worker, job));
-  if (diff !== null) program.out(`\n${program.outIsTerminal ? colour(diff) : diff}`);
+  // File names and outputs are a stranger's: none of their bytes may steer the terminal.
+  program.out(printable(describe(worker, job)));
+  if (diff !== null) program.out(`\n${program.outIsTerminal ? colour(printable(diff)) : diff}`);
   return EXIT.done;
 }
 
