@@ -115,6 +115,11 @@ test("what a job printed or named cannot steer the terminal that shows it", () =
     expect(out).toContain("boo");
     expect(out).not.toContain("\u001b");
     expect(out).not.toContain("\u0007");
+    expect(at.run(["undo", "--list"]).out).not.toContain("\u001b");
+    at.write("e\u001b[31mvil.txt", "mine");
+    const conflict = at.run(["undo"]);
+    expect(conflict.code).toBe(3);
+    expect(conflict.err).toContain("e[31mvil.txt");
   } finally {
     at.remove();
   }

@@ -2,6 +2,7 @@ import { changeLines } from "../../application/report/change-lines.ts";
 import { describeConflicts } from "../../application/report/describe-conflict.ts";
 import { storedResult } from "../../application/report/stored-result.ts";
 import { fail } from "./fail.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 /** `apply --job JOB`: commits exactly what the preview showed. */
@@ -20,7 +21,7 @@ export async function applyPreview(
       if (json) program.out(`${JSON.stringify(storedResult(messages, job, archive.events(jobId)))}\n`);
       else
         program.out(
-          `${[messages.previewApplied(jobId), changeLines(messages, job.changes), messages.undoHint(jobId)].filter(Boolean).join("\n\n")}\n`,
+          `${[messages.previewApplied(jobId), printable(changeLines(messages, job.changes)), messages.undoHint(jobId)].filter(Boolean).join("\n\n")}\n`,
         );
       return EXIT.done;
     }
@@ -68,7 +69,7 @@ function showPreview(program: CliProgram, worker: OpenWorker, jobId: string, jso
     );
   else
     program.out(
-      `${changeLines(messages, job.changes)}\n\n${messages.preview({ jobId, changes: job.changes.length })}\n`,
+      `${printable(changeLines(messages, job.changes))}\n\n${messages.preview({ jobId, changes: job.changes.length })}\n`,
     );
   return EXIT.done;
 }

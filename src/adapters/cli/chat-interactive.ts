@@ -1,8 +1,8 @@
 import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
 import { readChatHistory, saveChatHistory } from "./chat-history.ts";
-import { printable } from "./chat-progress.ts";
 import { describeEvent } from "./describe-event.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { colourDiffs } from "./terminal/colour-diffs.ts";
 import { createKeyReader, type Key } from "./terminal/keys.ts";

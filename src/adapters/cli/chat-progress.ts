@@ -1,6 +1,7 @@
 import type { ChatEvent, Reply } from "../../application/ports/conversation.ts";
 import type { ChatMessages } from "../../domain/messages/chat/messages.ts";
 import { describeEvent } from "./describe-event.ts";
+import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";
 
 const CLEAR = "\r\x1b[K";
@@ -63,11 +64,6 @@ export function createChatProgress(
       }
     },
   };
-}
-
-/** A model's or a program's words must not steer the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
 function visible(text: string): string {

@@ -1,3 +1,4 @@
+import { printable } from "./printable.ts";
 import type { CliProgram, EXIT } from "./program.ts";
 
 /** Why a command did not do what was asked; nothing of it is left half done. */
@@ -15,6 +16,6 @@ export interface CliFailure {
 export function fail(program: CliProgram, json: boolean, failure: CliFailure): number {
   const { exitCode, code, text, facts } = failure;
   if (json) program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
-  else program.err(`${text}\n`);
+  else program.err(`${printable(text)}\n`);
   return exitCode;
 }

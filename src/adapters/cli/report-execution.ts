@@ -8,6 +8,7 @@ import { formatExecution, oneLine } from "../../domain/messages/format-results.t
 import type { Messages } from "../../domain/messages/messages.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import { fail } from "./fail.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 import { reportRefusal } from "./report-refusal.ts";
 
@@ -36,7 +37,7 @@ export function reportExecution(
     case "ran": {
       for (const warning of execution.warnings) program.err(`${messages.warningLabel} ${warning}\n`);
       program.out(
-        `${json ? JSON.stringify(toJson(worker, execution)) : plain(describe(worker, execution))}\n`,
+        `${json ? JSON.stringify(toJson(worker, execution)) : printable(describe(worker, execution))}\n`,
       );
       return execution.result.success ? EXIT.done : EXIT.failed;
     }
@@ -49,11 +50,6 @@ function toJson({ messages }: OpenWorker, execution: Ran): Record<string, unknow
   const taken = outcome === "rolled-back" || outcome === "aborted" || execution.keptAfterFailure;
   const notes = taken ? [...result.notes, headline(messages, execution)] : result.notes;
   return { ...toResultJson({ ...result, notes }), ...(conflicts.length > 0 && { conflicts }) };
-}
-
-/** What a program printed must not steer the terminal. */
-function plain(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
 }
 
 function describe(worker: OpenWorker, execution: Ran): string {

@@ -1,8 +1,8 @@
 import { diffText } from "../../application/report/diff-text.ts";
-import { printable } from "./chat-progress.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 /** `show JOB [--diff]`: one job with its commands and changes, from the journal. */

@@ -4,6 +4,7 @@ import type { Messages } from "../../domain/messages/messages.ts";
 import { type CliFailure, fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 
 export const undo = (program: CliProgram, args: readonly string[]) => run(program, args, "undo");
@@ -45,7 +46,7 @@ function list(
   else
     for (const { jobId, changes } of chosen) {
       const paths = changes.map(({ path }) => path);
-      program.out(`${messages.undoList(jobId, paths)}\n`);
+      program.out(printable(`${messages.undoList(jobId, paths)}\n`));
     }
   return EXIT.done;
 }
@@ -60,11 +61,11 @@ function report(
   const { messages } = worker;
   if (outcome.status === "done") {
     if (json) program.out(`${JSON.stringify({ success: true, jobs: outcome.jobs.map(toJson) })}\n`);
-    else program.out(describe(messages, outcome.jobs, direction));
+    else program.out(printable(describe(messages, outcome.jobs, direction)));
     return EXIT.done;
   }
   const before = "before" in outcome ? outcome.before : [];
-  if (before.length > 0 && !json) program.out(describe(messages, before, direction));
+  if (before.length > 0 && !json) program.out(printable(describe(messages, before, direction)));
   const { exitCode, ...why } = explain(worker, outcome, direction);
   return fail(program, json, {
     ...why,
