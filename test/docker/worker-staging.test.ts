@@ -284,6 +284,17 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.git("log", "--format=%s", "-1", "side")).toBe("side\n");
   }, 60_000);
 
+  test("the project's own tests do not see the worker's key", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging13",
+      noMeta: true,
+      prompts: ["echo $CODEX_API_KEY | wc -c; echo x > x"],
+      test: 'test -z "$CODEX_API_KEY"',
+    });
+    expect(record.state).toBe("COMPLETE");
+  }, 60_000);
+
   test("the login's files are in memory only, and nothing of a key stays anywhere", async () => {
     const at = bench();
     mkdirSync(join(at.folder, "user/.codex"), { recursive: true });

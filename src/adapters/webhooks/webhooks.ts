@@ -60,7 +60,8 @@ function eventsOf(
     const deliveryId = headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? sha256(bytes);
     return readGitLabEvents(body, { site, deliveryId });
   }
-  const deliveryId = headers.get("x-github-delivery") ?? sha256(bytes);
+  // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.
+  const deliveryId = sha256(bytes);
   const event = readGitHubEvent(headers.get("x-github-event") ?? "", body, { site, deliveryId });
   return event === null ? [] : [event];
 }

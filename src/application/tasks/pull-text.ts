@@ -45,7 +45,7 @@ export function pullText(task: SolveTask, messages: SolveMessages): PullText {
 /** The message of the commit: what, why, for which issue. */
 export function commitMessage(task: SolveTask, messages: SolveMessages): string {
   const { item, title, summary } = task;
-  const subject = (item.kind === "pull" ? messages.followUpMessage : title).replace(/\s+/g, " ").trim();
+  const subject = quietText(item.kind === "pull" ? messages.followUpMessage : title).replace(/\s+/g, " ");
   const reference = item.kind === "issue" ? `Closes #${item.number}` : "";
   return [subject.slice(0, 72), quietText(summary), reference].filter((part) => part !== "").join("\n\n");
 }

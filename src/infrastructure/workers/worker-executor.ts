@@ -262,7 +262,8 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const result = await sandbox.exec(container, {
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
-      env: { HOME: CONTAINER_HOME, ...parts.credentials.env },
+      // What the task file gives, but not the keys: the project's own code runs here.
+      env: { HOME: CONTAINER_HOME, ...withoutKeys(parts.credentials.env, kind.keyVariables) },
       timeoutMs: options.timeoutMs,
       signal: options.signal,
       outputLimitBytes: TEST_OUTPUT,
@@ -385,4 +386,11 @@ function putBackOf(error: string | undefined): string | null {
 
 function backgroundOf(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
   return Array.isArray(listed) ? listed : [];
+}
+
+function withoutKeys(
+  env: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !keys.includes(name)));
 }

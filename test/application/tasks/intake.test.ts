@@ -116,15 +116,16 @@ describe("what comes in from a forge", () => {
 
   test("the label, set by somebody who may, starts one task", async () => {
     expect(await did(github("issues", labeled))).toEqual(["start"]);
-    expect(await did(github("issues", labeled))).toEqual(["tell"]);
+    expect(await did(github("issues", { ...labeled, again: 1 }))).toEqual(["tell"]);
     expect(due.length).toBe(1);
     expect(await store.list(9)).toMatchObject([{ trigger: "label", askedBy: "alice", state: "waiting" }]);
   });
 
-  test("the same delivery twice is one event", async () => {
+  test("the same delivery twice is one event, also under another id", async () => {
     await github("issues", labeled, { delivery: "d-1" });
     await store.save({ ...((await store.list(1))[0] as never as object), state: "done" } as never);
     expect(await did(github("issues", labeled, { delivery: "d-1" }))).toEqual(["nothing"]);
+    expect(await did(github("issues", labeled, { delivery: "d-2" }))).toEqual(["nothing"]);
   });
 
   test("a stranger starts nothing, whatever the text says", async () => {

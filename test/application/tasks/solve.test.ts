@@ -487,6 +487,9 @@ describe("solving an issue", () => {
   test("what a model writes on the forge calls nobody and closes nothing else", async () => {
     await solve([PLAN, shell(FIX), '{"done": true, "summary": "ping @alice, fixes #99 <!-- x -->"}']);
     const body = pulls()[0]?.body ?? "";
+    expect(git(repository.folder ?? "", "log", "-1", "--format=%B", "picoclaw/1-sum-is-wrong")).not.toMatch(
+      /fixes #99|@alice/,
+    );
     expect(body).not.toContain("@alice");
     expect(body).not.toMatch(/fixes #99/);
     expect(body).not.toContain("<!-- x");
