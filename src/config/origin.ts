@@ -1,4 +1,4 @@
-import type { ConfigProblem, FilePosition } from "../domain/messages/config-problem.ts";
+import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/messages/config-problem.ts";
 import { maskSecrets } from "../domain/policy/mask.ts";
 
 /** Where a tree came from, to tell people where to look. */
@@ -25,6 +25,6 @@ export function invalidValue(key: string, value: unknown, expected: string, orig
 }
 
 function shown(value: unknown): string {
-  const text = value === undefined ? "(nothing)" : maskSecrets(JSON.stringify(value));
+  const text = value === undefined ? NOTHING : maskSecrets(JSON.stringify(value));
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text;
 }

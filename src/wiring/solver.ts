@@ -168,7 +168,7 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
       async engineTrouble(signal) {
         const facts = await environments.sandboxes.describe(signal);
         if (facts.ok) return null;
-        const why = environments.texts.failure("engine", config.command_executor.docker.host, facts.detail);
+        const why = environments.texts.failure("engine", facts.code, facts.detail);
         return `${why}\n${environments.texts.remedy("start-docker", config.command_executor.docker.host)}`;
       },
       parts: partsFor,

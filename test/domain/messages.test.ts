@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { formatBytes } from "../../src/domain/messages/bytes.ts";
 import { messagesFor } from "../../src/domain/messages/catalogue.ts";
 import type { ConfigProblem, ConfigWarning } from "../../src/domain/messages/config-problem.ts";
+import { NOTHING } from "../../src/domain/messages/config-problem.ts";
 import { en } from "../../src/domain/messages/en.ts";
 import {
   formatExecution,
@@ -288,4 +289,10 @@ test("bytes for people", () => {
     "1.5 KiB",
     "5 GiB",
   ]);
+});
+
+test("a key that had to be there is missing, in both languages", () => {
+  const problem = { code: "invalid-value", key: "version", value: NOTHING, expected: "1" } as const;
+  expect(messagesFor("en").configProblem(problem)).toBe("version is missing; expected 1");
+  expect(messagesFor("ja").configProblem(problem)).toBe("version がありません。期待する値: 1");
 });

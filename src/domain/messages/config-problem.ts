@@ -38,3 +38,6 @@ export type ConfigWarning =
   | { readonly code: "ignored-key"; readonly key: string; readonly at?: FilePosition }
   | { readonly code: "docker-socket" }
   | { readonly code: "cloud-allowed" };
+
+/** The value of a key that had to be there. */
+export const NOTHING = "(nothing)";

@@ -1,5 +1,5 @@
 import { formatBytes } from "./bytes.ts";
-import type { ConfigProblem, ConfigWarning, FilePosition } from "./config-problem.ts";
+import { type ConfigProblem, type ConfigWarning, type FilePosition, NOTHING } from "./config-problem.ts";
 import { listPaths } from "./list-paths.ts";
 import type {
   FileTrouble,
@@ -263,6 +263,8 @@ function problemText(problem: ConfigProblem): string {
       return `${place(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
     case "invalid-value": {
       const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${place(problem.at)}${who} is missing; expected ${problem.expected}`;
       return `${place(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
     }
     case "literal-secret":

@@ -1,5 +1,5 @@
 import { formatBytes } from "./bytes.ts";
-import type { ConfigProblem, ConfigWarning, FilePosition } from "./config-problem.ts";
+import { type ConfigProblem, type ConfigWarning, type FilePosition, NOTHING } from "./config-problem.ts";
 import { listPaths } from "./list-paths.ts";
 import type {
   FileTrouble,
@@ -262,6 +262,8 @@ function problemText(problem: ConfigProblem): string {
       return `${place(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
     case "invalid-value": {
       const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${place(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
       return `${place(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
     }
     case "literal-secret":
