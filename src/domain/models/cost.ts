@@ -18,7 +18,7 @@ export interface TokenCounts {
 const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 
-/** What the default models cost in their providers' lists of November 2026; `budget.prices` wins over it. */
+/** What the default models cost, as far as known here: lists change, and `budget.prices` wins over it. */
 export const SHIPPED_PRICES: PriceTable = {
   "claude-sonnet-4-6": { input: 3, output: 15, cached: 0.3 },
   "gpt-5.1": { input: 1.25, output: 10, cached: 0.125 },
