@@ -127,6 +127,23 @@ describe("admission", () => {
     expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).toBeNull();
   });
 
+  test("a stranger who goes on is not answered any more", async () => {
+    const { access, timers } = await openStores();
+    let greeted = 0;
+    const onStranger = async () => `greeting ${++greeted}`;
+    const admit = createAdmission({
+      access,
+      messages: () => words,
+      perMinute: () => 2,
+      now: timers.now,
+      onStranger,
+    });
+    const texts: (string | undefined)[] = [];
+    for (let i = 0; i < 4; i++)
+      texts.push((await admit(inbound(i, { channel: "line", userId: "Ux" })))?.text);
+    expect(texts).toEqual(["greeting 1", "greeting 2", "", ""]);
+  });
+
   test("so many in a minute, each user for themselves; no message without an end", async () => {
     const { access, timers } = await openStores();
     const admit = createAdmission({ access, messages: () => words, perMinute: () => 2, now: timers.now });

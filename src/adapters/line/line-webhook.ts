@@ -62,8 +62,9 @@ async function take(parts: LineWebhookParts, event: webhook.Event): Promise<void
     ...(forcedRoute !== null && { forcedRoute, strict: parts.strict() }),
     replyTo: { token: replyToken },
   });
-  if (received.status === "refused") await parts.channel.answer(replyToken, received.text);
-  else parts.channel.heard({ chatId, replyToken, at: event.timestamp, single });
+  if (received.status === "refused") {
+    if (received.text !== "") await parts.channel.answer(replyToken, received.text);
+  } else parts.channel.heard({ chatId, replyToken, at: event.timestamp, single });
 }
 
 interface Place {

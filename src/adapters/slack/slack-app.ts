@@ -112,7 +112,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
     refused: (text: string) => Promise<unknown>,
   ) => {
     const received = await receive({ channel: "slack", ...message });
-    if (received.status === "refused") await refused(received.text);
+    if (received.status === "refused" && received.text !== "") await refused(received.text);
   };
   const whisper = (client: App["client"], channel: string, user: string, thread?: string) => (text: string) =>
     client.chat
@@ -191,7 +191,8 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
       text: fromSlackText(text),
       replyTo: { channel },
     });
-    await ack(received.status === "refused" ? received.text : texts().accepted);
+    if (received.status !== "refused") await ack(texts().accepted);
+    else await (received.text === "" ? ack() : ack(received.text));
   });
 }
 

@@ -66,7 +66,7 @@ export type Received =
   | {
       readonly status: "refused";
       readonly reason: "stranger" | "too-many" | "too-long";
-      /** For a person, in their language: how to be let in, or when to try again. */
+      /** For a person, in their language: how to be let in, or when to try again. Empty: nothing is to be said. */
       readonly text: string;
     };
 

@@ -47,7 +47,11 @@ export function createAdmission(parts: AdmissionParts): (message: InboundMessage
     const scheduled = message.eventId.startsWith("schedule:");
     if (message.channel !== "web" && !scheduled) {
       const person = await parts.access.person(message.channel, message.userId);
-      if (person === null) return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
+      if (person === null) {
+        // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
+        if (tooMany(message)) return refuse("too-many", "");
+        return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
+      }
     }
     return !scheduled && tooMany(message) ? refuse("too-many", words.tooMany) : null;
   };
