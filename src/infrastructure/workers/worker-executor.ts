@@ -1,4 +1,4 @@
-import type { ProcessResult, ProcessRunner } from "../../application/ports/process.ts";
+import type { ProcessRunner } from "../../application/ports/process.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
@@ -8,13 +8,15 @@ import type {
 import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../application/ports/worker-executor.ts";
 import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
 import type { TaskMessages } from "../../domain/messages/tasks/messages.ts";
-import { NO_USAGE, type RunJob, type TestRun, type WorkerRun } from "../../domain/task/events.ts";
+import { NO_USAGE, type TestRun, type WorkerRun } from "../../domain/task/events.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
 import type { Credentials } from "./credentials.ts";
 import { CONTAINER_HOME, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
-import { layOut, overlayTrouble, removeLayers, type TaskLayers } from "./task-layers.ts";
+import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
+import { sweepLayers } from "./sweep-layers.ts";
+import { layOut, overlayTrouble, type TaskLayers } from "./task-layers.ts";
 import type { WorkerKind } from "./worker-kind.ts";
 
 export interface WorkerExecutorParts {
@@ -56,7 +58,6 @@ interface Standing {
   readonly image: string;
 }
 
-const SWEPT = "/var/tmp/layers";
 const TEST_OUTPUT = 256 * 1024;
 
 /** Seed 004: a container named after its task, one exec per run, and every run a job (DECISIONS 27). */
@@ -85,7 +86,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
       return { ok: false, code: "image", message: messages.imageMissing(parts.image, image.detail) };
     }
-    for (const folder of parts.deadLayers()) await sweep(folder, image.name);
+    for (const folder of parts.deadLayers()) await sweepLayers(parts, folder, image.name);
     tell(messages.setup("starting", image.name));
     const trouble = overlayTrouble(parts.workspace);
     let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
@@ -127,7 +128,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       { signal },
     );
     if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
-    await sweep(layers.folder, image);
+    await sweepLayers(parts, layers.folder, image);
     return container;
   }
 
@@ -295,93 +296,10 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const { layers, container, image } = standing;
     standing = null;
     await sandbox.stopContainer(container, { force: true });
-    await sweep(layers.folder, image);
-  }
-
-  /** What the engine left as root goes as root, in a container that sees nothing else. */
-  async function sweep(folder: string, image: string): Promise<void> {
-    if (removeLayers(folder)) return;
-    const sweeper = await sandbox.startContainer({
-      name: `${name}-sweeper`,
-      taskId: parts.taskId,
-      image,
-      user: { uid: 0, gid: 0 },
-      workingDirectory: "/",
-      roots: ["/"],
-      limits: parts.limits,
-      network: { mode: "none" },
-      mounts: [{ kind: "bind", source: folder, target: SWEPT, readOnly: false }],
-    });
-    if (!sweeper.ok) return;
-    const command = `for work in ${SWEPT}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
-    await sandbox.exec(sweeper.id, { command, cwd: "/", timeoutMs: 30_000, outputLimitBytes: 4096 });
-    await sandbox.stopContainer(sweeper.id, { force: true });
-    removeLayers(folder);
+    await sweepLayers(parts, layers.folder, image);
   }
 
   return { start, runWorker, runTest, stop };
-}
-
-function emptyRun(id: string, startedAt: string): WorkerRun {
-  return {
-    id,
-    startedAt,
-    finishedAt: startedAt,
-    exitCode: null,
-    rawOutput: "",
-    summary: "",
-    error: null,
-    usage: NO_USAGE,
-    saidChanged: [],
-    job: null,
-  };
-}
-
-/** For the job's journal. Its output is the worker's last words: the event stream is kept with the task. */
-function processResult({ exec, error, findings }: CliResult): ProcessResult {
-  const output = findings.summary;
-  const said = { exitCode: exec.exitCode, signal: exec.signal, output, stdout: output, stderr: "" };
-  const rest = { truncatedBytes: 0, durationMs: exec.durationMs };
-  switch (exec.outcome) {
-    case "exited":
-      return { ...said, ...rest, outcome: "exited", exitCode: error === null ? 0 : exec.exitCode || 1 };
-    case "signaled":
-    case "timed-out":
-    case "aborted":
-      return { ...said, ...rest, outcome: exec.outcome };
-    case "disconnected":
-    case "not-started": {
-      const message = exec.failure?.detail ?? exec.outcome;
-      return {
-        ...said,
-        ...rest,
-        outcome: "not-started",
-        error: { reason: "unknown", message, cause: exec.failure },
-      };
-    }
-  }
-}
-
-function jobOf(execution: Execution): RunJob | null {
-  if (execution.status !== "ran") return null;
-  const { result, outcome, conflicts } = execution;
-  return {
-    id: result.jobId,
-    outcome,
-    changes: result.changes,
-    notes: result.notes,
-    conflicts: outcome === "conflict" ? conflicts.map(({ path }) => path) : [],
-  };
-}
-
-function refusalOf(execution: Execution): string {
-  if (execution.status === "refused") return execution.refusal.message;
-  return execution.status === "parse-error" ? execution.failure.message : "";
-}
-
-/** The run itself went well, but the job put something back. */
-function putBackOf(error: string | undefined): string | null {
-  return error === undefined || error === "" ? null : error;
 }
 
 function backgroundOf(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
