@@ -6,6 +6,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { Channel, Delivery, InboundMessage, Receive } from "../../src/application/ports/channel.ts";
 import { replyOf } from "../fakes/conversation.ts";
 
+type Fault = "429" | "500" | "no-answer" | "refused";
+
 export interface ChannelBench {
   readonly channel: Channel;
   /** A person writes; the same `event` twice is the service's redelivery. Tells whether it was acknowledged. */
@@ -13,11 +15,16 @@ export interface ChannelBench {
   /** What the person was shown so far, in order. */
   shown(): Promise<readonly string[]>;
   /** The next delivery meets this. Absent where nothing lies between us and the person. */
-  readonly fault?: (kind: "429" | "500" | "no-answer" | "refused") => void;
+  readonly fault?: (kind: Fault) => void;
   close(): Promise<void>;
 }
 
-export function describeChannel(name: string, open: (receive: Receive) => Promise<ChannelBench>): void {
+/** `service`: whether something lies between us and the person that can fail. */
+export function describeChannel(
+  name: string,
+  open: (receive: Receive) => Promise<ChannelBench>,
+  service: "some" | "none" = "some",
+): void {
   describe(`a channel: ${name}`, () => {
     const benches: ChannelBench[] = [];
     afterEach(async () => {
@@ -143,12 +150,12 @@ export function describeChannel(name: string, open: (receive: Receive) => Promis
       expect(typeof (await bench.channel.check(signal())).ok).toBe("boolean");
     });
 
+    if (service === "none") return;
     for (const kind of ["429", "500", "no-answer"] as const)
       test(`a service that answers ${kind} gets the reply later`, async () => {
         const bench = await start();
-        if (bench.fault === undefined) return;
         await bench.say({ event: "e1", text: "hello" });
-        bench.fault(kind);
+        meet(bench, kind);
         const reply = await delivery(bench, "in the end");
         expect((await bench.channel.deliver(reply, AbortSignal.timeout(3_000))).status).toBe("later");
         expect((await bench.channel.deliver({ ...reply, attempt: 2 }, signal())).status).toBe("sent");
@@ -157,12 +164,16 @@ export function describeChannel(name: string, open: (receive: Receive) => Promis
 
     test("a reply that the service will never take is given up", async () => {
       const bench = await start();
-      if (bench.fault === undefined) return;
       await bench.say({ event: "e1", text: "hello" });
-      bench.fault("refused");
+      meet(bench, "refused");
       expect((await bench.channel.deliver(await delivery(bench, "never"), signal())).status).toBe(
         "impossible",
       );
     });
   });
+}
+
+function meet(bench: ChannelBench, kind: Fault): void {
+  if (bench.fault === undefined) throw new Error("this bench cannot make its service fail");
+  bench.fault(kind);
 }

@@ -38,33 +38,37 @@ describeChannel("the fake", async (receive) => {
 });
 
 /** The console's own pages stand for the person: what they post, and what they show. */
-describeChannel("the web", async (receive) => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-web-channel-"));
-  const db = openSqlite(join(folder, "store.db"));
-  const store = await createMessageStore(db, () => new Date());
-  const pages = await createPages(db, store, receive);
-  const inner = createWebChannel();
-  // A reply reaches the page through the store, as `serve` has it: delivered is what the outbox holds.
-  const channel: Channel = {
-    ...inner,
-    async deliver(delivery, signal) {
-      await store.post({ ...delivery, messageId: pages.lastMessage(), at: delivery.since }).catch(() => {});
-      return inner.deliver(delivery, signal);
-    },
-  };
-  return {
-    channel,
-    say: async ({ event, text }) => {
-      const status = await pages.say(event, text);
-      return status === 303;
-    },
-    shown: () => pages.shown(),
-    close: async () => {
-      await db.destroy();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-});
+describeChannel(
+  "the web",
+  async (receive) => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-web-channel-"));
+    const db = openSqlite(join(folder, "store.db"));
+    const store = await createMessageStore(db, () => new Date());
+    const pages = await createPages(db, store, receive);
+    const inner = createWebChannel();
+    // A reply reaches the page through the store, as `serve` has it: delivered is what the outbox holds.
+    const channel: Channel = {
+      ...inner,
+      async deliver(delivery, signal) {
+        await store.post({ ...delivery, messageId: pages.lastMessage(), at: delivery.since }).catch(() => {});
+        return inner.deliver(delivery, signal);
+      },
+    };
+    return {
+      channel,
+      say: async ({ event, text }) => {
+        const status = await pages.say(event, text);
+        return status === 303;
+      },
+      shown: () => pages.shown(),
+      close: async () => {
+        await db.destroy();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  },
+  "none",
+);
 
 /** LINE's own client against a LINE of this machine. */
 describeChannel("LINE", async (receive) => {
