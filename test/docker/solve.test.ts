@@ -268,7 +268,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       }
     }, 120_000);
 
-    for (const phase of ["plan", "prepare the environment", "work", "verify", "publish"])
+    for (const phase of ["read the task", "plan", "prepare the environment", "work", "verify", "publish"])
       test(`kill -9 in “${phase}”, and the next run finishes the task, once`, async () => {
         set("python");
         const child = start();
