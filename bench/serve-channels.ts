@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
+import { createServer } from "../test/adapters/web/web-kit.ts";
 import { startLine } from "../test/fakes/line/line-server.ts";
 import { startSlack } from "../test/fakes/slack/slack-server.ts";
-import { createServer } from "../test/serve/web-kit.ts";
 import type { Row } from "./measure.ts";
 import { burstRow, CHATS, EVENTS, MB, memoryAtRest, sendAll } from "./serve-burst.ts";
 

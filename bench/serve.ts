@@ -1,4 +1,4 @@
-import { createServer, signIn } from "../test/serve/web-kit.ts";
+import { createServer, signIn } from "../test/adapters/web/web-kit.ts";
 import type { Row } from "./measure.ts";
 import { burstRow, CHATS, EVENTS, MB, memoryAtRest, sendAll } from "./serve-burst.ts";
 

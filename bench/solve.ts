@@ -9,7 +9,7 @@ import type { SolveParts } from "../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../src/application/tasks/solve-task.ts";
 import { takeIn } from "../src/application/tasks/take-in.ts";
 import { DEFAULTS } from "../src/config/defaults.ts";
-import { PHASES } from "../src/domain/task/solve/phase.ts";
+import { PHASES } from "../src/domain/tasks/solve/phase.ts";
 import { openForge } from "../src/wiring/forges.ts";
 import { openSolver, type Solver } from "../src/wiring/solver.ts";
 import type { Row } from "./measure.ts";

@@ -8,7 +8,7 @@ import { SEED_VARIABLES } from "../src/config/environment.ts";
 import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
 import { generateJsonSchema } from "../src/config/schema/json-schema.ts";
-import { formatBytes } from "../src/domain/messages/bytes.ts";
+import { formatBytes } from "../src/domain/texts/bytes.ts";
 
 const INTRODUCTION = `# Configuration
 

@@ -1,4 +1,4 @@
-import type { Locale } from "../domain/messages/messages.ts";
+import type { Locale } from "../domain/texts/messages.ts";
 import type { Env } from "./environment.ts";
 
 /** `PICOCLAW_LOCALE`, `locale`, then `LC_ALL` or `LANG` when it names ja or en, else ja. */

@@ -12,17 +12,17 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";
 import type { Config } from "../config/config.ts";
-import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
-import type { Locale } from "../domain/messages/messages.ts";
 import { compileRules, trusted } from "../domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../domain/routing/shipped-rules.ts";
 import { createDayClock } from "../domain/session/day-clock.ts";
-import { createOwnerNames } from "../infrastructure/process/owner-name.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
+import type { Locale } from "../domain/texts/messages.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createRoutingStore } from "../infrastructure/store/routing-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
 import { createUsageStore } from "../infrastructure/store/usage-store.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openMigratedStore } from "./store.ts";
 
 /** What a conversation remembers and how it decides: everything of it that lives in the store. */

@@ -1,7 +1,7 @@
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
 import type { Config } from "../config/config.ts";
-import { dockerMessages } from "../domain/messages/docker/messages.ts";
-import { readFacts } from "../infrastructure/docker/engine-facts.ts";
+import { dockerMessages } from "../domain/texts/docker/messages.ts";
+import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
 import { diagnoseImages } from "./diagnose-images.ts";
 import { openEngine } from "./docker-sandbox.ts";
 

@@ -1,10 +1,10 @@
 import type { Check } from "../adapters/cli/program.ts";
 import type { Config } from "../config/config.ts";
-import { recipeFor, withTag } from "../domain/environment/image-recipes.ts";
-import { environmentMessages } from "../domain/messages/environments/catalogue.ts";
-import type { Locale } from "../domain/messages/messages.ts";
-import type { Engine } from "../infrastructure/docker/engine.ts";
-import { createImages } from "../infrastructure/docker/images.ts";
+import { recipeFor, withTag } from "../domain/environments/image-recipes.ts";
+import { environmentMessages } from "../domain/texts/environments/catalogue.ts";
+import type { Locale } from "../domain/texts/messages.ts";
+import type { Engine } from "../infrastructure/environments/engine/engine.ts";
+import { createImages } from "../infrastructure/environments/engine/images.ts";
 
 /** Which images of environments are there. A missing one is a fault only where environments are switched on. */
 export async function diagnoseImages(

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
-import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
 import { compileRules } from "../domain/routing/rule-dictionary.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
 import { openMigratedStore } from "./store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */

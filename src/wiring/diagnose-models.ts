@@ -3,8 +3,8 @@ import type { ModelCheck, ModelRole } from "../application/ports/model.ts";
 import { resolveHome } from "../config/home.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { createSecrets } from "../config/secrets.ts";
-import { modelMessagesFor } from "../domain/messages/models/messages.ts";
 import { priceOf } from "../domain/models/cost.ts";
+import { modelMessagesFor } from "../domain/texts/models/messages.ts";
 import { openModels } from "./models.ts";
 
 const PATIENCE_MS = 3000;

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Check, OpenWorker } from "../adapters/cli/program.ts";
-import { confinementMessages } from "../domain/messages/confinement/messages.ts";
-import { findProgram } from "../infrastructure/overlay/staging.ts";
-import { trySandbox } from "../infrastructure/overlay/try-sandbox.ts";
-import { rootsFor } from "../infrastructure/transaction/git-roots.ts";
-import { fileSystemOf, mountPoints } from "../infrastructure/transaction/storage.ts";
+import { confinementMessages } from "../domain/texts/confinement/messages.ts";
+import { findProgram } from "../infrastructure/work/overlay/staging.ts";
+import { trySandbox } from "../infrastructure/work/overlay/try-sandbox.ts";
+import { rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
+import { fileSystemOf, mountPoints } from "../infrastructure/work/transaction/storage.ts";
 
 /** What a sandbox needs, part by part, and what is therefore promised of commands. */
 export function diagnoseSandbox(

@@ -9,15 +9,15 @@ import type { ContainerNetwork, SandboxManager } from "../application/ports/sand
 import { jobEnvironment } from "../application/work/environment.ts";
 import { parseByteSize } from "../config/byte-size.ts";
 import type { Config } from "../config/config.ts";
-import { IMAGE_RECIPES } from "../domain/environment/image-recipes.ts";
-import { parseRepository } from "../domain/environment/repository-source.ts";
-import type { Engine } from "../infrastructure/docker/engine.ts";
-import { createImages } from "../infrastructure/docker/images.ts";
-import { createRecipes } from "../infrastructure/docker/recipes.ts";
-import { createProcessRunner } from "../infrastructure/process/process-runner.ts";
-import { createDownloadStore } from "../infrastructure/repositories/download-store.ts";
-import { createLocalRepositories } from "../infrastructure/repositories/local-repositories.ts";
+import { IMAGE_RECIPES } from "../domain/environments/image-recipes.ts";
+import { parseRepository } from "../domain/environments/repository-source.ts";
+import { createDownloadStore } from "../infrastructure/environments/download-store.ts";
+import type { Engine } from "../infrastructure/environments/engine/engine.ts";
+import { createImages } from "../infrastructure/environments/engine/images.ts";
+import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
+import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
 import { findInstallation } from "./installation.ts";
 
 export interface PreparationParts {

@@ -9,18 +9,18 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { credentialFor } from "../domain/environment/repository-source.ts";
-import { messagesFor } from "../domain/messages/catalogue.ts";
-import { environmentMessages } from "../domain/messages/environments/catalogue.ts";
-import type { Locale } from "../domain/messages/messages.ts";
+import { credentialFor } from "../domain/environments/repository-source.ts";
 import {
   allowedCommands,
   allowedCommandsText,
   createCommandPolicy,
 } from "../domain/policy/commands/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import { isAlive } from "../infrastructure/process/is-alive.ts";
-import { createEnvironmentRecords } from "../infrastructure/repositories/environment-records.ts";
+import { messagesFor } from "../domain/texts/catalogue.ts";
+import { environmentMessages } from "../domain/texts/environments/catalogue.ts";
+import type { Locale } from "../domain/texts/messages.ts";
+import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
+import { isAlive } from "../infrastructure/work/process/is-alive.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import type { ContainerToolkits, ContainerToolParts } from "./environment-tools.ts";
 
@@ -164,7 +164,7 @@ function commandLists(
     allowedCommands: () => allowedCommands(policy),
     allowedCommandsText: () => allowedCommandsText(policy),
     async refuse(command) {
-      const { parseShell } = await import("../infrastructure/shell/parse-shell.ts");
+      const { parseShell } = await import("../infrastructure/environments/shell/parse-shell.ts");
       const { decideCommand } = await import("../domain/policy/commands/decide-command.ts");
       const decision = decideCommand(command, policy, parseShell);
       if (decision.allowed) return null;

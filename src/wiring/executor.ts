@@ -1,4 +1,4 @@
-import { serveView, type Told } from "../infrastructure/overlay/executor.ts";
+import { serveView, type Told } from "../infrastructure/work/overlay/executor.ts";
 
 /** Started inside a view by the sandbox. */
 const told = JSON.parse(process.argv[2] as string) as Told;

@@ -1,7 +1,7 @@
 import type { Forge, ForgeFailure } from "../application/ports/forge.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
-import type { ForgeKind, KnownSites } from "../domain/forge/item-url.ts";
+import type { ForgeKind, KnownSites } from "../domain/forges/item-url.ts";
 import { createForgeFetch } from "../infrastructure/forges/forge-fetch.ts";
 import { VERSION } from "../version.ts";
 

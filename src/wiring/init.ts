@@ -7,12 +7,12 @@ import { homeConfigFile, resolveHome } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Secrets } from "../config/secrets.ts";
-import { setupMessagesFor } from "../domain/messages/setup/catalogue.ts";
 import { firstConfig } from "../domain/setup/first-config.ts";
 import { CODER_KEYS, type Found } from "../domain/setup/found.ts";
-import { readFacts } from "../infrastructure/docker/engine-facts.ts";
+import { setupMessagesFor } from "../domain/texts/setup/catalogue.ts";
+import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
 import { listModels } from "../infrastructure/models/list-models.ts";
-import { findProgram } from "../infrastructure/overlay/staging.ts";
+import { findProgram } from "../infrastructure/work/overlay/staging.ts";
 import { openEngine } from "./docker-sandbox.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

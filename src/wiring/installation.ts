@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Installation } from "../infrastructure/overlay/start-executor.ts";
+import type { Installation } from "../infrastructure/work/overlay/start-executor.ts";
 
 /** Where this program lies, and which of its two forms is running: its sources or the bundle made of them. */
 export function findInstallation(): Installation {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { OpenedIndex, OpenOptions } from "../adapters/cli/program.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/messages/catalogue.ts";
-import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
+import { messagesFor } from "../domain/texts/catalogue.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
 import { createJobIndex } from "../infrastructure/store/job-index.ts";
-import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
+import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
 import { openMigratedStore } from "./store.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */

@@ -17,7 +17,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
     removeFolder: async (path) =>
-      (await import("../infrastructure/workspace/remove-tree.ts")).removeTree(path),
+      (await import("../infrastructure/work/folder/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { RefusedHost } from "../application/ports/transaction.ts";
-import type { SandboxNetwork } from "../infrastructure/overlay/sandbox.ts";
+import type { SandboxNetwork } from "../infrastructure/work/overlay/sandbox.ts";
 
 /** `worker.network` as the configuration has it. */
 export interface NetworkSettings {

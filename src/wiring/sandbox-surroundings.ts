@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { secretsIn } from "../infrastructure/overlay/home-secrets.ts";
-import { socketsOutside } from "../infrastructure/overlay/host-sockets.ts";
-import type { SandboxPlan } from "../infrastructure/overlay/sandbox.ts";
-import type { Installation } from "../infrastructure/overlay/start-executor.ts";
-import { realOrNull, userHomes } from "../infrastructure/overlay/user-homes.ts";
-import { isInside, rootsFor } from "../infrastructure/transaction/git-roots.ts";
+import { secretsIn } from "../infrastructure/work/overlay/home-secrets.ts";
+import { socketsOutside } from "../infrastructure/work/overlay/host-sockets.ts";
+import type { SandboxPlan } from "../infrastructure/work/overlay/sandbox.ts";
+import type { Installation } from "../infrastructure/work/overlay/start-executor.ts";
+import { realOrNull, userHomes } from "../infrastructure/work/overlay/user-homes.ts";
+import { isInside, rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
 import type { SandboxWiring } from "./sandbox.ts";
 
 export interface Surroundings

@@ -4,7 +4,7 @@ import type { ChatKey } from "../application/ports/message-store.ts";
 import type { Timers } from "../application/ports/timers.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
-import type { Locale } from "../domain/messages/messages.ts";
+import type { Locale } from "../domain/texts/messages.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 
 export interface ChannelParts {
@@ -57,10 +57,10 @@ async function openLine(parts: ChannelParts): Promise<Opened | null> {
   const token = secrets.resolve(settings.channel_access_token);
   if (secret === undefined || token === undefined) return null;
   const { messagingApi } = await import("@line/bot-sdk");
-  const { createLineChannel } = await import("../adapters/line/line-channel.ts");
-  const { createLineWebhook } = await import("../adapters/line/line-webhook.ts");
+  const { createLineChannel } = await import("../adapters/channels/line/line-channel.ts");
+  const { createLineWebhook } = await import("../adapters/channels/line/line-webhook.ts");
   const { createPushCounter } = await import("../infrastructure/store/push-counter.ts");
-  const { lineMessagesFor } = await import("../domain/messages/line/messages.ts");
+  const { lineMessagesFor } = await import("../domain/texts/line/messages.ts");
   const nudge = (chatId: string) => parts.kick({ channel: "line", chatId });
   const channel = createLineChannel({
     client: new messagingApi.MessagingApiClient({
@@ -94,10 +94,10 @@ async function openSlack(parts: ChannelParts): Promise<Opened | null> {
   const appToken = secrets.resolve(settings.app_token) ?? null;
   const signingSecret = secrets.resolve(settings.signing_secret) ?? null;
   if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
-  const { createSlackApp } = await import("../adapters/slack/slack-app.ts");
-  const { createSlackChannel } = await import("../adapters/slack/slack-channel.ts");
-  const { slackMessagesFor } = await import("../domain/messages/slack/messages.ts");
-  const { chatMessagesFor } = await import("../domain/messages/chat/catalogue.ts");
+  const { createSlackApp } = await import("../adapters/channels/slack/slack-app.ts");
+  const { createSlackChannel } = await import("../adapters/channels/slack/slack-channel.ts");
+  const { slackMessagesFor } = await import("../domain/texts/slack/messages.ts");
+  const { chatMessagesFor } = await import("../domain/texts/chat/catalogue.ts");
   const { describeEvent } = await import("../adapters/cli/describe-event.ts");
   const texts = () => slackMessagesFor(locale());
   const app = createSlackApp({

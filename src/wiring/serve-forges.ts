@@ -5,7 +5,7 @@ import type { Forge } from "../application/ports/forge.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
 import { pollRepository } from "../application/tasks/poll.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
-import type { ForgeKind } from "../domain/forge/item-url.ts";
+import type { ForgeKind } from "../domain/forges/item-url.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 

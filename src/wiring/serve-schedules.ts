@@ -1,5 +1,5 @@
+import { runSchedules, type Schedule } from "../application/inbox/schedules.ts";
 import type { Receive } from "../application/ports/channel.ts";
-import { runSchedules, type Schedule } from "../application/serve/schedules.ts";
 import type { Config } from "../config/config.ts";
 
 /** Starts what the configuration schedules; the library is loaded only when there is something. Returns how to end it. */

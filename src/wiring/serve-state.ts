@@ -3,7 +3,7 @@ import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts
 import type { Conversation } from "../application/ports/conversation.ts";
 import type { Config } from "../config/config.ts";
 import { resolveLocale } from "../config/locale.ts";
-import type { Locale } from "../domain/messages/messages.ts";
+import type { Locale } from "../domain/texts/messages.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,10 +1,10 @@
 import type { OpenedServe, OpenOptions } from "../adapters/cli/program.ts";
-import { createSignIn } from "../application/serve/sign-in.ts";
+import { createSignIn } from "../application/inbox/sign-in.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/messages/catalogue.ts";
-import { memoryMessagesFor } from "../domain/messages/memory/catalogue.ts";
-import { serveMessagesFor } from "../domain/messages/serve/catalogue.ts";
+import { messagesFor } from "../domain/texts/catalogue.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
+import { serveMessagesFor } from "../domain/texts/serve/catalogue.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";

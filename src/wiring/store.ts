@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { StoreTrouble } from "../domain/messages/memory/messages.ts";
+import type { StoreTrouble } from "../domain/texts/memory/messages.ts";
 import { migrate, status } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openSqlite } from "../infrastructure/store/sqlite.ts";

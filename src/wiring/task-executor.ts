@@ -6,16 +6,19 @@ import type { SandboxFailure, SandboxManager } from "../application/ports/sandbo
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { taskMessagesFor } from "../domain/messages/tasks/catalogue.ts";
-import { createImages } from "../infrastructure/docker/images.ts";
-import { createRecipes } from "../infrastructure/docker/recipes.ts";
+import { taskMessagesFor } from "../domain/texts/tasks/catalogue.ts";
+import { createImages } from "../infrastructure/environments/engine/images.ts";
+import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
-import { createTransactions, type Sandbox } from "../infrastructure/transaction/transactions.ts";
-import type { Credentials } from "../infrastructure/workers/credentials.ts";
-import { createWorkerExecutor, type WorkerExecutorParts } from "../infrastructure/workers/worker-executor.ts";
-import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
+import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
+import {
+  createWorkerExecutor,
+  type WorkerExecutorParts,
+} from "../infrastructure/tasks/workers/worker-executor.ts";
+import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
+import { createTransactions, type Sandbox } from "../infrastructure/work/transaction/transactions.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { prepareConfig } from "./environment-preparation.ts";
 import { findInstallation } from "./installation.ts";

@@ -7,16 +7,16 @@ import type { OpenedTasks, TaskRequest, TaskRun } from "../adapters/cli/tasks.ts
 import type { Model, ModelRole } from "../application/ports/model.ts";
 import { runTask } from "../application/tasks/run-task.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { taskMessagesFor } from "../domain/messages/tasks/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import type { TaskFacts } from "../domain/task/events.ts";
-import { isEnded } from "../domain/task/state.ts";
-import { taskJson } from "../domain/task/task-note.ts";
-import { recordOf } from "../domain/task/task-record.ts";
+import type { TaskFacts } from "../domain/tasks/events.ts";
+import { isEnded } from "../domain/tasks/state.ts";
+import { taskJson } from "../domain/tasks/task-note.ts";
+import { recordOf } from "../domain/tasks/task-record.ts";
+import { taskMessagesFor } from "../domain/texts/tasks/catalogue.ts";
 import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
-import { findCredentials } from "../infrastructure/workers/credentials.ts";
-import { findWorkerKind } from "../infrastructure/workers/find-kind.ts";
-import type { WorkerKind } from "../infrastructure/workers/worker-kind.ts";
+import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
+import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
+import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
 import { openTaskExecutor } from "./task-executor.ts";
 import { type OpenedWorkspace, openWorkspace } from "./worker.ts";
 

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { toViewFault, ViewFault } from "../application/ports/view.ts";
-import { inParent } from "../infrastructure/workspace/anchor.ts";
-import { createFolderView } from "../infrastructure/workspace/folder-view.ts";
+import { inParent } from "../infrastructure/work/folder/anchor.ts";
+import { createFolderView } from "../infrastructure/work/folder/folder-view.ts";
 import type { WorkspaceFiles } from "../tools/context.ts";
 
 /** A folder as tools read it: no symlink is followed, and only regular files are opened. */

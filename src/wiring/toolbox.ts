@@ -1,7 +1,7 @@
 import type { OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
-import { cutMiddle } from "../domain/messages/cut-middle.ts";
+import { cutMiddle } from "../domain/texts/cut-middle.ts";
 import type { McpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { McpTools } from "../infrastructure/mcp/mcp-tools.ts";
 import type { ToolResult } from "../tools/envelope.ts";

@@ -1,7 +1,7 @@
 import type { ModelCheck, Models } from "../application/ports/model.ts";
 import type { Config } from "../config/config.ts";
-import type { Locale } from "../domain/messages/messages.ts";
-import { modelMessagesFor } from "../domain/messages/models/messages.ts";
+import type { Locale } from "../domain/texts/messages.ts";
+import { modelMessagesFor } from "../domain/texts/models/messages.ts";
 import { watchHealth } from "../infrastructure/models/health.ts";
 
 /**

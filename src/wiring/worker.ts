@@ -6,19 +6,19 @@ import type { WorkerParts } from "../application/work/worker-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/messages/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import { compilePlainGlob, isPlainGlob } from "../domain/policy/plain-glob.ts";
 import { createProtection, type ProtectionParts } from "../domain/policy/protection.ts";
-import { chooseStaging } from "../infrastructure/overlay/staging.ts";
-import { isAlive } from "../infrastructure/process/is-alive.ts";
+import { messagesFor } from "../domain/texts/catalogue.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
-import { findGit } from "../infrastructure/transaction/git-roots.ts";
-import { createJobArchive } from "../infrastructure/transaction/job-archive.ts";
-import { locateStorage } from "../infrastructure/transaction/storage.ts";
-import { createTransactions } from "../infrastructure/transaction/transactions.ts";
+import { chooseStaging } from "../infrastructure/work/overlay/staging.ts";
+import { isAlive } from "../infrastructure/work/process/is-alive.ts";
+import { findGit } from "../infrastructure/work/transaction/git-roots.ts";
+import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
+import { locateStorage } from "../infrastructure/work/transaction/storage.ts";
+import { createTransactions } from "../infrastructure/work/transaction/transactions.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -114,7 +114,7 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
       sha1: (bytes) => hashHex("sha1", bytes),
     },
     processes: async () =>
-      (await import("../infrastructure/process/process-runner.ts")).createProcessRunner(),
+      (await import("../infrastructure/work/process/process-runner.ts")).createProcessRunner(),
     logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),
     messages,
     mask,
@@ -147,7 +147,7 @@ export async function openWorkspace(env: Environment, options: OpenOptions): Pro
         (await import("../application/work/commit-preview.ts")).commitPreview(parts, jobId),
       stop: async (jobId) => {
         const { stopJob } = await import("../application/work/stop-job.ts");
-        const { worksOn } = await import("../infrastructure/transaction/job-holder.ts");
+        const { worksOn } = await import("../infrastructure/work/transaction/job-holder.ts");
         return stopJob(
           {
             archive,

@@ -3,21 +3,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messagingApi } from "@line/bot-sdk";
-import { createLineChannel } from "../../src/adapters/line/line-channel.ts";
-import { createLineWebhook } from "../../src/adapters/line/line-webhook.ts";
-import { createSlackApp } from "../../src/adapters/slack/slack-app.ts";
-import { createSlackChannel } from "../../src/adapters/slack/slack-channel.ts";
+import { createLineChannel } from "../../src/adapters/channels/line/line-channel.ts";
+import { createLineWebhook } from "../../src/adapters/channels/line/line-webhook.ts";
+import { createSlackApp } from "../../src/adapters/channels/slack/slack-app.ts";
+import { createSlackChannel } from "../../src/adapters/channels/slack/slack-channel.ts";
 import { createWebChannel } from "../../src/adapters/web/channel.ts";
 import type { Channel, Receive } from "../../src/application/ports/channel.ts";
 import type { Timers } from "../../src/application/ports/timers.ts";
-import { lineMessagesFor } from "../../src/domain/messages/line/messages.ts";
-import { slackMessagesFor } from "../../src/domain/messages/slack/messages.ts";
+import { lineMessagesFor } from "../../src/domain/texts/line/messages.ts";
+import { slackMessagesFor } from "../../src/domain/texts/slack/messages.ts";
 import { createMessageStore } from "../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
+import { createPages } from "../adapters/web/pages-kit.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
 import { startLine } from "../fakes/line/line-server.ts";
 import { startSlack } from "../fakes/slack/slack-server.ts";
-import { createPages } from "../serve/pages-kit.ts";
 import { describeChannel } from "./channel.contract.ts";
 
 describeChannel("the fake", async (receive) => {

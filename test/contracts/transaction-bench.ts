@@ -14,15 +14,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
-import { findProgram } from "../../src/infrastructure/overlay/staging.ts";
 import { copyXattrs } from "../../src/infrastructure/runtime/libc.ts";
-import { findGit } from "../../src/infrastructure/transaction/git-roots.ts";
-import { locateStorage, type Storage } from "../../src/infrastructure/transaction/storage.ts";
+import { findProgram } from "../../src/infrastructure/work/overlay/staging.ts";
+import { findGit } from "../../src/infrastructure/work/transaction/git-roots.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/work/transaction/storage.ts";
 import {
   createTransactions,
   type Sandbox,
   type TransactionParts,
-} from "../../src/infrastructure/transaction/transactions.ts";
+} from "../../src/infrastructure/work/transaction/transactions.ts";
 import { createSandbox } from "../../src/wiring/sandbox.ts";
 import { type Tree, treeOf } from "./tree.ts";
 

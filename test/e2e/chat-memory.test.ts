@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ChatCli, createChatCli } from "../chat/chat-kit.ts";
+import { type ChatCli, createChatCli } from "../application/chat/chat-kit.ts";
+import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
-import { startPostgres } from "../store/postgres-server.ts";
 
 const SCRIPT = [
   {

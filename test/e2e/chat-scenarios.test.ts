@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type ChatCli, createChatCli, proposal, worked } from "../chat/chat-kit.ts";
+import { type ChatCli, createChatCli, proposal, worked } from "../application/chat/chat-kit.ts";
 import { requirePart } from "../require.ts";
 
 let cli: ChatCli;

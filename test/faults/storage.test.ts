@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { locateStorage, workspaceId } from "../../src/infrastructure/transaction/storage.ts";
+import { locateStorage, workspaceId } from "../../src/infrastructure/work/transaction/storage.ts";
 import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
 import { git, sh } from "./fidelity-workspace.ts";
@@ -178,7 +178,7 @@ describe("a job whose process died", () => {
     const dead = newJobId();
     const script = `
       import { openTransactions } from ${JSON.stringify(join(import.meta.dir, "../contracts/transaction-bench.ts"))};
-      import { locateStorage } from ${JSON.stringify(join(import.meta.dir, "../../src/infrastructure/transaction/storage.ts"))};
+      import { locateStorage } from ${JSON.stringify(join(import.meta.dir, "../../src/infrastructure/work/transaction/storage.ts"))};
       const [folder, jobId] = process.argv.slice(-2);
       const home = folder + "/home", ws = folder + "/ws";
       const begun = await openTransactions(locateStorage(ws, home, ws), home).begin({ jobId, kind: "copy" });

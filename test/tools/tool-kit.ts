@@ -5,7 +5,7 @@ import type { ToolContext } from "../../src/tools/context.ts";
 import type { ToolResult } from "../../src/tools/envelope.ts";
 import { type AgentToolkit, createAgentToolkit } from "../../src/tools/toolkit.ts";
 import { openToolContext, type ToolContextChoices } from "../../src/wiring/toolkit.ts";
-import { createBench, type Settings } from "../application/worker-kit.ts";
+import { createBench, type Settings } from "../application/work/worker-kit.ts";
 
 export function createToolBench() {
   const bench = createBench();

@@ -1,6 +1,6 @@
-import { changeLines } from "../../application/report/change-lines.ts";
-import { describeConflicts } from "../../application/report/describe-conflict.ts";
-import { storedResult } from "../../application/report/stored-result.ts";
+import { changeLines } from "../../application/work/report/change-lines.ts";
+import { describeConflicts } from "../../application/work/report/describe-conflict.ts";
+import { storedResult } from "../../application/work/report/stored-result.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";

@@ -1,10 +1,10 @@
 import { JobBroken } from "../../application/work/job-broken.ts";
 import { LimitReached } from "../../application/work/limit-reached.ts";
 import { resolveLocale } from "../../config/locale.ts";
-import { messagesFor } from "../../domain/messages/catalogue.ts";
-import { confinementMessages } from "../../domain/messages/confinement/messages.ts";
-import type { FileTrouble } from "../../domain/messages/messages.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
+import { messagesFor } from "../../domain/texts/catalogue.ts";
+import { confinementMessages } from "../../domain/texts/confinement/messages.ts";
+import type { FileTrouble } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { containerName } from "../../application/environments/container-info.ts";
 import type { PrepareEvent } from "../../application/environments/progress.ts";
-import { parseRepository } from "../../domain/environment/repository-source.ts";
+import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { CliCommand } from "./dispatch.ts";
 import { required, taskOf, usage } from "./env-task.ts";
 import { abortable, type OpenEnvironments, openEnvironments } from "./environments.ts";

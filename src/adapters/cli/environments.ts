@@ -6,9 +6,9 @@ import type {
 } from "../../application/environments/execution-environment-manager.ts";
 import type { ContainerFacts, SandboxFailure, SandboxManager } from "../../application/ports/sandbox.ts";
 import type { Config } from "../../config/config.ts";
-import type { ConfigWarning } from "../../domain/messages/config-problem.ts";
-import type { EnvironmentMessages } from "../../domain/messages/environments/messages.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
+import type { ConfigWarning } from "../../domain/texts/config-problem.ts";
+import type { EnvironmentMessages } from "../../domain/texts/environments/messages.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";

@@ -1,5 +1,5 @@
 import { resolveLocale } from "../../config/locale.ts";
-import { messagesFor } from "../../domain/messages/catalogue.ts";
+import { messagesFor } from "../../domain/texts/catalogue.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
 import {

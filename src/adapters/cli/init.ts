@@ -1,9 +1,9 @@
-import { messagesFor } from "../../domain/messages/catalogue.ts";
-import type { ConfigProblem } from "../../domain/messages/config-problem.ts";
-import type { Locale } from "../../domain/messages/messages.ts";
-import { setupMessagesFor } from "../../domain/messages/setup/catalogue.ts";
-import type { SetupMessages } from "../../domain/messages/setup/messages.ts";
 import type { Found } from "../../domain/setup/found.ts";
+import { messagesFor } from "../../domain/texts/catalogue.ts";
+import type { ConfigProblem } from "../../domain/texts/config-problem.ts";
+import type { Locale } from "../../domain/texts/messages.ts";
+import { setupMessagesFor } from "../../domain/texts/setup/catalogue.ts";
+import type { SetupMessages } from "../../domain/texts/setup/messages.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

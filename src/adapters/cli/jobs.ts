@@ -1,6 +1,6 @@
 import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
-import type { JobState } from "../../domain/messages/messages.ts";
+import type { JobState } from "../../domain/texts/messages.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";

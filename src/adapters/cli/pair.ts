@@ -1,5 +1,5 @@
+import { createPairing } from "../../application/inbox/pairing.ts";
 import type { Role } from "../../application/ports/access.ts";
-import { createPairing } from "../../application/serve/pairing.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

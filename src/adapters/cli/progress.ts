@@ -1,5 +1,5 @@
 import type { JobEvent } from "../../application/ports/journal.ts";
-import { oneLine } from "../../domain/messages/format-results.ts";
+import { oneLine } from "../../domain/texts/format-results.ts";
 import type { CliProgram, OpenWorker } from "./program.ts";
 
 export interface Progress {

@@ -1,12 +1,12 @@
-import { changeLines } from "../../application/report/change-lines.ts";
-import { describeConflicts } from "../../application/report/describe-conflict.ts";
-import { explainFailures } from "../../application/report/explain-failures.ts";
 import type { Execution } from "../../application/work/execution.ts";
+import { changeLines } from "../../application/work/report/change-lines.ts";
+import { describeConflicts } from "../../application/work/report/describe-conflict.ts";
+import { explainFailures } from "../../application/work/report/explain-failures.ts";
 import { toResultJson } from "../../application/work/result-json.ts";
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
-import { formatExecution, oneLine } from "../../domain/messages/format-results.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { formatExecution, oneLine } from "../../domain/texts/format-results.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";

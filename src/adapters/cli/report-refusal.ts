@@ -1,5 +1,5 @@
-import { describeRefusal } from "../../application/report/describe-refusal.ts";
 import type { Execution } from "../../application/work/execution.ts";
+import { describeRefusal } from "../../application/work/report/describe-refusal.ts";
 import { fail } from "./fail.ts";
 import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
 

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { resolveLocale } from "../../config/locale.ts";
 import { type ReadTaskFile, readTaskFile, taskFileJsonSchema } from "../../config/task-file.ts";
-import { messagesFor } from "../../domain/messages/catalogue.ts";
-import { taskMessagesFor } from "../../domain/messages/tasks/catalogue.ts";
+import { messagesFor } from "../../domain/texts/catalogue.ts";
+import { taskMessagesFor } from "../../domain/texts/tasks/catalogue.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";

@@ -1,4 +1,4 @@
-import { diffText } from "../../application/report/diff-text.ts";
+import { diffText } from "../../application/work/report/diff-text.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";

@@ -1,5 +1,5 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
-import type { SolveMessages } from "../../domain/messages/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type Opened } from "./program.ts";

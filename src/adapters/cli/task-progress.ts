@@ -1,7 +1,7 @@
-import { oneLine } from "../../domain/messages/format-results.ts";
-import type { TaskMessages } from "../../domain/messages/tasks/messages.ts";
-import { passes, type TaskEvent } from "../../domain/task/events.ts";
-import type { TaskRecord } from "../../domain/task/task-record.ts";
+import { passes, type TaskEvent } from "../../domain/tasks/events.ts";
+import type { TaskRecord } from "../../domain/tasks/task-record.ts";
+import { oneLine } from "../../domain/texts/format-results.ts";
+import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
 import type { CliProgram } from "./program.ts";
 import type { TaskProgress } from "./tasks.ts";
 

@@ -1,8 +1,8 @@
 import type { WorkerProgress } from "../../application/ports/worker-executor.ts";
 import type { TaskFile } from "../../config/schema/task.ts";
-import type { TaskMessages } from "../../domain/messages/tasks/messages.ts";
-import type { TaskEvent } from "../../domain/task/events.ts";
-import type { TaskRecord } from "../../domain/task/task-record.ts";
+import type { TaskEvent } from "../../domain/tasks/events.ts";
+import type { TaskRecord } from "../../domain/tasks/task-record.ts";
+import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
 import type { Opened, OpenWorker } from "./program.ts";
 
 /** Task files, as the command line runs them. */

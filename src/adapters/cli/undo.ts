@@ -1,6 +1,6 @@
-import { describeConflict } from "../../application/report/describe-conflict.ts";
+import { describeConflict } from "../../application/work/report/describe-conflict.ts";
 import { choose, type TakeBack, type TakenBack } from "../../application/work/take-back.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import { type CliFailure, fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";

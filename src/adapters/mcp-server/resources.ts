@@ -1,5 +1,5 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
-import { diffText } from "../../application/report/diff-text.ts";
+import { diffText } from "../../application/work/report/diff-text.ts";
 import { listed, toJobJson } from "../cli/jobs.ts";
 import type { McpHost } from "./host.ts";
 

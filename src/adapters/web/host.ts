@@ -1,11 +1,11 @@
+import type { Bus } from "../../application/inbox/bus.ts";
+import type { HealthReport } from "../../application/inbox/health.ts";
+import type { JobDesk } from "../../application/inbox/job-desk.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
-import type { Bus } from "../../application/serve/bus.ts";
-import type { HealthReport } from "../../application/serve/health.ts";
-import type { JobDesk } from "../../application/serve/job-desk.ts";
-import type { Locale, Messages } from "../../domain/messages/messages.ts";
+import type { Locale, Messages } from "../../domain/texts/messages.ts";
 
 /** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
 export interface WebHost {

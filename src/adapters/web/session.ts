@@ -1,7 +1,7 @@
+import { SESSION_MS, type SignIn } from "../../application/inbox/sign-in.ts";
+import type { Viewer } from "../../application/inbox/viewer.ts";
 import type { WebSession } from "../../application/ports/access.ts";
-import { SESSION_MS, type SignIn } from "../../application/serve/sign-in.ts";
-import type { Viewer } from "../../application/serve/viewer.ts";
-import type { Locale } from "../../domain/messages/messages.ts";
+import type { Locale } from "../../domain/texts/messages.ts";
 import type { Theme } from "./context.ts";
 import type { Place } from "./host.ts";
 

@@ -1,8 +1,8 @@
-import { describeConflict, describeConflicts } from "../../application/report/describe-conflict.ts";
 import type { PreviewCommit } from "../../application/work/commit-preview.ts";
+import { describeConflict, describeConflicts } from "../../application/work/report/describe-conflict.ts";
 import type { StopJob } from "../../application/work/stop-job.ts";
 import type { TakeBack } from "../../application/work/take-back.ts";
-import type { Messages } from "../../domain/messages/messages.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 
 /** What came of it, for a person and for a program. */
 export interface Outcome {

@@ -1,4 +1,4 @@
-import type { Viewer } from "../../application/serve/viewer.ts";
+import type { Viewer } from "../../application/inbox/viewer.ts";
 import type { Web } from "./web.ts";
 
 /** Who a program with a bearer token is; null without one, or with one that is not known. */

@@ -1,5 +1,5 @@
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
-import type { ForgeEvent } from "../../domain/forge/trigger.ts";
+import type { ForgeEvent } from "../../domain/forges/trigger.ts";
 
 interface Payload {
   readonly action?: string;

@@ -1,6 +1,6 @@
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
-import type { ItemRef } from "../../domain/forge/item-url.ts";
-import type { ForgeEvent } from "../../domain/forge/trigger.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { ForgeEvent } from "../../domain/forges/trigger.ts";
 
 interface Payload {
   readonly object_kind?: string;

@@ -1,5 +1,5 @@
 import { agentOf } from "../../domain/agents/roster.ts";
-import type { ModelTrouble } from "../../domain/messages/chat/messages.ts";
+import type { ModelTrouble } from "../../domain/texts/chat/messages.ts";
 import type { Agent } from "../ports/conversation.ts";
 import type { Model, ModelAnswer, ModelEvent, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";

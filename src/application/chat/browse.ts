@@ -1,5 +1,5 @@
 import type { Proposal } from "../../domain/proposal/proposal.ts";
-import { storedResult } from "../report/stored-result.ts";
+import { storedResult } from "../work/report/stored-result.ts";
 import type { ChatParts } from "./parts.ts";
 import { describeOutward } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";

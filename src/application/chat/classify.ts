@@ -1,6 +1,6 @@
 import { jsonInAnswer } from "../../domain/agents/json-in-answer.ts";
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { type Route, readRoute } from "../../domain/routing/route.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Model, ModelFailure, ModelMessage } from "../ports/model.ts";
 
 export type Classified =

@@ -1,8 +1,8 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
-import { oneLine } from "../../domain/messages/format-results.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { affectedFiles } from "../../domain/proposal/affected-files.ts";
 import { hasFlag, type Proposal } from "../../domain/proposal/proposal.ts";
+import { oneLine } from "../../domain/texts/format-results.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import { propose } from "./propose.ts";

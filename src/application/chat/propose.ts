@@ -1,11 +1,11 @@
 import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
 import { checkEdits } from "../../domain/proposal/check-edits.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { readProposal } from "../../domain/proposal/read-proposal.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import { ask, type Request, type Size } from "./ask.ts";
 import { coderContext, contextBudget } from "./coder-context.ts";

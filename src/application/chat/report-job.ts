@@ -1,13 +1,13 @@
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
-import { formatExecutionResults, oneLine } from "../../domain/messages/format-results.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { formatExecutionResults, oneLine } from "../../domain/texts/format-results.ts";
 import type { Reply } from "../ports/conversation.ts";
-import { changeLines } from "../report/change-lines.ts";
-import { describeConflicts } from "../report/describe-conflict.ts";
-import { describeRefusal } from "../report/describe-refusal.ts";
-import { explainFailures } from "../report/explain-failures.ts";
 import type { Execution } from "../work/execution.ts";
+import { changeLines } from "../work/report/change-lines.ts";
+import { describeConflicts } from "../work/report/describe-conflict.ts";
+import { describeRefusal } from "../work/report/describe-refusal.ts";
+import { explainFailures } from "../work/report/explain-failures.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 

@@ -1,6 +1,6 @@
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { DayClock } from "../../domain/session/day-clock.ts";
 import { chatKeyOf } from "../../domain/session/session-id.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ChatSettings, NewTurn, Session, SessionStore, Turn } from "../ports/sessions.ts";
 import { compactSession } from "./compact-session.ts";

@@ -1,5 +1,5 @@
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import { cutToTokens, estimateTokens } from "../../domain/session/estimate-tokens.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Models } from "../ports/model.ts";
 import type { Turn } from "../ports/sessions.ts";

@@ -1,5 +1,5 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";

@@ -1,8 +1,8 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { changeLines } from "../report/change-lines.ts";
-import { storedResult } from "../report/stored-result.ts";
+import { changeLines } from "../work/report/change-lines.ts";
+import { storedResult } from "../work/report/stored-result.ts";
 import type { ResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 import type { MadeCall } from "./work.ts";

@@ -5,7 +5,7 @@ import {
   WORKER_CONTRACT,
   type WorkerOutput,
 } from "../../domain/agents/worker-output.ts";
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
 import { ask, type Size } from "./ask.ts";
 import { historyFor } from "./history.ts";

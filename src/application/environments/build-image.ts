@@ -5,7 +5,7 @@ import {
   recipeFor,
   withBases,
   withTag,
-} from "../../domain/environment/image-recipes.ts";
+} from "../../domain/environments/image-recipes.ts";
 import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/images.ts";
 
 export interface BuildParts {

@@ -1,4 +1,4 @@
-import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 
 /** Which part of a repository's history is wanted. */
 export interface CloneRange {

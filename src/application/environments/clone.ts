@@ -1,4 +1,4 @@
-import type { Credential } from "../../domain/environment/repository-source.ts";
+import type { Credential } from "../../domain/environments/repository-source.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import {

@@ -1,5 +1,5 @@
-import { type InstallStep, planDependencies } from "../../domain/environment/dependency-plan.ts";
-import { PINNED_FILES, pinnedPackages } from "../../domain/environment/pinned-packages.ts";
+import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
+import { PINNED_FILES, pinnedPackages } from "../../domain/environments/pinned-packages.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { ExecResult, SandboxManager } from "../ports/sandbox.ts";
 import { PROJECT, words } from "./clone-plan.ts";

@@ -1,4 +1,4 @@
-import { pullNames, recipeFor, withTag } from "../../domain/environment/image-recipes.ts";
+import { pullNames, recipeFor, withTag } from "../../domain/environments/image-recipes.ts";
 import type { ImageProgress } from "../ports/images.ts";
 import { type BuildParts, buildImage, deriveImage, recipeHash } from "./build-image.ts";
 

@@ -1,5 +1,5 @@
-import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
-import { parseRepository } from "../../domain/environment/repository-source.ts";
+import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
+import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { EnvironmentRecords } from "../ports/environment-records.ts";
 import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";

@@ -1,4 +1,4 @@
-import { type InstallStep, planDependencies } from "../../domain/environment/dependency-plan.ts";
+import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import { PROJECT } from "./clone-plan.ts";
 import type { InstallTrouble, PrepareEvent } from "./progress.ts";

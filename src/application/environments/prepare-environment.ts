@@ -1,4 +1,4 @@
-import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environment/choose-environment.ts";
+import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environments/choose-environment.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
 import { type Cloner, cloneApart, networkToClone, reaches } from "./clone-apart.ts";

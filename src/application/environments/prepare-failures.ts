@@ -1,4 +1,4 @@
-import type { Credential } from "../../domain/environment/repository-source.ts";
+import type { Credential } from "../../domain/environments/repository-source.ts";
 import type { SandboxFailure } from "../ports/sandbox.ts";
 import { isRefName } from "./clone-plan.ts";
 import type { PrepareRequest } from "./prepare-request.ts";

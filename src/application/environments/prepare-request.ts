@@ -1,5 +1,5 @@
-import type { ChosenEnvironment } from "../../domain/environment/choose-environment.ts";
-import type { Credential, RepositorySource } from "../../domain/environment/repository-source.ts";
+import type { ChosenEnvironment } from "../../domain/environments/choose-environment.ts";
+import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ContainerLimits, ContainerNetwork, SandboxManager } from "../ports/sandbox.ts";

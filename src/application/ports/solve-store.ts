@@ -1,6 +1,6 @@
-import type { ItemRef } from "../../domain/forge/item-url.ts";
-import type { Phase, SolveState } from "../../domain/task/solve/phase.ts";
-import type { SolvePlan } from "../../domain/task/solve/plan.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { Phase, SolveState } from "../../domain/tasks/solve/phase.ts";
+import type { SolvePlan } from "../../domain/tasks/solve/plan.ts";
 import type { ModelMessage } from "./model.ts";
 
 /**

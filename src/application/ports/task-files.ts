@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../domain/task/events.ts";
+import type { TaskEvent } from "../../domain/tasks/events.ts";
 
 /** Where a task's story is kept: a journal that a resume reads, and the note for people. */
 export interface TaskFiles {

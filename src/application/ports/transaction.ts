@@ -1,6 +1,6 @@
-import type { TransactionReason } from "../../domain/messages/messages.ts";
 import type { Change } from "../../domain/patch/result.ts";
 import type { Refused } from "../../domain/policy/network.ts";
+import type { TransactionReason } from "../../domain/texts/messages.ts";
 import type { ProcessRunner } from "./process.ts";
 import type { View } from "./view.ts";
 

@@ -1,4 +1,4 @@
-import type { TestRun, WorkerRun } from "../../domain/task/events.ts";
+import type { TestRun, WorkerRun } from "../../domain/tasks/events.ts";
 import type { SandboxFailure } from "./sandbox.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { TaskUsage } from "../../domain/task/events.ts";
-import { repeatPrompt } from "../../domain/task/meta-prompts.ts";
-import { MAX_REPEATS, type MetaAnswer } from "../../domain/task/meta-protocol.ts";
+import type { TaskUsage } from "../../domain/tasks/events.ts";
+import { repeatPrompt } from "../../domain/tasks/meta-prompts.ts";
+import { MAX_REPEATS, type MetaAnswer } from "../../domain/tasks/meta-protocol.ts";
 import type { Model, ModelFailure, ModelMessage } from "../ports/model.ts";
 
 export type Asked<T> =

@@ -1,5 +1,5 @@
-import type { ItemRef } from "../../domain/forge/item-url.ts";
-import { type ForgeEvent, type Wanted, wantedBy } from "../../domain/forge/trigger.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
+import { type ForgeEvent, type Wanted, wantedBy } from "../../domain/forges/trigger.ts";
 import type { Forge } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";

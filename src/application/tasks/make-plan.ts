@@ -1,4 +1,4 @@
-import { readPlan } from "../../domain/task/solve/plan.ts";
+import { readPlan } from "../../domain/tasks/solve/plan.ts";
 import { askCoder } from "./ask-coder.ts";
 import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
 

@@ -1,4 +1,4 @@
-import { orderIn } from "../../domain/forge/trigger.ts";
+import { orderIn } from "../../domain/forges/trigger.ts";
 import type { ForgeComment } from "../ports/forge.ts";
 import { said } from "./gather.ts";
 import { must } from "./must.ts";

@@ -1,4 +1,4 @@
-import { itemUrl } from "../../domain/forge/item-url.ts";
+import { itemUrl } from "../../domain/forges/item-url.ts";
 import { type IntakeParts, intake, type Taken } from "./intake.ts";
 
 /**

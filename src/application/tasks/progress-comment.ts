@@ -1,5 +1,5 @@
-import type { SolveMessages } from "../../domain/messages/solve/messages.ts";
-import { PHASES } from "../../domain/task/solve/phase.ts";
+import { PHASES } from "../../domain/tasks/solve/phase.ts";
+import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { quietText } from "./quiet-text.ts";
 

@@ -1,5 +1,5 @@
-import { branchName } from "../../domain/forge/branch-name.ts";
-import { isWorkflowPath } from "../../domain/forge/protected-paths.ts";
+import { branchName } from "../../domain/forges/branch-name.ts";
+import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { must } from "./must.ts";

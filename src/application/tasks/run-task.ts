@@ -1,15 +1,15 @@
-import type { TaskMessages } from "../../domain/messages/tasks/messages.ts";
-import { passes, type TaskEvent, type TaskFacts, type TaskFailureCode } from "../../domain/task/events.ts";
+import { passes, type TaskEvent, type TaskFacts, type TaskFailureCode } from "../../domain/tasks/events.ts";
 import {
   assessmentPrompt,
   decisionPrompt,
   metaSystemPrompt,
   planPrompt,
-} from "../../domain/task/meta-prompts.ts";
-import { readAssessment, readDecision, readPlan } from "../../domain/task/meta-protocol.ts";
-import { isEnded } from "../../domain/task/state.ts";
-import { renderNote, taskJson } from "../../domain/task/task-note.ts";
-import { lastRun, recordOf, type TaskRecord, testsAllow, withEvent } from "../../domain/task/task-record.ts";
+} from "../../domain/tasks/meta-prompts.ts";
+import { readAssessment, readDecision, readPlan } from "../../domain/tasks/meta-protocol.ts";
+import { isEnded } from "../../domain/tasks/state.ts";
+import { renderNote, taskJson } from "../../domain/tasks/task-note.ts";
+import { lastRun, recordOf, type TaskRecord, testsAllow, withEvent } from "../../domain/tasks/task-record.ts";
+import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
 import type { Model } from "../ports/model.ts";
 import type { TaskFiles } from "../ports/task-files.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";

@@ -1,4 +1,4 @@
-import { type Phase, phaseAfter, phaseToResume } from "../../domain/task/solve/phase.ts";
+import { type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
 import type { Order, SolveTask } from "../ports/solve-store.ts";
 import { gather } from "./gather.ts";
 import { makePlan } from "./make-plan.ts";

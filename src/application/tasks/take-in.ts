@@ -1,4 +1,4 @@
-import type { ItemRef } from "../../domain/forge/item-url.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
 
 export interface TakeIn {

@@ -1,4 +1,4 @@
-import { projectChecks, READ_FOR_CHECKS } from "../../domain/task/solve/checks.ts";
+import { projectChecks, READ_FOR_CHECKS } from "../../domain/tasks/solve/checks.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";

@@ -1,10 +1,10 @@
-import { readDone } from "../../domain/task/solve/plan.ts";
+import { readDone } from "../../domain/tasks/solve/plan.ts";
 import {
   afterCommand,
   afterThought,
   mustReflectBefore,
   NOTHING_FAILED,
-} from "../../domain/task/solve/reflection.ts";
+} from "../../domain/tasks/solve/reflection.ts";
 import type { ModelMessage, ModelTool, ToolCall } from "../ports/model.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
 import { askCoder, shortened } from "./ask-coder.ts";

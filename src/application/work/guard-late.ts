@@ -1,5 +1,5 @@
-import type { Messages } from "../../domain/messages/messages.ts";
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import { type GuardParts, guardChanges } from "./guard-changes.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { cutMiddle } from "../../domain/messages/cut-middle.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";

@@ -1,5 +1,5 @@
-import type { Messages } from "../../domain/messages/messages.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";

@@ -1,6 +1,6 @@
-import type { Messages } from "../../domain/messages/messages.ts";
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { FailureReason } from "../../domain/patch/result.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import { ViewFault } from "../ports/view.ts";

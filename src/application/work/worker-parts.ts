@@ -1,5 +1,5 @@
-import type { Messages, TransactionReason } from "../../domain/messages/messages.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { Messages, TransactionReason } from "../../domain/texts/messages.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { WORKER_KIND_NAMES } from "../../domain/task/worker-kind-names.ts";
+import { WORKER_KIND_NAMES } from "../../domain/tasks/worker-kind-names.ts";
 
 const optionalLine = (description: string) => z.string().min(1).optional().meta({ description });
 

@@ -8,7 +8,7 @@ import type {
   ForgeRequest,
   Permission,
 } from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forge/item-url.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
 import { answer, orNull } from "./forge-fault.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 

@@ -5,7 +5,7 @@ import type {
   ForgeRequest,
   Permission,
 } from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forge/item-url.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
 
 export interface Change {
   readonly addLabels?: string;

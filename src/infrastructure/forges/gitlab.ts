@@ -13,7 +13,7 @@ import {
   Users,
 } from "@gitbeaker/rest";
 import type { Forge, ForgeItem, ForgePull, ForgeUser } from "../../application/ports/forge.ts";
-import { type ItemRef, itemUrl } from "../../domain/forge/item-url.ts";
+import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
 import { answer, orNull } from "./forge-fault.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 import { gitlabRequester } from "./gitlab-requester.ts";

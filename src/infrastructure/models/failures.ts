@@ -1,5 +1,5 @@
 import type { ModelFailure } from "../../application/ports/model.ts";
-import type { ModelFacts, ModelMessages } from "../../domain/messages/models/messages.ts";
+import type { ModelFacts, ModelMessages } from "../../domain/texts/models/messages.ts";
 import type { ServerProblem } from "./answer.ts";
 import type { ModelParts, ModelSettings } from "./settings.ts";
 import { at, type Json, textAt } from "./wire.ts";

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Order, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
-import { type ItemRef, itemUrl } from "../../domain/forge/item-url.ts";
+import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import type { SolveRow } from "./solve-tables.ts";

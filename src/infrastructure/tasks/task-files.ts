@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { TaskFiles } from "../../application/ports/task-files.ts";
-import type { TaskEvent } from "../../domain/task/events.ts";
+import type { TaskEvent } from "../../domain/tasks/events.ts";
 import { tryFlock } from "../runtime/file-lock.ts";
 
 export interface TaskFilesParts {

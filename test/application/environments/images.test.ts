@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type BuildParts, buildImage } from "../../../src/application/environments/build-image.ts";
 import { ensureImage } from "../../../src/application/environments/ensure-image.ts";
 import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/images.ts";
-import { recipeNamed, withTag } from "../../../src/domain/environment/image-recipes.ts";
+import { recipeNamed, withTag } from "../../../src/domain/environments/image-recipes.ts";
 
 const file = (path: string, text: string): ContextFile => ({
   path,

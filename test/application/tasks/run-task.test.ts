@@ -3,14 +3,14 @@ import type { ModelFailure } from "../../../src/application/ports/model.ts";
 import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
 import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
 import { type RunTaskParts, runTask } from "../../../src/application/tasks/run-task.ts";
-import { taskMessagesFor } from "../../../src/domain/messages/tasks/catalogue.ts";
 import {
   NO_USAGE,
   type TaskEvent,
   type TaskFacts,
   type TestRun,
   type WorkerRun,
-} from "../../../src/domain/task/events.ts";
+} from "../../../src/domain/tasks/events.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks/catalogue.ts";
 import { fakeModel } from "../../fakes/model.ts";
 
 const facts: TaskFacts = {

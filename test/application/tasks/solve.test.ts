@@ -8,9 +8,9 @@ import type { SolveStore, SolveTask } from "../../../src/application/ports/solve
 import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
-import type { ItemRef } from "../../../src/domain/forge/item-url.ts";
-import { solveMessagesFor } from "../../../src/domain/messages/solve/messages.ts";
+import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/solve/messages.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";

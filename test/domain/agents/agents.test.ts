@@ -3,9 +3,9 @@ import { coderPrompt } from "../../../src/domain/agents/coder-prompt.ts";
 import { agentOf, isCoderRole, roleOf } from "../../../src/domain/agents/roster.ts";
 import { systemPrompt } from "../../../src/domain/agents/system-prompt.ts";
 import { readWorkerOutput, readWrittenCall } from "../../../src/domain/agents/worker-output.ts";
-import { chatMessagesFor } from "../../../src/domain/messages/chat/catalogue.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { ROUTES } from "../../../src/domain/routing/route.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat/catalogue.ts";
 
 test("every route has its agent (003 §5.1), and CODE is the default coder", () => {
   const agents = ROUTES.map((route) => `${route} ${agentOf(roleOf(route, "coder2"))}`);

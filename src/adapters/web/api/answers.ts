@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
+import type { Viewer } from "../../../application/inbox/viewer.ts";
 import type { Scope } from "../../../application/ports/access.ts";
-import type { Viewer } from "../../../application/serve/viewer.ts";
 import { TooSlow, textOf } from "../body.ts";
 
 export interface ApiEnv {

@@ -1,6 +1,6 @@
-import { describeRefusal } from "../../../application/report/describe-refusal.ts";
-import { diffText } from "../../../application/report/diff-text.ts";
-import type { ShownJob } from "../../../application/serve/job-desk.ts";
+import type { ShownJob } from "../../../application/inbox/job-desk.ts";
+import { describeRefusal } from "../../../application/work/report/describe-refusal.ts";
+import { diffText } from "../../../application/work/report/diff-text.ts";
 import { toResultJson } from "../../../application/work/result-json.ts";
 import { listed, toJobJson } from "../../cli/jobs.ts";
 import { previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";

@@ -1,5 +1,5 @@
+import type { ShownJob } from "../../../application/inbox/job-desk.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
-import type { ShownJob } from "../../../application/serve/job-desk.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import type { FileDiff } from "../parts/diff-rows.ts";

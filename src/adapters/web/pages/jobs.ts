@@ -1,4 +1,4 @@
-import type { ShownJob } from "../../../application/serve/job-desk.ts";
+import type { ShownJob } from "../../../application/inbox/job-desk.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { empty } from "../parts/empty.ts";

@@ -1,5 +1,5 @@
+import type { HealthReport } from "../../../application/inbox/health.ts";
 import type { StoreCounts } from "../../../application/ports/message-store.ts";
-import type { HealthReport } from "../../../application/serve/health.ts";
 import type { PageContext } from "../context.ts";
 import type { ConfigLine } from "../host.ts";
 import { html, type Markup } from "../markup.ts";

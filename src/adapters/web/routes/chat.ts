@@ -1,4 +1,4 @@
-import type { Viewer } from "../../../application/serve/viewer.ts";
+import type { Viewer } from "../../../application/inbox/viewer.ts";
 import { attachmentsOf } from "../attachments.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";

@@ -1,4 +1,4 @@
-import { describeRefusal } from "../../../application/report/describe-refusal.ts";
+import { describeRefusal } from "../../../application/work/report/describe-refusal.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage, type Notice } from "../pages/job.ts";

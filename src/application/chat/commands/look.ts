@@ -1,5 +1,5 @@
 import type { StoredJob } from "../../ports/jobs.ts";
-import { diffText } from "../../report/diff-text.ts";
+import { diffText } from "../../work/report/diff-text.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { jobsOfChat, namedJob } from "./own-jobs.ts";

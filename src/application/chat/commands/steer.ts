@@ -1,5 +1,5 @@
-import { changeLines } from "../../report/change-lines.ts";
-import { describeConflicts } from "../../report/describe-conflict.ts";
+import { changeLines } from "../../work/report/change-lines.ts";
+import { describeConflicts } from "../../work/report/describe-conflict.ts";
 import type { ChatCommand } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { jobsOfChat, namedJob } from "./own-jobs.ts";

@@ -1,7 +1,7 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
-import { changeLines } from "../../report/change-lines.ts";
-import { describeConflict } from "../../report/describe-conflict.ts";
+import { changeLines } from "../../work/report/change-lines.ts";
+import { describeConflict } from "../../work/report/describe-conflict.ts";
 import type { TakeBack } from "../../work/take-back.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";

@@ -1,8 +1,8 @@
-import type { MemoryMessages } from "../../../domain/messages/memory/messages.ts";
 import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
 import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
 import type { DayClock } from "../../../domain/session/day-clock.ts";
+import type { MemoryMessages } from "../../../domain/texts/memory/messages.ts";
 import type { UsageStore } from "../../ports/usage.ts";
 import type { ChatCommand } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";

@@ -1,7 +1,7 @@
-import { en } from "../../messages/commands/en.ts";
-import { ja } from "../../messages/commands/ja.ts";
-import type { CommandMessages } from "../../messages/commands/messages.ts";
-import type { Locale } from "../../messages/messages.ts";
+import { en } from "../../texts/commands/en.ts";
+import { ja } from "../../texts/commands/ja.ts";
+import type { CommandMessages } from "../../texts/commands/messages.ts";
+import type { Locale } from "../../texts/messages.ts";
 import type { Refusal } from "./rule.ts";
 
 const CATALOGUES: Readonly<Record<Locale, CommandMessages>> = { ja, en };

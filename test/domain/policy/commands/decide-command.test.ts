@@ -12,7 +12,7 @@ import { decideCommand } from "../../../../src/domain/policy/commands/decide-com
 import { fillExecutorPrompt } from "../../../../src/domain/policy/commands/executor-prompt.ts";
 import { explainRefusal } from "../../../../src/domain/policy/commands/explain-refusal.ts";
 import type { RuleId } from "../../../../src/domain/policy/commands/rule.ts";
-import { parseShell } from "../../../../src/infrastructure/shell/parse-shell.ts";
+import { parseShell } from "../../../../src/infrastructure/environments/shell/parse-shell.ts";
 
 const settings: AllowedCommandsSettings = { use_default: true, additional: [], exclude: [], custom_list: [] };
 const policyWith = (more: Partial<AllowedCommandsSettings>) => createCommandPolicy({ ...settings, ...more });

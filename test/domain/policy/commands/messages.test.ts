@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { en } from "../../../../src/domain/messages/commands/en.ts";
-import { ja } from "../../../../src/domain/messages/commands/ja.ts";
 import { RULES } from "../../../../src/domain/policy/commands/rules/all-rules.ts";
+import { en } from "../../../../src/domain/texts/commands/en.ts";
+import { ja } from "../../../../src/domain/texts/commands/ja.ts";
 
 const facts = { name: "NAME", detail: "DETAIL" };
 

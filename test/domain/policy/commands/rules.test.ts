@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createCommandPolicy } from "../../../../src/domain/policy/commands/allowed-commands.ts";
 import { decideCommand } from "../../../../src/domain/policy/commands/decide-command.ts";
 import { RULES } from "../../../../src/domain/policy/commands/rules/all-rules.ts";
-import { parseShell } from "../../../../src/infrastructure/shell/parse-shell.ts";
+import { parseShell } from "../../../../src/infrastructure/environments/shell/parse-shell.ts";
 
 /** Everything the examples call is allowed, so that only the rule itself can refuse. */
 const everything = createCommandPolicy({

@@ -1,0 +1,85 @@
+import type { Outgoing } from "../../../application/ports/channel.ts";
+import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
+import { splitText } from "../../../domain/texts/split-text.ts";
+import { escaped, toMrkdwn } from "./mrkdwn.ts";
+
+const SECTION_CHARS = 2900;
+const SECTIONS = 5;
+const BUTTONS = 5;
+const LABEL_CHARS = 75;
+const FALLBACK_CHARS = 300;
+
+export const ACTION = "picoclaw";
+
+export type Block =
+  | { readonly type: "section"; readonly text: { readonly type: "mrkdwn"; readonly text: string } }
+  | {
+      readonly type: "context";
+      readonly elements: readonly { readonly type: "mrkdwn"; readonly text: string }[];
+    }
+  | {
+      readonly type: "actions";
+      readonly elements: readonly {
+        readonly type: "button";
+        readonly action_id: string;
+        readonly text: { readonly type: "plain_text"; readonly text: string };
+        readonly value: string;
+        readonly style?: "danger";
+      }[];
+    };
+
+export interface Shown {
+  /** For notifications and screen readers. */
+  readonly text: string;
+  readonly blocks: readonly Block[];
+  /** What does not fit, whole, for a file. */
+  readonly file: string | null;
+}
+
+/** A reply in Block Kit: the text in sections, who answered, and buttons. Past five sections the whole is a file. */
+export function toBlocks(content: Outgoing, texts: SlackMessages): Shown {
+  const text = content.kind === "notice" ? content.text : content.reply.text;
+  const pieces = splitText(toMrkdwn(text) || "…", SECTION_CHARS);
+  const long = pieces.length > SECTIONS;
+  const sections = (long ? [...pieces.slice(0, 1), texts.wholeText] : pieces).map(section);
+  return {
+    text: escaped(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
+    blocks: [...sections, ...footer(content), ...buttons(content)],
+    file: long ? text : null,
+  };
+}
+
+export function section(text: string): Block {
+  return { type: "section", text: { type: "mrkdwn", text } };
+}
+
+function footer(content: Outgoing): Block[] {
+  if (content.kind !== "reply") return [];
+  const { model, decision, usage } = content.reply;
+  const facts = [
+    ...(decision === undefined ? [] : [decision.route]),
+    ...(model === undefined ? [] : [`${model.provider}/${model.model} (${model.local ? "local" : "cloud"})`]),
+    ...(usage === undefined ? [] : [`${usage.inputTokens + usage.outputTokens} tokens`]),
+    ...(usage === undefined || usage.costUsd === 0 ? [] : [`$${usage.costUsd.toFixed(4)}`]),
+  ];
+  return facts.length === 0
+    ? []
+    : [{ type: "context", elements: [{ type: "mrkdwn", text: facts.join(" · ") }] }];
+}
+
+function buttons(content: Outgoing): Block[] {
+  const actions = content.kind === "reply" ? content.reply.actions.slice(0, BUTTONS) : [];
+  if (actions.length === 0) return [];
+  return [
+    {
+      type: "actions",
+      elements: actions.map(({ label, message }, i) => ({
+        type: "button",
+        action_id: `${ACTION}:${i}`,
+        text: { type: "plain_text", text: label.slice(0, LABEL_CHARS) },
+        value: message,
+        ...(message.startsWith("/undo") && { style: "danger" as const }),
+      })),
+    },
+  ];
+}

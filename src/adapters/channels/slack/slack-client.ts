@@ -1,0 +1,33 @@
+import { webApi } from "@slack/bolt";
+import type { Delivered } from "../../../application/ports/channel.ts";
+import { inTime } from "../../in-time.ts";
+
+export type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
+
+/** The time that Slack wants us to wait, or that it never will; null when the call went well. */
+export async function callSlack<T>(
+  call: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly delivered: Delivered }> {
+  try {
+    return { ok: true, value: await inTime(call(), signal, "no answer in time") };
+  } catch (error) {
+    return { ok: false, delivered: deliveredOf(error) };
+  }
+}
+
+const NEVER =
+  /^(?:channel_not_found|is_archived|not_in_channel|account_inactive|restricted_action|user_not_found|cannot_dm_bot|messages_tab_disabled)$/;
+
+function deliveredOf(error: unknown): Delivered {
+  const { code, retryAfter, data } = error as {
+    code?: string;
+    retryAfter?: number;
+    data?: { error?: string };
+  };
+  const reason = `Slack: ${data?.error ?? (error instanceof Error ? error.message : String(error))}`;
+  if (code === webApi.ErrorCode.RateLimitedError)
+    return { status: "later", reason, afterMs: (retryAfter ?? 30) * 1000 };
+  if (data?.error !== undefined && NEVER.test(data.error)) return { status: "impossible", reason };
+  return { status: "later", reason };
+}

@@ -1,0 +1,58 @@
+import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
+import type { AccessStore } from "../ports/access.ts";
+import type { InboundMessage, Received } from "../ports/channel.ts";
+
+type Refused = Extract<Received, { status: "refused" }>;
+
+export interface AdmissionParts {
+  readonly access: Pick<AccessStore, "person">;
+  readonly messages: () => ServeMessages;
+  /** Messages of one user in a minute; 0 is any number. */
+  readonly perMinute: () => number;
+  readonly now: () => Date;
+  /** What a stranger is told, a way to be let in perhaps. */
+  readonly onStranger?: (message: InboundMessage) => Promise<string>;
+}
+
+const MOST_CHARACTERS = 100_000;
+const MINUTE_MS = 60_000;
+const MOST_USERS = 10_000;
+
+/** Who may speak, and how often. Whoever is signed in to the console was let in there; others must be known. */
+export function createAdmission(parts: AdmissionParts): (message: InboundMessage) => Promise<Refused | null> {
+  /** When each user's last messages came, in the order of the users' last one. */
+  const recent = new Map<string, number[]>();
+
+  function tooMany(message: InboundMessage): boolean {
+    const limit = parts.perMinute();
+    if (limit === 0) return false;
+    const key = `${message.channel}:${message.userId}`;
+    const now = parts.now().getTime();
+    const times = (recent.get(key) ?? []).filter((at) => at > now - MINUTE_MS);
+    if (times.length >= limit) return true;
+    recent.delete(key);
+    recent.set(key, [...times, now]);
+    if (recent.size > MOST_USERS) recent.delete(recent.keys().next().value as string);
+    return false;
+  }
+
+  return async (message) => {
+    const refuse = (reason: Refused["reason"], text: string): Refused => ({
+      status: "refused",
+      reason,
+      text,
+    });
+    const words = parts.messages();
+    if (message.text.length > MOST_CHARACTERS) return refuse("too-long", words.tooLong(MOST_CHARACTERS));
+    const scheduled = message.eventId.startsWith("schedule:");
+    if (message.channel !== "web" && !scheduled) {
+      const person = await parts.access.person(message.channel, message.userId);
+      if (person === null) {
+        // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
+        if (tooMany(message)) return refuse("too-many", "");
+        return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
+      }
+    }
+    return !scheduled && tooMany(message) ? refuse("too-many", words.tooMany) : null;
+  };
+}

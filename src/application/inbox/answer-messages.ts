@@ -1,0 +1,229 @@
+import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
+import type { Channel, StoredMessage } from "../ports/channel.ts";
+import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
+import type { ChatKey, MessageStore, NewReply } from "../ports/message-store.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Bus } from "./bus.ts";
+import { createLanes } from "./chat-lanes.ts";
+import { LEASE_MS, leaseUntil } from "./lease.ts";
+
+export interface AnswerParts {
+  readonly store: MessageStore;
+  /** Asked anew for every message, so that a reload takes effect. */
+  readonly conversation: () => Conversation;
+  readonly channel: (name: string) => Pick<Channel, "progress"> | undefined;
+  /**
+   * Which jobs of a message stand: those that the store noted, and those that only the job folders know of, without
+   * the ones that were rolled back.
+   */
+  readonly standingJobs: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly bus: Bus;
+  /** This process, as leases name it. */
+  readonly owner: string;
+  readonly timers: Timers;
+  readonly uuid: () => string;
+  readonly messages: () => ServeMessages;
+  /** The day a moment belongs to, in the session's time zone. */
+  readonly dayOf: (at: Date) => string;
+  /** Chats that are answered at once. */
+  readonly limit: number;
+  /** Messages come in a burst: they are taken in first. */
+  readonly isBusy: () => boolean;
+  /** A reply waits to be sent. */
+  readonly replyWaits: (chat: ChatKey) => void;
+  /** A bug or a store that fails; the message stays and is tried again. */
+  readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
+}
+
+export interface Answering {
+  wake(chat: ChatKey): void;
+  /** Takes up what a dead process left, then whatever comes. */
+  start(isGone: (owner: string) => boolean): Promise<void>;
+  /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
+  stop(graceMs: number): Promise<void>;
+  /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
+  cancel(messageId: string): boolean;
+  readonly running: number;
+}
+
+/** After so many deaths over one message it is not tried again. */
+const MOST_ATTEMPTS = 3;
+const [BUSY_MS, BUSY_STEP_MS] = [2_000, 50];
+const RESCUE_MS = 15_000;
+const AFTER_TROUBLE_MS = 5_000;
+
+/**
+ * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
+ * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
+ */
+export function createAnswering(parts: AnswerParts): Answering {
+  const { store, owner, timers } = parts;
+  const stopping = new AbortController();
+  const inHand = new Map<string, AbortController>();
+  const cancels = new Map<string, () => void>();
+  const lanes = createLanes(parts.limit, async (chat) => {
+    for (;;) {
+      await whileBusy();
+      if (stopping.signal.aborted || closed.now) return;
+      const message = await claim(chat);
+      if (message === null) return;
+      if (!(await answer(message))) return;
+    }
+  });
+  const closed = { now: false };
+
+  /** At most for as long that a chat still goes on, slowly, however long a burst lasts. */
+  async function whileBusy(): Promise<void> {
+    for (let waited = 0; parts.isBusy() && !closed.now && waited < BUSY_MS; waited += BUSY_STEP_MS)
+      await new Promise<void>((resolve) => void timers.after(BUSY_STEP_MS, resolve));
+  }
+
+  async function claim(chat: ChatKey): Promise<StoredMessage | null> {
+    try {
+      return await store.claimNext(chat, leaseUntil(owner, timers.now()));
+    } catch (error) {
+      parts.onTrouble(error, null);
+      timers.after(AFTER_TROUBLE_MS, () => lanes.wake(chat));
+      return null;
+    }
+  }
+
+  /** False when this chat is to rest. */
+  async function answer(message: StoredMessage): Promise<boolean> {
+    const began = timers.now().getTime();
+    try {
+      const reply = (await afterDeath(message)) ?? (await handle(message));
+      if (stopping.signal.aborted && reply.jobs.length === 0) {
+        await store.handBack(message.id, owner, { begun: false });
+        return false;
+      }
+      if (!(await store.finish(message.id, owner, [toNewReply(message, reply)]))) return false;
+      parts.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
+      parts.replyWaits(message);
+      return true;
+    } catch (error) {
+      inHand.delete(message.id);
+      parts.onTrouble(error, message);
+      await store.handBack(message.id, owner, { begun: true }).catch(() => {});
+      timers.after(AFTER_TROUBLE_MS, () => lanes.wake(message));
+      return false;
+    }
+  }
+
+  /** What to say instead of doing it twice; null when nothing was done yet. */
+  async function afterDeath(message: StoredMessage): Promise<Reply | null> {
+    if (message.attempts <= 1) return null;
+    const jobs = parts.standingJobs(message.id, await store.jobsOf(message.id));
+    if (jobs.length > 0)
+      return {
+        ...failed(parts.messages().interrupted(jobs)),
+        actions: [{ label: parts.messages().undoLabel, message: "/undo" }],
+      };
+    return message.attempts > MOST_ATTEMPTS ? failed(parts.messages().gaveUp(message.attempts - 1)) : null;
+  }
+
+  async function handle(message: StoredMessage): Promise<Reply> {
+    const noted: Promise<void>[] = [];
+    const abort = new AbortController();
+    inHand.set(message.id, abort);
+    const onEvent = (event: ChatEvent) => {
+      if (event.type === "job-started") noted.push(note(message, event.jobId));
+      parts.bus.publish({ type: "chat", message, event });
+      parts.channel(message.channel)?.progress?.(message, event);
+    };
+    const { channel, chatId, userId, id, forcedRoute, strict } = message;
+    const reply = await parts.conversation().handle(
+      {
+        id,
+        channel,
+        chatId,
+        userId,
+        text: textOf(message, parts.messages()),
+        ...(forcedRoute !== undefined && { forcedRoute }),
+        ...(strict !== undefined && { strict }),
+      },
+      { signal: AbortSignal.any([stopping.signal, abort.signal]), onEvent },
+    );
+    inHand.delete(message.id);
+    for (const job of reply.jobs) noted.push(note(message, job.job_id));
+    await Promise.all(noted);
+    return reply;
+  }
+
+  const note = ({ channel, userId, id }: StoredMessage, jobId: string) =>
+    store.noteJob({ jobId, channel, userId, messageId: id, at: timers.now().toISOString() });
+
+  const toNewReply = (message: StoredMessage, reply: Reply): NewReply => ({
+    key: parts.uuid(),
+    messageId: message.id,
+    channel: message.channel,
+    chatId: message.chatId,
+    userId: message.userId,
+    content: { kind: "reply", reply },
+    ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+    since: message.receivedAt,
+    at: timers.now().toISOString(),
+    day: parts.dayOf(timers.now()),
+  });
+
+  function every(name: string, ms: number, act: () => Promise<void>): void {
+    cancels.set(
+      name,
+      timers.after(ms, () => {
+        void act()
+          .catch((error) => parts.onTrouble(error, null))
+          .finally(() => {
+            if (!stopping.signal.aborted) every(name, ms, act);
+          });
+      }),
+    );
+  }
+
+  const takeUp = async () => {
+    for (const chat of await store.waitingChats(timers.now().toISOString())) lanes.wake(chat);
+  };
+
+  return {
+    wake: (chat) => lanes.wake(chat),
+    async start(isGone) {
+      await store.releaseDead(isGone);
+      await takeUp();
+      every("rescue", RESCUE_MS, takeUp);
+      every("renew", LEASE_MS / 4, () => store.renew(owner, leaseUntil(owner, timers.now()).leaseUntil));
+    },
+    async stop(graceMs) {
+      closed.now = true;
+      lanes.close();
+      const late = timers.after(graceMs, () => stopping.abort());
+      await lanes.idle();
+      late();
+      stopping.abort();
+      for (const cancel of cancels.values()) cancel();
+    },
+    cancel(messageId) {
+      inHand.get(messageId)?.abort();
+      return inHand.has(messageId);
+    },
+    get running() {
+      return lanes.running;
+    },
+  };
+}
+
+/** Files that came along are read with the message; of what is no text, name and size. */
+function textOf(message: StoredMessage, messages: ServeMessages): string {
+  const files = (message.attachments ?? []).map(({ name, sizeBytes, text }) =>
+    text === undefined ? messages.attachment(name, sizeBytes) : fenced(name, text),
+  );
+  return [message.text, ...files].filter((part) => part !== "").join("\n\n");
+}
+
+function fenced(name: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/^`{3,}/gm)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${name}:\n${fence}\n${text}\n${fence}`;
+}
+
+function failed(text: string): Reply {
+  return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+}

@@ -1,0 +1,17 @@
+import type { Messages } from "../../../domain/texts/messages.ts";
+import type { Conflict } from "../../ports/transaction.ts";
+
+/** A path in somebody's way, with the job or the process that stands there. */
+export function describeConflict(messages: Messages, { path, by, reason }: Conflict): string {
+  if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
+  if (by === undefined) return path;
+  return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by) : `${path} (${by})`;
+}
+
+/** Why a commit brought nothing in. What may not be written is no preview to try again as it is. */
+export function describeConflicts(messages: Messages, jobId: string, conflicts: readonly Conflict[]): string {
+  const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
+  return conflicts.every(({ reason }) => reason === "no-access")
+    ? [...paths, messages.nothingApplied(jobId)].join("\n")
+    : messages.commitConflict({ jobId, paths });
+}

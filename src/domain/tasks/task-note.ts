@@ -1,0 +1,137 @@
+import { cutMiddle } from "../texts/cut-middle.ts";
+import type { TaskMessages } from "../texts/tasks/messages.ts";
+import { passes, type TestRun, type WorkerRun } from "./events.ts";
+import { judged, type TaskRecord, type Turn } from "./task-record.ts";
+
+const SHOWN_OUTPUT = 8000;
+
+/** The note `.picoclaw/task-<id>.md`: what was asked, what was decided and done, and what came of it. */
+export function renderNote(record: TaskRecord, messages: TaskMessages): string {
+  const { facts, usage } = record;
+  const { note: words } = messages;
+  const criteria = judged(record).map(({ id, description, verdict }) => {
+    const why = verdict && verdict.reason !== "" ? ` — ${oneLine(verdict.reason)}` : "";
+    return `- [${verdict?.passed ? "x" : " "}] ${id}: ${oneLine(description)}${why}`;
+  });
+  const jobs = record.turns.flatMap(({ run }) => run?.job?.id ?? []);
+  return [
+    `# ${oneLine(facts.title)}`,
+    "",
+    `- ${words.state}: ${record.state}`,
+    `- id: ${facts.id}`,
+    `- ${record.createdAt} → ${record.updatedAt}`,
+    `- ${words.worker}: ${facts.kind} (${facts.image})`,
+    `- ${words.cost}: ${usage.inputTokens} → ${usage.outputTokens} tokens, $${usage.costUsd.toFixed(4)}`,
+    ...(jobs.length > 0 ? [`- ${words.undo}: \`picoclaw undo ${facts.id}\``] : []),
+    "",
+    `## ${words.asked}`,
+    "",
+    facts.description === "" ? "" : `${facts.description}\n`,
+    fenced(facts.prd),
+    "",
+    `## ${words.criteria}`,
+    "",
+    criteria.length === 0 ? words.noCriteria : criteria.join("\n"),
+    "",
+    ...record.turns.flatMap((turn) => turnLines(turn, messages)),
+    ...(record.end ? [`## ${words.result}`, "", `${record.state}: ${record.end.summary}`, ""] : []),
+  ].join("\n");
+}
+
+/** The same for programs, in the form of the other JSON documents. */
+export function taskJson(record: TaskRecord): string {
+  const { facts, turns, criteria: _, end, interrupted, ...rest } = record;
+  const document = {
+    id: facts.id,
+    ...rest,
+    facts,
+    criteria: judged(record),
+    turns,
+    interrupted,
+    ...(end && { result: end.summary, ...(end.code && { failure: end.code }) }),
+  };
+  return `${JSON.stringify(snakeCased(document), null, 2)}\n`;
+}
+
+function turnLines(turn: Turn, { note: words }: TaskMessages): string[] {
+  const { loop, at, action, reason, prompt, run, test, verdicts, assessment } = turn;
+  return [
+    `## ${words.turn} ${loop}`,
+    "",
+    `- ${words.decision}: \`${action}\` (${at})${reason === "" ? "" : ` — ${oneLine(reason)}`}`,
+    "",
+    ...(prompt === "" ? [] : [`### ${words.prompt}`, "", fenced(prompt), ""]),
+    ...(run ? runLines(run, words) : []),
+    ...(test ? testLines(test, words) : []),
+    ...(verdicts
+      ? [
+          `### ${words.verdicts}`,
+          "",
+          ...verdicts.map(
+            ({ id, passed, reason: why }) =>
+              `- ${id}: ${passed ? words.passed : words.failed} — ${oneLine(why)}`,
+          ),
+          "",
+          assessment ?? "",
+          "",
+        ]
+      : []),
+  ];
+}
+
+function runLines(run: WorkerRun, words: TaskMessages["note"]): string[] {
+  const { job, usage } = run;
+  const changes = job?.changes ?? [];
+  return [
+    `### ${words.run}`,
+    "",
+    `- ${run.startedAt} → ${run.finishedAt}`,
+    `- exit: ${run.exitCode ?? "-"}${run.error === null ? "" : ` — ${oneLine(run.error)}`}`,
+    `- ${words.cost}: ${usage.inputTokens} → ${usage.outputTokens} tokens, $${usage.costUsd.toFixed(4)}`,
+    ...(job ? [`- job: ${job.id} (${job.outcome})`] : []),
+    ...(job?.notes ?? []).map((note) => `- ${oneLine(note)}`),
+    "",
+    `${words.changes}:`,
+    "",
+    changes.length === 0
+      ? words.noChanges
+      : changes.map(({ path, kind }) => `- ${kind} \`${path}\``).join("\n"),
+    "",
+    fenced(cutMiddle(run.summary || run.rawOutput, SHOWN_OUTPUT)),
+    "",
+  ];
+}
+
+function testLines(test: TestRun, words: TaskMessages["note"]): string[] {
+  const verdict = passes(test) ? words.passed : words.failed;
+  return [
+    `### ${words.test}: ${verdict}`,
+    "",
+    `\`${oneLine(test.command)}\` → ${test.exitCode ?? "-"} (${test.durationMs} ms)${test.error === null ? "" : ` — ${oneLine(test.error)}`}`,
+    "",
+    fenced(cutMiddle(test.output, SHOWN_OUTPUT)),
+    "",
+  ];
+}
+
+/** Longer than any fence inside. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}text\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`),
+      snakeCased(each),
+    ]),
+  );
+}

@@ -1,0 +1,146 @@
+import { accessSync, constants } from "node:fs";
+import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
+import {
+  callEngine,
+  type EngineAddress,
+  type EngineCall,
+  openRaw,
+  type RawConnection,
+  type RawHandlers,
+} from "../../runtime/engine-connection.ts";
+import { failed, fromStatus, fromThrown } from "./failures.ts";
+import { upgrade } from "./upgrade.ts";
+
+/**
+ * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
+ * Paths carry no version, which every engine answers with its newest.
+ */
+export interface Engine {
+  readonly host: string;
+  /** One call with a JSON answer; an empty answer is null. */
+  call<T>(request: EngineRequest): Promise<EngineAnswer<T> | SandboxFailure>;
+  /** One call whose answer is read as it comes; the caller reads or cancels it. */
+  stream(request: EngineRequest): Promise<EngineStream | SandboxFailure>;
+  /** Starts an exec and turns the connection into its streams. */
+  attach(execId: string, handlers: RawHandlers, signal: AbortSignal): Promise<RawConnection | SandboxFailure>;
+}
+
+export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers"> {
+  readonly method: EngineCall["method"];
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** An object is sent as JSON. */
+  readonly body?: object | Uint8Array | ReadableStream<Uint8Array>;
+  readonly signal?: AbortSignal | undefined;
+  /** Default: the configured one. `Infinity` is none. */
+  readonly timeoutMs?: number;
+}
+
+export interface EngineAnswer<T> {
+  readonly ok: true;
+  readonly status: number;
+  readonly value: T;
+  readonly headers: Headers;
+}
+
+export interface EngineStream {
+  readonly ok: true;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+export interface EngineParts {
+  readonly address: EngineAddress;
+  readonly host: string;
+  readonly timeoutMs: number;
+}
+
+export function createEngine({ address, host, timeoutMs }: EngineParts): Engine {
+  const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
+    const patience = request.timeoutMs ?? timeoutMs;
+    const timer = Number.isFinite(patience) ? AbortSignal.timeout(patience) : undefined;
+    const signals = [request.signal, timer].filter((signal) => signal !== undefined);
+    if (request.signal?.aborted) return failed("aborted", "aborted");
+    try {
+      const response = await callEngine(address, {
+        method: request.method,
+        path: request.path + queryOf(request.query),
+        signal: signals.length === 0 ? new AbortController().signal : AbortSignal.any(signals),
+        ...(request.body !== undefined && { body: bodyOf(request.body) }),
+        ...(request.contentType !== undefined && { contentType: request.contentType }),
+        ...(request.headers !== undefined && { headers: request.headers }),
+      });
+      if (response.status < 400) return response;
+      return fromStatus(response.status, await messageOf(response), request.path);
+    } catch (error) {
+      if (request.signal?.aborted) return failed("aborted", "aborted", error);
+      if (timer?.aborted)
+        return failed("engine-timeout", `${host}: no answer in ${patience / 1000} s`, error);
+      return explainUnreachable(address, host, error);
+    }
+  };
+  return {
+    host,
+    async call<T>(request: EngineRequest) {
+      const response = await send(request);
+      if (!(response instanceof Response)) return response;
+      const { status, headers } = response;
+      try {
+        const text = await response.text();
+        const value = (text === "" || request.method === "HEAD" ? null : JSON.parse(text)) as T;
+        return { ok: true as const, status, value, headers };
+      } catch (error) {
+        if (request.signal?.aborted) return failed("aborted", "aborted", error);
+        return failed("disconnected", `${host}: the answer broke off`, error);
+      }
+    },
+    async stream(request) {
+      const response = await send({ timeoutMs: Number.POSITIVE_INFINITY, ...request });
+      if (!(response instanceof Response)) return response;
+      return { ok: true, body: response.body ?? new ReadableStream({ start: (it) => it.close() }) };
+    },
+    async attach(execId, handlers, signal) {
+      if (signal.aborted) return failed("aborted", "aborted");
+      try {
+        return await upgrade(
+          (raw) => openRaw(address, raw),
+          { path: `/exec/${execId}/start`, body: { Detach: false, Tty: false } },
+          handlers,
+          AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        );
+      } catch (error) {
+        if (signal.aborted) return failed("aborted", "aborted", error);
+        return explainUnreachable(address, host, error);
+      }
+    },
+  };
+}
+
+function explainUnreachable(address: EngineAddress, host: string, error: unknown): SandboxFailure {
+  if (address.kind === "unix") {
+    try {
+      accessSync(address.path, constants.R_OK | constants.W_OK);
+    } catch (reason) {
+      return fromThrown(reason, host);
+    }
+  }
+  return fromThrown(error, host);
+}
+
+function queryOf(query: EngineRequest["query"]): string {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
+}
+
+function bodyOf(body: NonNullable<EngineRequest["body"]>): string | Uint8Array | ReadableStream<Uint8Array> {
+  return body instanceof Uint8Array || body instanceof ReadableStream ? body : JSON.stringify(body);
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => "");
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text;
+  } catch {
+    return text.slice(0, 500);
+  }
+}

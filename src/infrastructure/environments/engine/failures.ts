@@ -1,0 +1,71 @@
+import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
+
+type Code = SandboxFailure["code"];
+
+const ACTORS: Readonly<Record<Code, SandboxFailure["actor"]>> = {
+  "engine-unreachable": "operator",
+  "engine-forbidden": "operator",
+  "engine-timeout": "operator",
+  "engine-error": "operator",
+  "bad-host": "user",
+  "image-missing": "user",
+  "name-taken": "user",
+  "container-missing": "user",
+  "container-stopped": "user",
+  "no-resources": "operator",
+  "no-proxy": "operator",
+  "not-allowed": "user",
+  "bad-spec": "user",
+  outside: "model",
+  "cwd-missing": "model",
+  "program-missing": "model",
+  disconnected: "operator",
+  aborted: "user",
+};
+
+const RETRYABLE: ReadonlySet<Code> = new Set([
+  "engine-unreachable",
+  "engine-timeout",
+  "no-resources",
+  "disconnected",
+]);
+
+export function failed(code: Code, detail: string, cause?: unknown): SandboxFailure {
+  return {
+    ok: false,
+    code,
+    actor: ACTORS[code],
+    retryable: RETRYABLE.has(code),
+    detail,
+    ...(cause !== undefined && { cause }),
+  };
+}
+
+/** What the engine's status and words mean. */
+export function fromStatus(status: number, message: string, path: string): SandboxFailure {
+  if (status === 404 && /no such image|not found: manifest|pull access denied/i.test(message))
+    return failed("image-missing", message);
+  if (status === 404 && /\/containers\/|\/exec\//.test(path)) return failed("container-missing", message);
+  if (status === 409 && /is already in use/i.test(message)) return failed("name-taken", message);
+  if (status === 409 && /is not running|is paused/i.test(message))
+    return failed("container-stopped", message);
+  if (status === 400) return failed("bad-spec", message);
+  if (/cannot allocate memory|no space left|resource temporarily unavailable/i.test(message))
+    return failed("no-resources", message);
+  return failed("engine-error", `${message} (HTTP ${status})`);
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: "no such socket",
+  ECONNREFUSED: "connection refused",
+  ConnectionRefused: "connection refused",
+  FailedToOpenSocket: "no engine answers",
+};
+
+/** What the runtime threw while it tried to reach the engine. */
+export function fromThrown(error: unknown, host: string): SandboxFailure {
+  const { code = "", message = String(error) } = error as { code?: string; message?: string };
+  if (code === "EACCES" || code === "EPERM")
+    return failed("engine-forbidden", `${host}: permission denied (its group may use it)`, error);
+  return failed("engine-unreachable", `${host}: ${WORDS[code] ?? message}`, error);
+}

@@ -1,0 +1,78 @@
+import type { Leftover, Removal } from "../../../application/ports/sandbox.ts";
+import { type InspectedContainer, inspectContainer } from "./containers.ts";
+import type { Engine, EngineRequest } from "./engine.ts";
+import { LABEL } from "./labels.ts";
+
+export interface RemoveParts {
+  readonly engine: Engine;
+  readonly stopGraceSeconds: number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const TRIES = 3;
+const FIRST_PAUSE_MS = 200;
+
+/** Stops a container (TERM, the grace, KILL), removes it and the volumes that are its own. What is gone is fine. */
+export async function removeContainer(
+  parts: RemoveParts,
+  container: string,
+  { force }: { readonly force: boolean },
+): Promise<Removal & { readonly id?: string }> {
+  const { engine, stopGraceSeconds } = parts;
+  const inspected = await inspectContainer(engine, container, undefined);
+  if (!inspected.ok) {
+    const gone = inspected.code === "container-missing";
+    return {
+      removed: gone,
+      leftovers: gone ? [] : [{ kind: "container", name: container, reason: inspected.detail }],
+    };
+  }
+  const { Id: id, State } = inspected.value;
+  if (State.Running && !force) {
+    await engine.call({
+      method: "POST",
+      path: `/containers/${id}/stop`,
+      query: { t: stopGraceSeconds },
+      timeoutMs: (stopGraceSeconds + 15) * 1000,
+    });
+  }
+  const leftovers: Leftover[] = [];
+  const removal = await tryRemoval(parts, `/containers/${id}`, { force: true, v: true });
+  if (removal !== undefined) leftovers.push({ kind: "container", name: container, reason: removal });
+  else leftovers.push(...(await removeVolumes(parts, volumesOf(inspected.value))));
+  return { removed: leftovers.length === 0, leftovers, id };
+}
+
+export async function removeVolumes(
+  parts: RemoveParts,
+  volumes: readonly string[],
+): Promise<readonly Leftover[]> {
+  const leftovers: Leftover[] = [];
+  for (const name of volumes) {
+    const reason = await tryRemoval(parts, `/volumes/${encodeURIComponent(name)}`, { force: true });
+    if (reason !== undefined) leftovers.push({ kind: "volume", name, reason });
+  }
+  return leftovers;
+}
+
+function volumesOf({ Config }: InspectedContainer): readonly string[] {
+  return (Config.Labels?.[LABEL.volumes] ?? "").split(",").filter((name) => name !== "");
+}
+
+/** Undefined when it is gone, else why not. */
+async function tryRemoval(
+  { engine, pause }: RemoveParts,
+  path: string,
+  query: NonNullable<EngineRequest["query"]>,
+): Promise<string | undefined> {
+  let reason = "";
+  for (let attempt = 1; attempt <= TRIES; attempt++) {
+    const answer = await engine.call({ method: "DELETE", path, query });
+    if (answer.ok || answer.code === "container-missing") return undefined;
+    if (/no such (?:container|volume)/i.test(answer.detail)) return undefined;
+    // Somebody else is at it already.
+    reason = answer.detail;
+    if (attempt < TRIES) await pause(FIRST_PAUSE_MS * 4 ** (attempt - 1));
+  }
+  return reason;
+}

@@ -1,0 +1,170 @@
+import { posix } from "node:path";
+import type {
+  BackgroundProcess,
+  ExecRequest,
+  ExecResult,
+  SandboxFailure,
+} from "../../../application/ports/sandbox.ts";
+import { inspectContainer } from "./containers.ts";
+import { createDiskWatch, type DiskWatch } from "./disk-watch.ts";
+import type { Engine } from "./engine.ts";
+import { failed } from "./failures.ts";
+import { type ContainerSettings, LABEL, readSettings } from "./labels.ts";
+import { openPlain } from "./plain-exec.ts";
+import { sessionArgv } from "./session-command.ts";
+import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
+
+/** The open ways into containers, one for each. */
+export interface Channels {
+  run(container: string, request: ExecRequest): Promise<ExecResult>;
+  list(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
+  end(container: string, pid: number): Promise<boolean | SandboxFailure>;
+  /** So that the first command need not wait. */
+  open(container: string, signal: AbortSignal | undefined): Promise<SandboxFailure | undefined>;
+  /** A program of ours, outside all roots and sessions. */
+  runOwn(container: string, argv: readonly [string, ...string[]], signal?: AbortSignal): Promise<ExecResult>;
+  close(container: string): void;
+  closeAll(): void;
+}
+
+export interface ChannelParts {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** After KILL did nothing. */
+  readonly restart: (container: string) => Promise<void>;
+  readonly onUse: (container: string) => void;
+}
+
+interface Channel {
+  readonly settings: ContainerSettings;
+  readonly supervisor: Supervisor;
+  readonly watch: DiskWatch;
+  readonly sessions: Map<string, Promise<unknown>>;
+}
+
+export function createChannels({ engine, now, restart, onUse }: ChannelParts): Channels {
+  const channels = new Map<string, Promise<Channel | SandboxFailure>>();
+  const closing = new AbortController();
+
+  const connect = async (container: string): Promise<Channel | SandboxFailure> => {
+    const inspected = await inspectContainer(engine, container, undefined);
+    if (!inspected.ok) return inspected;
+    const { Config, State } = inspected.value;
+    const settings = readSettings(Config.Labels ?? {});
+    if (!settings) return failed("not-allowed", `${container} is no container of PicoClaw's`);
+    if (!State.Running) return failed("container-stopped", `${container} is not running (${State.Status})`);
+    const parts = { engine, container, limits: settings.limits, now, signal: closing.signal };
+    const [supervisor] = await Promise.all([
+      Config.Labels?.[LABEL.inside] === "sh" ? openPlain(parts) : openSupervisor(parts),
+      wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
+    ]);
+    if ("ok" in supervisor) return supervisor;
+    const watch = createDiskWatch({ supervisor, limitBytes: settings.limits.diskBytes, now });
+    return { settings, supervisor, watch, sessions: new Map() };
+  };
+
+  const restarting = new Map<string, Promise<void>>();
+  const restartOnce = (container: string) => {
+    if (restarting.has(container)) return;
+    close(container);
+    restarting.set(
+      container,
+      restart(container).finally(() => restarting.delete(container)),
+    );
+  };
+  const close = (container: string) => {
+    const channel = channels.get(container);
+    channels.delete(container);
+    void channel?.then((each) => "ok" in each || each.supervisor.close());
+  };
+
+  const channelOf = async (container: string): Promise<Channel | SandboxFailure> => {
+    await restarting.get(container);
+    const known = channels.get(container);
+    if (known) {
+      const channel = await known;
+      if (!("ok" in channel) && channel.supervisor.isOpen()) return channel;
+      if (channels.get(container) === known) channels.delete(container);
+    }
+    const fresh = channels.get(container) ?? connect(container);
+    channels.set(container, fresh);
+    return fresh;
+  };
+
+  const run = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
+    const started = now();
+    if (request.signal?.aborted) return { ...lost(failed("aborted", "aborted"), 0), outcome: "aborted" };
+    const channel = await orAborted(channelOf(container), request.signal);
+    if ("ok" in channel) {
+      const result = lost(channel, Math.round(now() - started));
+      return channel.code === "aborted" ? { ...result, outcome: "aborted" } : result;
+    }
+    const { settings, supervisor, watch, sessions } = channel;
+    const supervised: SupervisedRequest = {
+      ...request,
+      argv: argvOf(request),
+      cwd: posix.resolve(own ? "/" : settings.cwd, request.cwd ?? "."),
+      roots: own ? ["/"] : settings.roots,
+      onStuck: () => restartOnce(container),
+    };
+    if (own) return supervisor.run(supervised);
+    onUse(container);
+    const start = () => watch.run(supervised, (watched) => supervisor.run(watched));
+    if (request.session === undefined) return start();
+    const before = sessions.get(request.session) ?? Promise.resolve();
+    const mine = before.then(start);
+    sessions.set(request.session, mine);
+    return mine;
+  };
+
+  return {
+    run: (container, request) => run(container, request, false),
+    runOwn: (container, argv, signal) =>
+      run(
+        container,
+        { command: argv, timeoutMs: 60_000, outputLimitBytes: 64 * 1024, ...(signal && { signal }) },
+        true,
+      ),
+    async list(container) {
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : channel.supervisor.list();
+    },
+    async end(container, pid) {
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : channel.supervisor.end(pid);
+    },
+    async open(container, signal) {
+      if (signal?.aborted) return failed("aborted", "aborted");
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : undefined;
+    },
+    close,
+    closeAll() {
+      closing.abort();
+      for (const container of [...channels.keys()]) close(container);
+    },
+  };
+}
+
+/** It may have ended while nobody used it, or with the engine. One that runs stays as it is. */
+async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
+  if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
+}
+
+/** Whoever gives up does not wait for a connection that others may still use. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | SandboxFailure> {
+  if (!signal) return promise;
+  const { promise: aborted, resolve } = Promise.withResolvers<SandboxFailure>();
+  const onAbort = () => resolve(failed("aborted", "aborted"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+function argvOf({ command, session }: ExecRequest): readonly string[] {
+  if (typeof command !== "string") return command;
+  return session === undefined ? ["sh", "-c", command] : sessionArgv(session, command);
+}
+
+function lost(failure: SandboxFailure, durationMs: number): ExecResult {
+  return lostResult(failure, durationMs, { stdout: "", stderr: "" });
+}

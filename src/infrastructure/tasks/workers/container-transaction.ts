@@ -1,0 +1,85 @@
+import { lstatSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { ProcessRunner } from "../../../application/ports/process.ts";
+import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import { createFolderView } from "../../work/folder/folder-view.ts";
+import { lookAtUpper, sealDelta } from "../../work/overlay/delta-seal.ts";
+import { createFirstSight } from "../../work/overlay/first-sight.ts";
+import { createChangeWatch } from "../../work/overlay/overlay-changes.ts";
+import { bytesOrNull, currentBytes, type OverlayBegun } from "../../work/overlay/overlay-transaction.ts";
+import type { LaidRoot } from "../../work/overlay/upper.ts";
+import { readNoFollow } from "../../work/transaction/content.ts";
+import { takeStamp } from "../../work/transaction/fs-stamp.ts";
+import { isInside, repositoryOf } from "../../work/transaction/git-roots.ts";
+import { type JobFolder, type Op, removeSlots, writePlan } from "../../work/transaction/job-folder.ts";
+import { makeDurable } from "../../work/transaction/make-durable.ts";
+import { changesOf } from "../../work/transaction/plan-changes.ts";
+
+export interface ContainerStage {
+  readonly workspace: string;
+  readonly roots: readonly LaidRoot[];
+  /** `copy`: the uppers are whole copies. */
+  readonly kind: "overlay" | "copy";
+  readonly processes: ProcessRunner;
+  /** The container stood still since its processes were ended; it goes on. */
+  readonly goOn: () => Promise<void>;
+  /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
+  readonly restoreInside: (paths: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Stages a job in the view that a container has of the workspace. The container goes on afterwards, and so does its
+ * upper: a job is what changed in the upper between its beginning and its end.
+ */
+export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBegun {
+  const { workspace, roots } = stage;
+  const stamp = takeStamp(join(folder.path, "stamp"));
+  const sight = createFirstSight();
+  const before = roots.map(lookAtUpper);
+  const takeChanges = createChangeWatch(roots, workspace, sight);
+  takeChanges();
+  const leftOut: string[] = [];
+  const paths = roots.map(({ path }) => path);
+  const transaction: Transaction = {
+    kind: "overlay",
+    view: createFolderView(workspace),
+    directory: workspace,
+    environment: {},
+    processes: stage.processes,
+    takeChanges,
+    revert(changed) {
+      for (const path of changed) leftOut.push(resolve(workspace, path));
+    },
+    original: (path) => bytesOrNull(resolve(workspace, path)),
+    current: (path) =>
+      stage.kind === "copy"
+        ? bytesInCopy(roots, resolve(workspace, path))
+        : currentBytes(roots, resolve(workspace, path)),
+    repository: repositoryOf(workspace),
+    async seal(): Promise<Sealed> {
+      const ops: Op[] = [];
+      roots.forEach((root, index) => {
+        const delta = { folder, root, index, firstSlot: ops.length, stamp, sight, leftOut };
+        ops.push(...sealDelta({ ...delta, before: before[index] ?? new Map() }));
+      });
+      // What is copied cannot be changed from inside any more.
+      await stage.goOn();
+      if (leftOut.length > 0) await stage.restoreInside(leftOut);
+      makeDurable(folder, ops);
+      writePlan(folder, { roots: paths, stamp: String(stamp), ops });
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
+    },
+    async discard() {
+      await stage.goOn();
+      removeSlots(folder);
+    },
+  };
+  return { ok: true, transaction };
+}
+
+function bytesInCopy(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const root = roots.find(({ path }) => isInside(path, absolute));
+  if (root === undefined) return null;
+  const at = join(root.upper, relative(root.path, absolute));
+  return lstatSync(at, { throwIfNoEntry: false })?.isFile() ? readNoFollow(at) : null;
+}

@@ -1,0 +1,68 @@
+import { lstatSync, readlinkSync } from "node:fs";
+import { relative } from "node:path";
+import type { ExecRequest, ExecResult, SandboxManager } from "../../../application/ports/sandbox.ts";
+import { readNoFollow } from "../../work/transaction/content.ts";
+import { isInside } from "../../work/transaction/git-roots.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** In the container's own layer, which goes with it; whatever its user's number, it may write there. */
+export const CONTAINER_HOME = "/var/tmp/home";
+/** Memory, never a disk. */
+const SECRETS = "/dev/shm/picoclaw";
+const QUICK_MS = 30_000;
+
+type Exec = (request: Omit<ExecRequest, "timeoutMs" | "outputLimitBytes">) => Promise<ExecResult>;
+
+function quickly(sandbox: SandboxManager, container: string): Exec {
+  return (request) =>
+    sandbox.exec(container, { cwd: "/workspace", timeoutMs: QUICK_MS, outputLimitBytes: 4096, ...request });
+}
+
+/** Puts a login's files where the CLI looks for them: their content in memory, a link in HOME. Null when all went well. */
+export async function placeCredentials(
+  sandbox: SandboxManager,
+  container: string,
+  { files }: Credentials,
+): Promise<string | null> {
+  const exec = quickly(sandbox, container);
+  const put =
+    'umask 077; mkdir -p -- "$(dirname -- "$1")" "$(dirname -- "$2")" && cat > "$1" && ln -sfn -- "$1" "$2"';
+  const made = await exec({ command: ["mkdir", "-p", CONTAINER_HOME] });
+  if (made.exitCode !== 0) return whyNot(made);
+  for (const { path, bytes } of files) {
+    const argv = ["sh", "-c", put, "sh", `${SECRETS}/${path}`, `${CONTAINER_HOME}/${path}`] as const;
+    const result = await exec({ command: argv, stdin: bytes });
+    if (result.exitCode !== 0) return whyNot(result);
+  }
+  return null;
+}
+
+/** Brings paths inside back to what the host has. Best effort: what is left out of a job never reaches the host. */
+export async function restoreInside(
+  sandbox: SandboxManager,
+  container: string,
+  roots: readonly { readonly path: string; readonly target: string }[],
+  paths: readonly string[],
+): Promise<void> {
+  const exec = quickly(sandbox, container);
+  for (const absolute of paths) {
+    const root = roots.find(({ path }) => isInside(path, absolute));
+    if (root === undefined) continue;
+    const inside = `${root.target}/${relative(root.path, absolute)}`;
+    const stats = lstatSync(absolute, { throwIfNoEntry: false });
+    const gone = 'rm -rf -- "$1"';
+    const parent = 'mkdir -p -- "$(dirname -- "$1")"';
+    if (stats?.isFile()) {
+      const put = `${gone}; ${parent}; cat > "$1" && chmod "$2" "$1"`;
+      const mode = (stats.mode & 0o7777).toString(8);
+      await exec({ command: ["sh", "-c", put, "sh", inside, mode], stdin: readNoFollow(absolute) });
+    } else if (stats?.isSymbolicLink()) {
+      const link = `${gone}; ${parent}; ln -s -- "$2" "$1"`;
+      await exec({ command: ["sh", "-c", link, "sh", inside, readlinkSync(absolute)] });
+    } else if (stats === undefined) await exec({ command: ["sh", "-c", gone, "sh", inside] });
+  }
+}
+
+export function whyNot(result: ExecResult): string {
+  return result.failure?.detail ?? (result.stderr.trim() || `exit ${result.exitCode ?? result.outcome}`);
+}

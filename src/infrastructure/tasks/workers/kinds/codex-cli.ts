@@ -1,0 +1,91 @@
+import type { WorkerProgress } from "../../../../application/ports/worker-executor.ts";
+import { readJsonLines } from "../json-lines.ts";
+import {
+  listAt,
+  numberAt,
+  objectAt,
+  type StreamEvent,
+  type StreamReader,
+  textAt,
+  troubleOf,
+  type WorkerKind,
+} from "../worker-kind.ts";
+
+/** Seed 004 §5.1. Its own sandbox cannot start under Docker's seccomp, and the container is one. */
+export const codexCli: WorkerKind = {
+  name: "codex-cli",
+  aliases: [],
+  image: "agent-runner-codex",
+  pullFrom: "ghcr.io/biwakonbu/agent-runner-codex:latest",
+  argv: [
+    "codex",
+    "exec",
+    "--json",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--skip-git-repo-check",
+    "-",
+  ],
+  env: {},
+  credentials: [
+    { path: ".codex/auth.json", isLogin: true },
+    { path: ".codex/config.toml", isLogin: false },
+  ],
+  keyVariables: ["CODEX_API_KEY", "OPENAI_API_KEY"],
+  createReader,
+};
+
+function createReader(): StreamReader {
+  let summary = "";
+  let error: string | null = null;
+  const usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  const changed = new Set<string>();
+
+  function onItem(item: StreamEvent, completed: boolean): WorkerProgress[] {
+    switch (item.type) {
+      case "agent_message":
+        summary = textAt(item, "text");
+        return [{ kind: "text", text: summary }];
+      case "command_execution":
+        return completed ? [] : [{ kind: "command", command: textAt(item, "command") }];
+      case "file_change": {
+        const paths = listAt(item, "changes").map((change) => textAt(change, "path"));
+        if (completed) for (const path of paths) changed.add(path);
+        return completed ? paths.map((path) => ({ kind: "edit", path })) : [];
+      }
+      case "mcp_tool_call":
+        return completed ? [] : [{ kind: "tool", name: textAt(item, "tool") }];
+      // Said in passing: about a model that it does not know, for instance.
+      case "error":
+        return completed ? [troubleOf(textAt(item, "message"))] : [];
+      default:
+        return [];
+    }
+  }
+
+  return readJsonLines({
+    on(event) {
+      switch (event.type) {
+        case "item.started":
+          return onItem(objectAt(event, "item"), false);
+        case "item.completed":
+          return onItem(objectAt(event, "item"), true);
+        case "turn.completed": {
+          const said = objectAt(event, "usage");
+          usage.inputTokens += numberAt(said, "input_tokens");
+          usage.outputTokens += numberAt(said, "output_tokens");
+          error = null;
+          return [];
+        }
+        case "turn.failed":
+          error = textAt(objectAt(event, "error"), "message");
+          return [];
+        case "error":
+          error = textAt(event, "message");
+          return [troubleOf(error)];
+        default:
+          return [];
+      }
+    },
+    end: () => ({ summary, error, usage, saidChanged: [...changed] }),
+  });
+}

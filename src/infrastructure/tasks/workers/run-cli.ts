@@ -1,0 +1,106 @@
+import type { ExecResult, SandboxManager } from "../../../application/ports/sandbox.ts";
+import type { RunOptions, WorkerProgress } from "../../../application/ports/worker-executor.ts";
+import type { TaskMessages } from "../../../domain/texts/tasks/messages.ts";
+import { CONTAINER_HOME } from "./in-container.ts";
+import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
+
+/** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
+const PATIENCE = { unauthorized: 2, unreachable: 3 } as const;
+const OUTPUT_LIMIT = 1024 ** 2;
+
+export interface CliRun {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly kind: WorkerKind;
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly messages: TaskMessages;
+  readonly mask: (text: string) => string;
+  readonly options: RunOptions;
+}
+
+export interface CliResult {
+  readonly exec: ExecResult;
+  readonly findings: StreamFindings;
+  readonly error: string | null;
+  readonly rawOutput: string;
+}
+
+/** One run of the CLI in the container, its events read as they come. */
+export async function runCli(run: CliRun): Promise<CliResult> {
+  const { sandbox, container, kind, options, messages, mask } = run;
+  const reader = kind.createReader();
+  const giveUp = new AbortController();
+  const seen = { unauthorized: 0, unreachable: 0, last: "" };
+  function tell(progress: WorkerProgress): void {
+    options.onProgress?.(masked(progress, mask));
+    if (progress.kind !== "trouble" || progress.code === "other") return;
+    seen[progress.code]++;
+    seen.last = progress.text;
+    if (seen[progress.code] >= PATIENCE[progress.code]) giveUp.abort();
+  }
+  const exec = await sandbox.exec(container, {
+    command: kind.argv,
+    cwd: run.cwd,
+    env: { HOME: CONTAINER_HOME, ...kind.env, ...run.env },
+    stdin: run.prompt,
+    timeoutMs: options.timeoutMs,
+    signal: AbortSignal.any([options.signal, giveUp.signal]),
+    outputLimitBytes: OUTPUT_LIMIT,
+    onOutput(stream, text) {
+      if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
+      else
+        for (const line of text.split("\n"))
+          if (troubleOf(line).code === "unreachable") tell(troubleOf(line));
+    },
+  });
+  const findings = reader.end();
+  const trouble =
+    seen.unauthorized > 0
+      ? messages.unauthorized(kind.name, kind.keyVariables)
+      : seen.unreachable > 0
+        ? messages.unreachable(kind.name, mask(seen.last))
+        : null;
+  return {
+    exec,
+    findings: { ...findings, summary: mask(findings.summary) },
+    error: whyFailed(),
+    rawOutput: mask([exec.stdout, exec.stderr].filter(Boolean).join("\n")),
+  };
+
+  function whyFailed(): string | null {
+    if (options.signal.aborted) return messages.workerAborted;
+    if (giveUp.signal.aborted) return trouble;
+    switch (exec.outcome) {
+      case "timed-out":
+        return [messages.workerTimedOut(Math.round(options.timeoutMs / 1000)), trouble]
+          .filter(Boolean)
+          .join(" ");
+      case "aborted":
+        return messages.workerAborted;
+      case "disconnected":
+      case "not-started":
+        return messages.workerLost(exec.failure?.detail ?? exec.outcome);
+      case "signaled":
+        return messages.workerKilled(exec.signal ?? "?");
+      case "exited":
+        if (exec.exitCode === 0 && findings.error === null) return null;
+        return (
+          trouble ??
+          (findings.error ? mask(findings.error) : lastWords(messages.workerEnded(exec.exitCode ?? -1)))
+        );
+    }
+  }
+
+  function lastWords(text: string): string {
+    const last = exec.stderr.split("\n").findLast((line) => /\p{L}{3}/u.test(line));
+    return last === undefined ? text : `${text}: ${mask(last.trim())}`;
+  }
+}
+
+function masked(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
+  if (progress.kind === "text" || progress.kind === "trouble")
+    return { ...progress, text: mask(progress.text) };
+  return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
+}

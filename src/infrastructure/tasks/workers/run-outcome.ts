@@ -1,0 +1,67 @@
+import type { ProcessResult } from "../../../application/ports/process.ts";
+import type { Execution } from "../../../application/work/execution.ts";
+import { NO_USAGE, type RunJob, type WorkerRun } from "../../../domain/tasks/events.ts";
+import type { CliResult } from "./run-cli.ts";
+
+/** A run that has not happened. */
+export function emptyRun(id: string, startedAt: string): WorkerRun {
+  return {
+    id,
+    startedAt,
+    finishedAt: startedAt,
+    exitCode: null,
+    rawOutput: "",
+    summary: "",
+    error: null,
+    usage: NO_USAGE,
+    saidChanged: [],
+    job: null,
+  };
+}
+
+/** For the job's journal. Its output is the worker's last words: the event stream is kept with the task. */
+export function processResult({ exec, error, findings }: CliResult): ProcessResult {
+  const output = findings.summary;
+  const said = { exitCode: exec.exitCode, signal: exec.signal, output, stdout: output, stderr: "" };
+  const rest = { truncatedBytes: 0, durationMs: exec.durationMs };
+  switch (exec.outcome) {
+    case "exited":
+      return { ...said, ...rest, outcome: "exited", exitCode: error === null ? 0 : exec.exitCode || 1 };
+    case "signaled":
+    case "timed-out":
+    case "aborted":
+      return { ...said, ...rest, outcome: exec.outcome };
+    case "disconnected":
+    case "not-started": {
+      const message = exec.failure?.detail ?? exec.outcome;
+      return {
+        ...said,
+        ...rest,
+        outcome: "not-started",
+        error: { reason: "unknown", message, cause: exec.failure },
+      };
+    }
+  }
+}
+
+export function jobOf(execution: Execution): RunJob | null {
+  if (execution.status !== "ran") return null;
+  const { result, outcome, conflicts } = execution;
+  return {
+    id: result.jobId,
+    outcome,
+    changes: result.changes,
+    notes: result.notes,
+    conflicts: outcome === "conflict" ? conflicts.map(({ path }) => path) : [],
+  };
+}
+
+export function refusalOf(execution: Execution): string {
+  if (execution.status === "refused") return execution.refusal.message;
+  return execution.status === "parse-error" ? execution.failure.message : "";
+}
+
+/** The run itself went well, but the job put something back. */
+export function putBackOf(error: string | undefined): string | null {
+  return error === undefined || error === "" ? null : error;
+}

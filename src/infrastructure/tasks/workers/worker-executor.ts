@@ -1,0 +1,318 @@
+import type { ProcessRunner } from "../../../application/ports/process.ts";
+import type {
+  ContainerLimits,
+  ContainerNetwork,
+  SandboxFailure,
+  SandboxManager,
+} from "../../../application/ports/sandbox.ts";
+import type {
+  ExecutorStarted,
+  RunOptions,
+  WorkerExecutor,
+} from "../../../application/ports/worker-executor.ts";
+import type { ExecuteRequest, Execution } from "../../../application/work/execution.ts";
+import { NO_USAGE, type TestRun, type WorkerRun } from "../../../domain/tasks/events.ts";
+import type { TaskMessages } from "../../../domain/texts/tasks/messages.ts";
+import type { Sandbox } from "../../work/transaction/transactions.ts";
+import { beginContainerTransaction } from "./container-transaction.ts";
+import type { Credentials } from "./credentials.ts";
+import { CONTAINER_HOME, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
+import { type CliResult, runCli } from "./run-cli.ts";
+import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
+import { sweepLayers } from "./sweep-layers.ts";
+import { layOut, overlayTrouble, type TaskLayers } from "./task-layers.ts";
+import type { WorkerKind } from "./worker-kind.ts";
+
+export interface WorkerExecutorParts {
+  readonly taskId: string;
+  readonly kind: WorkerKind;
+  readonly image: string;
+  readonly workspace: string;
+  /** Of this task alone, on the workspace's file system. */
+  readonly folder: string;
+  readonly ownFolders: readonly string[];
+  /** What tasks left whose process died. */
+  readonly deadLayers: () => readonly string[];
+  readonly copyLimitBytes: number;
+  readonly staleThresholdMs: number;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly credentials: Credentials;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  readonly engineHost: string;
+  readonly sandbox: SandboxManager;
+  /** The image's name when it is there, after pulling or building it where it was not. */
+  readonly ensureImage: (
+    image: string,
+    options: { readonly signal: AbortSignal; readonly onProgress: (text: string) => void },
+  ) => Promise<
+    { readonly ok: true; readonly name: string } | { readonly ok: false; readonly detail: string }
+  >;
+  /** Executes a job whose processes run in `stage`. */
+  readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
+  readonly messages: TaskMessages;
+  readonly mask: (text: string) => string;
+  readonly now: () => Date;
+  readonly newId: () => string;
+}
+
+interface Standing {
+  readonly container: string;
+  readonly layers: TaskLayers;
+  readonly image: string;
+}
+
+const TEST_OUTPUT = 256 * 1024;
+
+/** Seed 004: a container named after its task, one exec per run, and every run a job (DECISIONS 27). */
+export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor {
+  const { sandbox, kind, messages, mask } = parts;
+  const name = `agent-runner-${parts.taskId}`;
+  let standing: Standing | null = null;
+
+  async function start({
+    signal,
+    onProgress,
+  }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
+    if (standing !== null) return started(standing);
+    if (!parts.credentials.found)
+      return {
+        ok: false,
+        code: "credentials",
+        message: messages.noCredentials(kind.name, kind.keyVariables),
+      };
+    const engine = await sandbox.describe(signal);
+    if (!engine.ok) return failedStart(engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
+    const tell = (text: string) => onProgress?.(text);
+    const image = await parts.ensureImage(parts.image, { signal, onProgress: tell });
+    if (!image.ok) {
+      if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
+      return { ok: false, code: "image", message: messages.imageMissing(parts.image, image.detail) };
+    }
+    for (const folder of parts.deadLayers()) await sweepLayers(parts, folder, image.name);
+    tell(messages.setup("starting", image.name));
+    const trouble = overlayTrouble(parts.workspace);
+    let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
+    if (!up.ok && trouble === null && (up.code === "engine-error" || up.code === "bad-spec")) {
+      tell(messages.setup("copying", parts.workspace));
+      up = await startOn("copy", image.name, signal);
+    }
+    if (!up.ok) return failedStart(up);
+    standing = up.standing;
+    const placed = await placeCredentials(sandbox, standing.container, parts.credentials);
+    if (placed !== null) {
+      await stop();
+      return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
+    }
+    return started(up.standing);
+  }
+
+  async function startOn(
+    stage: "overlay" | "copy",
+    image: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly ok: true; readonly standing: Standing } | SandboxFailure> {
+    const layers = layOut(parts, stage);
+    if (typeof layers === "string")
+      return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
+    const container = await sandbox.startContainer(
+      {
+        name,
+        taskId: parts.taskId,
+        image,
+        labels: { worker: kind.name },
+        user: parts.user,
+        workingDirectory: layers.directory,
+        env: { HOME: CONTAINER_HOME },
+        limits: parts.limits,
+        network: parts.network,
+        mounts: layers.mounts,
+      },
+      { signal },
+    );
+    if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
+    await sweepLayers(parts, layers.folder, image);
+    return container;
+  }
+
+  function started({ container, image, layers }: Standing): ExecutorStarted {
+    return { ok: true, container, image, staging: layers.kind };
+  }
+
+  function failedStart(failure: SandboxFailure): ExecutorStarted {
+    const { code, detail } = failure;
+    if (code === "aborted") return { ok: false, code: "aborted", message: messages.workerAborted };
+    if (code === "engine-unreachable" || code === "bad-host")
+      return { ok: false, code: "engine", message: messages.engineDown(parts.engineHost), cause: failure };
+    if (code === "engine-forbidden")
+      return {
+        ok: false,
+        code: "engine",
+        message: messages.engineForbidden(parts.engineHost),
+        cause: failure,
+      };
+    const remote = /bind source path does not exist/.test(detail);
+    const message = remote ? messages.remoteEngine(parts.engineHost) : messages.containerFailed(mask(detail));
+    return { ok: false, code: "container", message, cause: failure };
+  }
+
+  async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
+    const startedAt = parts.now().toISOString();
+    const id = parts.newId();
+    const up = await start({ signal: options.signal });
+    if (!up.ok || standing === null)
+      return {
+        ...emptyRun(id, startedAt),
+        error: up.ok ? "" : up.message,
+        finishedAt: parts.now().toISOString(),
+      };
+    const { layers, container } = standing;
+    let result: CliResult | null = null;
+    let frozen = false;
+    const goOn = async () => {
+      if (frozen) await sandbox.thaw(container);
+      frozen = false;
+    };
+    const processes: ProcessRunner = {
+      runProcess: async () => {
+        result = await runCli({
+          sandbox,
+          container,
+          kind,
+          prompt,
+          cwd: layers.directory,
+          env: parts.credentials.env,
+          messages,
+          mask,
+          options,
+        });
+        return processResult(result);
+      },
+      listJobProcesses: async () => backgroundOf(await sandbox.listProcesses(container)),
+      killJobProcesses: async () => {
+        if (frozen) return [];
+        const left = backgroundOf(await sandbox.listProcesses(container));
+        for (const { pid } of left) await sandbox.endProcess(container, pid);
+        // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
+        // copied, nothing in there moves.
+        frozen = await sandbox.freeze(container);
+        return left.map((each) => ({ ...each, survived: false }));
+      },
+    };
+    const stage: Sandbox = {
+      overlay: async (folder) =>
+        beginContainerTransaction(
+          {
+            workspace: parts.workspace,
+            roots: layers.roots,
+            kind: layers.kind,
+            processes,
+            goOn,
+            restoreInside: (paths) => restoreInside(sandbox, container, layers.roots, paths),
+          },
+          folder,
+        ),
+      fallsBack: () => null,
+      confine: () => null,
+    };
+    const execution = await parts.execute(requestFor(options), stage).finally(goOn);
+    const ran = result as CliResult | null;
+    if (ran?.exec.outcome === "disconnected") await forget();
+    const job = jobOf(execution);
+    const guarded =
+      execution.status === "ran"
+        ? execution.result.results.find(({ success }) => !success)?.error
+        : undefined;
+    return {
+      id,
+      startedAt,
+      finishedAt: parts.now().toISOString(),
+      exitCode: ran?.exec.exitCode ?? null,
+      rawOutput: ran?.rawOutput ?? "",
+      summary: ran?.findings.summary ?? "",
+      error: ran === null ? refusalOf(execution) : (ran.error ?? putBackOf(guarded)),
+      usage: ran?.findings.usage ?? NO_USAGE,
+      saidChanged: (ran?.findings.saidChanged ?? []).map((path) => path.replace(`${layers.directory}/`, "")),
+      job,
+    };
+  }
+
+  function requestFor(options: RunOptions): ExecuteRequest {
+    const target = kind.argv.join(" ");
+    return {
+      patch: JSON.stringify([{ type: "shell_command", action: "run", target }]),
+      plan: options.title ?? target,
+      groupId: parts.taskId,
+      source: "task",
+      sessionKey: `task:${parts.taskId}`,
+      dryRun: false,
+      preview: options.preview === true,
+      allowNetwork: true,
+      atomic: false,
+      stopOnError: false,
+      autoCommit: false,
+      commandTimeoutSeconds: Math.ceil(options.timeoutMs / 1000),
+      signal: options.signal,
+    };
+  }
+
+  async function runTest(
+    { command, cwd }: { readonly command: string; readonly cwd: string },
+    options: RunOptions,
+  ): Promise<TestRun> {
+    if (standing === null)
+      return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(name) };
+    const { container, layers } = standing;
+    const result = await sandbox.exec(container, {
+      command,
+      cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
+      // What the task file gives, but not the keys: the project's own code runs here.
+      env: { HOME: CONTAINER_HOME, ...withoutKeys(parts.credentials.env, kind.keyVariables) },
+      timeoutMs: options.timeoutMs,
+      signal: options.signal,
+      outputLimitBytes: TEST_OUTPUT,
+    });
+    if (result.outcome === "disconnected") await forget();
+    for (const { pid } of result.background) await sandbox.endProcess(container, pid);
+    const ended = result.outcome === "exited" || result.outcome === "signaled";
+    const timedOut = result.outcome === "timed-out";
+    return {
+      command,
+      exitCode: result.exitCode,
+      output: mask([result.stdout, result.stderr].filter(Boolean).join("\n")),
+      durationMs: Math.round(result.durationMs),
+      error: ended
+        ? null
+        : timedOut
+          ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))
+          : whyNot(result),
+    };
+  }
+
+  /** The container went away by itself; the next run gets another. */
+  async function forget(): Promise<void> {
+    await stop();
+  }
+
+  async function stop(): Promise<void> {
+    if (standing === null) return;
+    const { layers, container, image } = standing;
+    standing = null;
+    await sandbox.stopContainer(container, { force: true });
+    await sweepLayers(parts, layers.folder, image);
+  }
+
+  return { start, runWorker, runTest, stop };
+}
+
+function backgroundOf(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
+  return Array.isArray(listed) ? listed : [];
+}
+
+function withoutKeys(
+  env: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !keys.includes(name)));
+}

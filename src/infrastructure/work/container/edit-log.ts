@@ -1,0 +1,157 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Conflict } from "../../../application/ports/transaction.ts";
+import type { View } from "../../../application/ports/view.ts";
+import type { Change } from "../../../domain/patch/result.ts";
+import { hashHex } from "../../runtime/hash.ts";
+import { type JobFolder, readJson, slot, writeDurably } from "../transaction/job-folder.ts";
+
+/** What stood at a path, and what stands there after the job: a file's bytes lie in slots on this machine. */
+interface Edit {
+  readonly path: string;
+  readonly before: Standing;
+  readonly after: Standing;
+}
+
+type Standing =
+  | { readonly kind: "missing" | "directory" | "other" }
+  /** Too large to be kept here: told as changed, not taken back. */
+  | { readonly kind: "large"; readonly mode: number; readonly size: number }
+  | { readonly kind: "symlink"; readonly target: string }
+  | { readonly kind: "file"; readonly mode: number; readonly hash: string };
+
+/**
+ * The edits of one job in a container, so that a single edit can be taken back although the task as a whole is
+ * undone by git: the bytes before and after, kept on this machine. Only what goes through the view is seen.
+ */
+export interface EditLog {
+  /** Before a path changes. */
+  note(path: string): void;
+  /** Paths that differ from what they were. */
+  changes(): Change[];
+  /** The bytes a path had at first; null when it was not a file or is not known. */
+  original(path: string): Uint8Array | null;
+  /** Puts every path back that this job changed, or those given. */
+  putBack(paths?: readonly string[]): void;
+  /** Keeps both sides of what changed. */
+  keep(): readonly Change[];
+}
+
+export function createEditLog(
+  view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
+  folder: JobFolder,
+): EditLog {
+  const first = new Map<string, { readonly standing: Standing; readonly bytes: Uint8Array | null }>();
+  const stands = (path: string) => standingAt(view, path);
+  const changes = () =>
+    [...first].flatMap(([path, { standing }]): Change[] => {
+      const kind = changeKind(standing, stands(path).standing);
+      return kind === null ? [] : [{ path, kind }];
+    });
+  return {
+    note(path) {
+      if (!first.has(path)) first.set(path, stands(path));
+    },
+    changes,
+    original: (path) => first.get(path)?.bytes ?? null,
+    putBack(paths = [...first.keys()].reverse()) {
+      for (const path of paths) {
+        const known = first.get(path);
+        if (known !== undefined) restore(view, path, known.standing, known.bytes);
+      }
+    },
+    keep() {
+      const changed = changes();
+      const edits = changed.map(({ path }, n): Edit => {
+        const before = first.get(path) as { standing: Standing; bytes: Uint8Array | null };
+        const after = stands(path);
+        if (before.bytes !== null) writeFileSync(slot(folder, n, "a"), before.bytes);
+        if (after.bytes !== null) writeFileSync(slot(folder, n, "b"), after.bytes);
+        return { path, before: before.standing, after: after.standing };
+      });
+      writeDurably(join(folder.path, "edits.json"), JSON.stringify(edits));
+      return changed;
+    },
+  };
+}
+
+export type Taken =
+  | { readonly ok: true; readonly changes: readonly Change[] }
+  | { readonly ok: false; readonly conflicts: readonly Conflict[] }
+  | null;
+
+/** Takes a kept job back, or brings it in again. Where a path is not as the job left it, nothing is touched. */
+export function swapEdits(
+  view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
+  folder: JobFolder,
+  direction: "undo" | "redo",
+  force: boolean,
+): Taken {
+  const edits = readJson<readonly Edit[]>(join(folder.path, "edits.json"));
+  if (edits === null) return null;
+  const [from, to, side] =
+    direction === "undo" ? (["after", "before", "a"] as const) : (["before", "after", "b"] as const);
+  const conflicts = edits.flatMap((edit): Conflict[] =>
+    same(standingAt(view, edit.path).standing, edit[from]) ? [] : [{ path: edit.path, reason: "changed" }],
+  );
+  if (conflicts.length > 0 && !force) return { ok: false, conflicts };
+  const numbered = edits.map((edit, n) => ({ edit, n }));
+  for (const { edit, n } of direction === "undo" ? numbered.reverse() : numbered)
+    restore(view, edit.path, edit[to], edit[to].kind === "file" ? readFileSync(slot(folder, n, side)) : null);
+  const changes = edits.flatMap(({ path, ...edit }): Change[] => {
+    const kind = changeKind(edit[from], edit[to]);
+    return kind === null ? [] : [{ path, kind }];
+  });
+  return { ok: true, changes };
+}
+
+const LARGEST_KEPT = 32 * 1024 ** 2;
+
+function standingAt(view: Pick<View, "look" | "read">, path: string) {
+  const entry = view.look(path);
+  if (entry.kind === "symlink") return { standing: entry satisfies Standing, bytes: null };
+  if (entry.kind !== "file") return { standing: { kind: entry.kind } satisfies Standing, bytes: null };
+  if (entry.size > LARGEST_KEPT) {
+    const { mode, size } = entry;
+    return { standing: { kind: "large", mode, size } satisfies Standing, bytes: null };
+  }
+  const bytes = view.read(path);
+  const standing: Standing = { kind: "file", mode: entry.mode, hash: hashHex("sha256", bytes) };
+  return { standing, bytes };
+}
+
+/** Folders stay: what lies in one may be somebody else's. */
+function restore(
+  view: Pick<View, "look" | "write" | "remove" | "makeSymlink">,
+  path: string,
+  wanted: Standing,
+  bytes: Uint8Array | null,
+): void {
+  switch (wanted.kind) {
+    case "file":
+      if (bytes !== null) view.write(path, bytes, wanted.mode);
+      return;
+    case "symlink":
+      view.makeSymlink(path, wanted.target);
+      return;
+    case "missing": {
+      const { kind } = view.look(path);
+      if (kind === "file" || kind === "symlink") view.remove(path);
+      return;
+    }
+    case "directory":
+    case "large":
+    case "other":
+      return;
+  }
+}
+
+function same(x: Standing, y: Standing): boolean {
+  return JSON.stringify(x) === JSON.stringify(y);
+}
+
+function changeKind(before: Standing, after: Standing): Change["kind"] | null {
+  if (same(before, after)) return null;
+  if (before.kind === "missing") return "added";
+  return after.kind === "missing" ? "deleted" : "modified";
+}

@@ -1,0 +1,53 @@
+import type { ProcessRunner } from "../../../application/ports/process.ts";
+import type { RefusedHost } from "../../../application/ports/transaction.ts";
+import type { View } from "../../../application/ports/view.ts";
+import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
+import { createRemoteView } from "./remote-view.ts";
+import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
+import { type Installation, startExecutor } from "./start-executor.ts";
+
+export interface ConfinedCopyParts {
+  readonly workspace: string;
+  readonly job: string;
+  readonly copies: readonly { readonly original: string; readonly copy: string }[];
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  readonly takeRefused?: () => readonly RefusedHost[];
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+}
+
+/** A copy that stands, for the commands of its job, at the workspace's own path. */
+export interface ConfinedCopy {
+  readonly view: View;
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork;
+  /** Why its executor ended before the job did. */
+  readonly whyEnded: () => Error | null;
+  readonly stop: () => Promise<void>;
+}
+
+/** Shows each copy in the place of its original inside a sandbox; the rest of the machine is as for an overlay. */
+export async function confineCopy({
+  workspace,
+  job,
+  copies,
+  installation,
+  env,
+  sandbox,
+  takeRefused,
+}: ConfinedCopyParts): Promise<ConfinedCopy | { readonly complaint: string }> {
+  const roots = copies.map(({ original, copy }) => ({
+    path: original,
+    source: { kind: "bind" as const, folder: copy },
+  }));
+  const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
+  if (!started.ok) return { complaint: started.complaint };
+  const { call, ...rest } = started.executor;
+  return {
+    ...rest,
+    view: createRemoteView(call),
+    environment: sandboxEnvironment(sandbox),
+    limited: limitedNetwork(sandbox.network, takeRefused),
+  };
+}

@@ -1,0 +1,125 @@
+import { type BigIntStats, chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Identity, identify, identifyAt } from "../folder/identity.ts";
+import { hashAt } from "../transaction/content.ts";
+import { areaOf, isIndexFile } from "../transaction/git-area.ts";
+import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { sameToAPerson } from "../transaction/same.ts";
+import { copyEntry } from "./copy-entry.ts";
+import type { FirstSight } from "./first-sight.ts";
+import { standingAtBegin, stripMarks, UNKNOWN } from "./overlay-seal.ts";
+import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
+
+/** What lay in an upper at a moment. */
+export type UpperLook = ReadonlyMap<
+  string,
+  { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats }
+>;
+
+export function lookAtUpper(root: LaidRoot): UpperLook {
+  const look = new Map<string, { kind: UpperEntry["kind"]; stats: BigIntStats }>();
+  for (const { path, kind, stats } of walkUpper(root)) look.set(path, { kind, stats });
+  return look;
+}
+
+export interface DeltaParts {
+  readonly folder: JobFolder;
+  readonly root: LaidRoot;
+  readonly index: number;
+  readonly firstSlot: number;
+  readonly stamp: bigint;
+  readonly sight: FirstSight;
+  /** The upper as the job found it. */
+  readonly before: UpperLook;
+  /** Absolute paths of the workspace that the job may not keep, with all below. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Turns what one job did to an upper that goes on being used into ops, copying its files into slots. Unlike
+ * `sealUpper`, it leaves the upper as it is, and takes only what differs from the job's beginning: what earlier jobs
+ * left there stands in the workspace already, or somebody has changed it there since.
+ */
+export function sealDelta(parts: DeltaParts): Op[] {
+  const { folder, root, index, firstSlot, before } = parts;
+  const ops: Op[] = [];
+  const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
+  const isLeftOut = (path: string) => {
+    const absolute = join(root.path, path);
+    return parts.leftOut.some((out) => absolute === out || absolute.startsWith(`${out}/`));
+  };
+  const asOf = (path: string) =>
+    standingAtBegin(root.path, path, parts.stamp, parts.sight.existed(join(root.path, path)));
+  const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
+    const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
+    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
+  };
+  const hashOf = (path: string, a: Identity | null) =>
+    a === null || a.ctime === UNKNOWN
+      ? undefined
+      : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
+  const remove = (path: string) => {
+    const a = isLeftOut(path) ? null : asOf(path);
+    if (a !== null) add(path, a, null, hashOf(path, a));
+  };
+
+  function takeFolder(path: string, kind: "directory" | "opaque", stats: BigIntStats): void {
+    const a = asOf(path);
+    const mode = Number(stats.mode & 0o7777n);
+    if (a?.kind !== "directory" || a.mode !== mode) {
+      const next = slot(folder, firstSlot + ops.length, "b");
+      mkdirSync(next);
+      if (process.getuid?.() === 0) chownSync(next, Number(stats.uid), Number(stats.gid));
+      chmodSync(next, mode);
+      add(path, a, identifyAt(next));
+    }
+    if (kind !== "opaque" || a?.kind !== "directory" || before.get(path)?.kind === "opaque") return;
+    const kept = new Set(readdirSync(join(root.upper, path)));
+    for (const name of readdirSync(join(root.path, path))) if (!kept.has(name)) remove(`${path}/${name}`);
+  }
+
+  function takeFile(path: string, kind: "file" | "symlink"): void {
+    const a = asOf(path);
+    const isIndex = isIndexFile(path, area(path));
+    const [from, to] = [join(root.path, path), join(root.upper, path)];
+    const now = identifyAt(to) as Identity;
+    const bHash = hashAt(to, now, isIndex);
+    const aHash = hashOf(path, a);
+    if (a !== null && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from, to })) return;
+    const next = slot(folder, firstSlot + ops.length, "b");
+    copyEntry(to, next);
+    if (kind === "file") stripMarks(next);
+    add(path, a, identifyAt(next), aHash, bHash);
+  }
+
+  const after = new Map(lookAtUpper(root));
+  for (const [path, { kind, stats }] of after) {
+    const was = before.get(path);
+    if (isLeftOut(path) || (was !== undefined && isSame(was, { kind, stats }))) continue;
+    if (kind === "gone") remove(path);
+    else if (kind === "directory" || kind === "opaque") takeFolder(path, kind, stats);
+    else if (kind === "file" || kind === "symlink") takeFile(path, kind);
+  }
+  // What an earlier job had made goes without a mark: there was nothing below it when it was made.
+  const told = new Set(ops.map(({ path }) => path));
+  for (const [path, { kind }] of before) {
+    if (kind === "gone" || kind === "other" || after.has(path) || told.has(path)) continue;
+    const parent = dirname(path);
+    const stays = parent === "." || isFolder(after.get(parent)?.kind);
+    if (stays) remove(path);
+  }
+  return ops;
+}
+
+function isFolder(kind: UpperEntry["kind"] | undefined): boolean {
+  return kind === "directory" || kind === "opaque";
+}
+
+type Looked = { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats };
+
+/** A folder comes and goes with what is in it; only its mode and its kind are its own. */
+function isSame(a: Looked, b: Looked): boolean {
+  if (a.kind !== b.kind) return false;
+  if (isFolder(a.kind)) return a.stats.mode === b.stats.mode;
+  return a.stats.ctimeNs === b.stats.ctimeNs && a.stats.ino === b.stats.ino;
+}

@@ -1,0 +1,138 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { listXattrs, removeXattr } from "../../runtime/xattr.ts";
+import { type Anchors, createAnchors } from "../folder/anchor.ts";
+import { type Identity, identify, identifyAt, identityOf } from "../folder/identity.ts";
+import { hashAt } from "../transaction/content.ts";
+import { areaOf, isIndexFile } from "../transaction/git-area.ts";
+import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { sameToAPerson } from "../transaction/same.ts";
+import type { FirstSight } from "./first-sight.ts";
+import { settleMoves } from "./settle-moves.ts";
+import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
+
+/** Turns what a job left in an upper into ops, moving its files into slots. */
+export function sealUpper(
+  folder: JobFolder,
+  root: LaidRoot,
+  stamp: bigint,
+  sight: FirstSight,
+  index: number,
+  firstSlot: number,
+): Op[] {
+  const ops: Op[] = [];
+  const anchors = createAnchors();
+  const isNewRepository = (path: string) => identify(root.path, path) === null;
+  const area = (path: string) => areaOf(path, index > 0, isNewRepository);
+  const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
+    ops.push({
+      n: firstSlot + ops.length,
+      root: index,
+      path,
+      a,
+      b,
+      ...(aHash && { aHash }),
+      ...(bHash && { bHash }),
+      area: area(path),
+    });
+  };
+  const asOf = (path: string) =>
+    standingAtBegin(root.path, path, stamp, sight.existed(join(root.path, path)), anchors);
+  const remove = (path: string) => {
+    const a = asOf(path);
+    if (a === null) return;
+    const aHash =
+      a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
+    add(path, a, null, aHash);
+  };
+  if (root.redirects) settleMoves(root);
+  const entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
+  for (const { path, stats, kind } of entries) {
+    const absolute = join(root.upper, path);
+    const a = asOf(path);
+    const next = slot(folder, firstSlot + ops.length, "b");
+    switch (kind) {
+      case "gone":
+        remove(path);
+        break;
+      case "directory":
+      case "opaque": {
+        const mode = Number(stats.mode & 0o7777n);
+        if (a?.kind !== "directory" || a.mode !== mode) {
+          mkdirSync(next);
+          if (process.getuid?.() === 0) chownSync(next, Number(stats.uid), Number(stats.gid));
+          chmodSync(next, mode);
+          add(path, a, identifyAt(next));
+        }
+        if (kind === "opaque" && a?.kind === "directory") {
+          const kept = new Set(readdirSync(absolute));
+          for (const name of readdirSync(join(root.path, path)))
+            if (!kept.has(name)) remove(`${path}/${name}`);
+        }
+        break;
+      }
+      case "file":
+      case "symlink": {
+        const isIndex = isIndexFile(path, area(path));
+        const now = identityOf(stats);
+        const bHash = hashAt(absolute, now, isIndex);
+        const original = join(root.path, path);
+        const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
+        if (a !== null && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from: original, to: absolute }))
+          break;
+        renameSync(absolute, next);
+        if (kind === "file") stripMarks(next, now.mode);
+        add(path, a, identifyAt(next), aHash, bHash);
+        break;
+      }
+      case "other":
+        break;
+    }
+  }
+  anchors.close();
+  return ops;
+}
+
+/**
+ * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
+ * any more, and then nothing may match: the commit must find a conflict there.
+ */
+export function standingAtBegin(
+  root: string,
+  path: string,
+  stamp: bigint,
+  existed: boolean | undefined,
+  anchors?: Anchors,
+): Identity | null {
+  const now = identify(root, path, anchors);
+  if (now === null) return existed === true ? GONE_SINCE : null;
+  if (existed === false) return null;
+  if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
+  return { ...now, ctime: UNKNOWN, ino: UNKNOWN };
+}
+
+/** Matches nothing that ever stood anywhere. */
+export const UNKNOWN = "0";
+const GONE_SINCE: Identity = {
+  kind: "file",
+  ino: UNKNOWN,
+  mode: 0,
+  size: 0,
+  mtime: UNKNOWN,
+  ctime: UNKNOWN,
+  uid: 0,
+  gid: 0,
+};
+
+const MARK = /^(user|trusted)\.overlay\./;
+
+/** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
+export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): void {
+  const names = listXattrs(path);
+  const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
+  if (marks.length === 0) return;
+  const isShut = (mode & 0o600) !== 0o600;
+  if (isShut) chmodSync(path, mode | 0o600);
+  for (const name of marks) removeXattr(path, name);
+  if (isShut) chmodSync(path, mode);
+}

@@ -1,0 +1,206 @@
+import { proxyEnvironment } from "../../network/proxy-environment.ts";
+import { isInside } from "../transaction/git-roots.ts";
+import type { HomeShape } from "./home-pieces.ts";
+import type { JobLimits } from "./job-limits.ts";
+import type { HomeLayer } from "./private-home.ts";
+import { PROXY_PORT } from "./proxy-port.ts";
+
+/** What a sandbox shows and where its writes go. All paths are absolute and real. */
+export interface SandboxPlan {
+  /** Roots of the transaction, each laid over with an upper of its own. */
+  readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
+  /** The job's folder, the only place of the host that the sandbox writes to. */
+  readonly job: string;
+  /** A private home: reads fall through, writes stay in its layers; null where there is none to protect. */
+  readonly home: {
+    readonly path: string;
+    readonly layers: readonly HomeLayer[];
+    readonly pieces: HomeShape["pieces"];
+  } | null;
+  /** Folders that must look empty; files and sockets that must read as nothing. */
+  readonly hidden: readonly string[];
+  /** Folders that must show nothing but the roots in them. */
+  readonly veiled: readonly string[];
+  /** Further folders that must be there, read-only: the program itself. */
+  readonly readable: readonly string[];
+  /** Files of the host that must be there though their folder is private. */
+  readonly files: readonly string[];
+  /** A socket that the user lets through. */
+  readonly sockets: readonly string[];
+  /** The program that makes the sandbox. */
+  readonly bubblewrap: string;
+  /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
+  readonly redirects: boolean;
+  readonly network: SandboxNetwork;
+  readonly limits: JobLimits;
+  readonly confined: boolean;
+  readonly uid: number;
+  readonly gid: number;
+  readonly directory: string;
+}
+
+/** `proxy`: no network but the socket of a proxy outside, which the executor stands before. */
+export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
+
+export type OverlaySource = { readonly kind: "overlay" } | { readonly kind: "bind"; readonly folder: string };
+
+/** Where the sandbox keeps its plain names while it is being set up; hidden before anything else runs. */
+const STAGE = "/run/picoclaw";
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/**
+ * Where the programs of the set-up are looked for. It runs with every capability, and a user's own PATH leads through
+ * folders that commands of earlier jobs could write to.
+ */
+export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
+
+/** As real root the kernel's switches are one's own files: none of them may be written. */
+const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
+
+/**
+ * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
+ * every capability, and becomes the executor.
+ * Arguments: the table of mounts, what to hide, "--", the working folder, the command.
+ */
+const SETUP = `set -e
+printf %s "$1" > ${STAGE}/table
+shift
+mount -a -T ${STAGE}/table
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
+  elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
+  shift
+done
+shift
+cd "$1"
+shift
+exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
+`;
+
+/**
+ * A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. `volatile`: the
+ * kernel would otherwise flush every file as it is copied into the upper; what a job made is flushed at once, when it is
+ * sealed, and before that nothing of it is worth keeping.
+ */
+export function overlayOptions(redirects: boolean): string {
+  return `${redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr"},volatile`;
+}
+
+/**
+ * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
+ * `mount -a` passes over what it takes for mounted already.
+ */
+function mountTable(plan: SandboxPlan): string {
+  const { home, roots, veiled } = plan;
+  const overlay = (lower: string, upper: string, work: string, how = "userxattr") =>
+    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},${how},X-mount.mkdir`;
+  const how = overlayOptions(plan.redirects);
+  const lines = [
+    ...(home?.layers ?? []).map(({ path }, i) => [
+      "picoclaw",
+      path,
+      "overlay",
+      overlay(`home${i}`, `hometx${i}/u`, `hometx${i}/w`),
+    ]),
+    ...belowHome(plan).map((folder, i) => [`${STAGE}/own${i}`, folder, "none", "bind"]),
+    ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
+    ...roots.map(({ path, source }, i) =>
+      source.kind === "bind"
+        ? [`${STAGE}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
+        : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`, how)],
+    ),
+    ["picoclaw", STAGE, "tmpfs", "mode=0755"],
+  ];
+  return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
+}
+
+/** The private home would lay a writable layer over the program itself. */
+function belowHome({ home, readable }: SandboxPlan): string[] {
+  return readable.filter((folder) => home !== null && isInside(home.path, folder));
+}
+
+/** White space and backslashes stand as octal numbers in an fstab. */
+function escapeField(text: string): string {
+  return text.replace(/[\s\\#]/g, (char) =>
+    [...Buffer.from(char)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
+  );
+}
+
+const PROXY_SOCKET = "/run/picoclaw-proxy";
+
+/** The proxy's socket as the executor sees it. */
+export function proxySocket({ network, confined }: SandboxPlan): string | null {
+  if (typeof network === "string") return null;
+  return confined ? PROXY_SOCKET : network.proxy;
+}
+
+/** What processes in a sandbox must be told. */
+export function sandboxEnvironment({
+  confined,
+  sockets,
+  network,
+}: Pick<SandboxPlan, "confined" | "sockets" | "network">): Record<string, string> {
+  return {
+    ...(typeof network === "object" && proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`)),
+    ...(confined && { TMPDIR: "/tmp" }),
+    ...(sockets[0] !== undefined && { SSH_AUTH_SOCK: sockets[0] }),
+  };
+}
+
+/** The arguments of `bwrap` for a plan; `command` is what runs inside. */
+export function sandboxArguments(plan: SandboxPlan, command: readonly string[]): string[] {
+  const args = plan.confined
+    ? confinedBase(plan)
+    : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", STAGE];
+  for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
+  belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${STAGE}/own${i}`));
+  args.push(...homeArguments(plan.home));
+  plan.roots.forEach(({ path, source }, i) => {
+    args.push("--ro-bind", path, path);
+    if (source.kind === "bind") args.push("--bind", source.folder, `${STAGE}/bind${i}`);
+    else args.push("--ro-bind", path, `${STAGE}/low${i}`);
+  });
+  args.push("--bind", plan.job, `${STAGE}/tx`);
+  for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
+  args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
+  if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
+  if (plan.network !== "host") args.push("--unshare-net");
+  if (typeof plan.network === "object" && plan.confined)
+    args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", mountTable(plan));
+  args.push(...plan.hidden, "--", plan.directory, ...command);
+  return args;
+}
+
+function homeArguments(home: SandboxPlan["home"]): string[] {
+  if (home === null) return [];
+  const { path, layers, pieces } = home;
+  const shown = (folder: string) => ["--ro-bind", folder, folder];
+  return [
+    ...(pieces === null ? shown(path) : ["--tmpfs", path]),
+    ...(pieces?.shown ?? []).flatMap(shown),
+    ...(pieces?.links ?? []).flatMap((link) => ["--symlink", link.target, link.path]),
+    ...layers.flatMap((layer, i) => [
+      ...shown(layer.path),
+      ...["--ro-bind", layer.path, `${STAGE}/home${i}`],
+      ...["--bind", layer.folder, `${STAGE}/hometx${i}`],
+    ]),
+  ];
+}
+
+/** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */
+function confinedBase({ files, uid }: SandboxPlan): string[] {
+  const args = ["--ro-bind", "/", "/", "--tmpfs", "/dev", "--tmpfs", "/dev/shm"];
+  for (const device of DEVICES) args.push("--dev-bind-try", `/dev/${device}`, `/dev/${device}`);
+  for (const [link, to] of [
+    ["fd", ""],
+    ["stdin", "/0"],
+    ["stdout", "/1"],
+    ["stderr", "/2"],
+  ] as const)
+    args.push("--symlink", `/proc/self/fd${to}`, `/dev/${link}`);
+  args.push("--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp");
+  for (const name of uid === 0 ? SWITCHES : []) args.push("--ro-bind-try", `/proc/${name}`, `/proc/${name}`);
+  for (const file of files) args.push("--ro-bind", file, file);
+  return args;
+}

@@ -1,0 +1,178 @@
+import { closeSync } from "node:fs";
+import { join } from "node:path";
+import type { ProcessRunner } from "../../../application/ports/process.ts";
+import { LimitReached } from "../../../application/work/limit-reached.ts";
+import { rawPipe } from "../../runtime/confined-process.ts";
+import { openPipe } from "../../runtime/pipe.ts";
+import { type SpawnedChild, spawnChild } from "../../runtime/spawn.ts";
+import { removeTree } from "../folder/remove-tree.ts";
+import { watchDisk } from "./disk-watch.ts";
+import type { Told } from "./executor.ts";
+import { ChannelClosed, createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
+import { killStrays } from "./kill-strays.ts";
+import { createRemoteProcesses } from "./remote-processes.ts";
+import { type Call, createCall } from "./remote-view.ts";
+import { proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
+import { SILENT } from "./staging.ts";
+
+export interface Executor {
+  readonly call: Call;
+  readonly processes: ProcessRunner;
+  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
+  readonly whyEnded: () => Error | null;
+  /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export type Started =
+  | { readonly ok: true; readonly executor: Executor }
+  | { readonly ok: false; readonly complaint: string };
+
+/** The program's own folder and runtime, which the executor needs inside. */
+export interface Installation {
+  readonly folder: string;
+  readonly runtime: string;
+  /** The executor's entry, relative to the folder. */
+  readonly executor: string;
+}
+
+/** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
+export async function startExecutor(
+  plan: SandboxPlan,
+  installation: Installation,
+  env: Readonly<Record<string, string>>,
+): Promise<Started> {
+  const pipes = openChannels();
+  if (pipes === null) return { ok: false, complaint: "no pipes" };
+  const { calls, answers, requests, replies, complaints } = pipes;
+  const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
+  const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
+  const started = attempt(() =>
+    spawnChild({
+      argv: [plan.bubblewrap, ...sandboxArguments(plan, command)],
+      stdio: ends,
+      // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+      env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      cwd: "/",
+      detached: false,
+    }),
+  );
+  for (const end of ends) closeSync(end);
+  if ("complaint" in started) return { ok: false, complaint: started.complaint };
+  const child = started;
+  const exited = child.exited.then(() => {});
+  let complaint = "";
+  const complaining = complaints.read((bytes) => {
+    complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
+  });
+  const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
+  let stopping: Promise<void> | null = null;
+  let whyEnded: Error | null = null;
+  const ready = Promise.withResolvers<void>();
+  const onFrame = (frame: Frame) => (frame.head.ready === true ? ready.resolve() : remote.onFrame(frame));
+  void replies.read(createFrameReader(onFrame)).then(() => {
+    if (stopping === null) whyEnded ??= new ChannelClosed();
+    remote.onEnd();
+  });
+  let unwatch = () => {};
+  const stop = () => {
+    stopping ??= (async () => {
+      unwatch();
+      closeSync(calls.writeEnd);
+      closeSync(requests.writeEnd);
+      await ended(child, exited);
+      closeSync(answers.readEnd);
+      await heard(complaining);
+      // A cache that has eaten the disk is no cache.
+      if (whyEnded instanceof LimitReached && whyEnded.what === "home")
+        for (const { folder } of plan.home?.layers ?? []) removeTree(join(folder, "u"));
+    })();
+    return stopping;
+  };
+  // Not a blocking read: a sandbox that was killed half made may never close its end.
+  const stands = await Promise.race([ready.promise.then(() => true), exited.then(() => false)]);
+  if (!stands) {
+    killStrays(plan.job);
+    await stop();
+    return { ok: false, complaint: complaint.trim() || SILENT };
+  }
+  unwatch = watchDisk(plan, (reached) => {
+    whyEnded ??= reached;
+    void stop();
+  });
+  return {
+    ok: true,
+    executor: {
+      call: createCall(calls.writeEnd, answers.readEnd),
+      processes: remote.runner,
+      whyEnded: () => whyEnded,
+      stop,
+    },
+  };
+}
+
+const COMPLAINT_CHARACTERS = 4000;
+
+function executorCommand(
+  { folder, runtime, executor }: Installation,
+  plan: SandboxPlan,
+  path: string,
+): string[] {
+  const flags = [
+    `--config=${join(folder, "bunfig.toml")}`,
+    "--no-env-file",
+    `--tsconfig-override=${join(folder, "tsconfig.json")}`,
+    "--no-install",
+  ];
+  const told: Told = { root: plan.directory, path, proxy: proxySocket(plan), limits: plan.limits };
+  return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
+}
+
+function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {
+  try {
+    writeFrame(descriptor, encodeFrame(head));
+  } catch {
+    // The executor is gone; whoever waits for its answer is told so by the end of the replies.
+  }
+}
+
+function openChannels() {
+  const calls = rawPipe();
+  const answers = rawPipe();
+  const requests = rawPipe();
+  const replies = openPipe();
+  const complaints = openPipe();
+  if (!calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
+  return {
+    calls: calls.value,
+    answers: answers.value,
+    requests: requests.value,
+    replies: replies.value,
+    complaints: complaints.value,
+  };
+}
+
+function attempt(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
+  try {
+    return start();
+  } catch (error) {
+    return { complaint: (error as Error).message };
+  }
+}
+
+const GRACE_MS = 500;
+
+/** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
+async function ended(child: SpawnedChild, exited: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** What the sandbox had to say, unless a stray of it keeps the pipe open. */
+async function heard(complaining: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, GRACE_MS);
+  await Promise.race([complaining, late.promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,146 @@
+import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { type Identity, identifyAt, kindOf } from "../folder/identity.ts";
+import { type Walked, walk } from "../folder/walk.ts";
+import { hashAt, hashIfUntouched } from "./content.ts";
+import type { CopiedRoot } from "./copy-roots.ts";
+import { areaOf, isIndexFile } from "./git-area.ts";
+import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
+import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { foldersAbove, isHidden, type Manifest } from "./manifest.ts";
+import { sameToAPerson } from "./same.ts";
+
+export interface CopySeal {
+  readonly folder: JobFolder;
+  readonly copies: readonly CopiedRoot[];
+  readonly manifests: readonly Manifest[];
+  readonly pointers: readonly Pointer[];
+  readonly ownFolders: readonly string[];
+  /** After the copy was made, before the first command: what is older was not touched by the job. */
+  readonly started: bigint;
+}
+
+export interface SealedRoot {
+  readonly ops: readonly Op[];
+  readonly notes: readonly string[];
+}
+
+/** Compares one copy with what its root held, and moves what is new or different into slots. */
+export function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot {
+  const { folder, copies, started } = state;
+  const manifest = state.manifests[index] as Manifest;
+  const root = copies[index] as CopiedRoot;
+  const isNewRepository = (path: string) => !manifest.entries.has(path);
+  const area = (path: string) => areaOf(path, index > 0, isNewRepository);
+  const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
+  const notes: string[] = [];
+  const unreadable = (path: string) => {
+    if (!isHidden(manifest.hidden, path)) notes.push(`not carried over, its name is no text: ${path}`);
+  };
+  const found = [...walk(root.copy, { unlock: true, enter: (path) => !isOwn(path), unreadable })];
+  const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
+  const above = foldersAbove(manifest.hidden);
+  const ops: Op[] = [];
+  const made: { op: Op; from: string; mode: number }[] = [];
+  for (const entry of found) {
+    const { path, stats } = entry;
+    const a = manifest.entries.get(path) ?? null;
+    if (isHidden(manifest.hidden, path) || isAsItWas(entry, a, started)) continue;
+    if (above.has(path) && !stats.isDirectory()) {
+      notes.push(`kept, because it holds what the job could not see: ${path}`);
+      continue;
+    }
+    const absolute = join(root.copy, path);
+    const pointer = state.pointers.some(({ file }) => file === absolute);
+    if (pointer && stats.ctimeNs < started) continue;
+    if (isStaleLock(path, area(path), a)) {
+      notes.push(`a lock that the job's git left behind was dropped: ${path}`);
+      continue;
+    }
+    if (stats.isFile() && notesPaths(path, Number(stats.size)))
+      restorePaths(absolute, state.pointers, copies);
+    const isIndex = isIndexFile(path, area(path));
+    const mode = Number(stats.mode & 0o7777n);
+    const now = { ...(identifyAt(absolute) as Identity), mode };
+    const bHash = hashAt(absolute, now, isIndex);
+    const aHash = a === null ? undefined : hashIfUntouched(root.original, path, a, isIndex);
+    const compared = {
+      a: a as Identity,
+      b: now,
+      aHash,
+      bHash,
+      isIndex,
+      from: join(root.original, path),
+      to: absolute,
+    };
+    if (a !== null && a.kind !== "directory" && sameToAPerson(compared)) continue;
+    const n = firstSlot + ops.length;
+    const op: Op = {
+      n,
+      root: index,
+      path,
+      a,
+      b: now,
+      ...(aHash && { aHash }),
+      ...(bHash && { bHash }),
+      area: area(path),
+    };
+    if (stats.isDirectory()) {
+      if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
+    } else renameSync(absolute, slot(folder, n, "b"));
+    ops.push(op);
+  }
+  takeFolders(folder, made);
+  const seen = new Set(found.map(({ path }) => path));
+  for (const [path, a] of manifest.entries) {
+    if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
+    if (goesWithItsFolder(path, manifest, folders, above)) continue;
+    const aHash = hashIfUntouched(root.original, path, a, isIndexFile(path, area(path)));
+    ops.push({
+      n: firstSlot + ops.length,
+      root: index,
+      path,
+      a,
+      b: null,
+      ...(aHash && { aHash }),
+      area: area(path),
+    });
+  }
+  return { ops, notes };
+}
+
+/** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
+function isAsItWas({ stats }: Walked, a: Identity | null, started: bigint): boolean {
+  if (a === null || a.kind !== kindOf(stats)) return false;
+  if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
+  const sameOwner = process.getuid?.() !== 0 || (Number(stats.uid) === a.uid && Number(stats.gid) === a.gid);
+  return Number(stats.mode & 0o7777n) === a.mode && sameOwner;
+}
+
+/** When a job is sealed its processes are gone: a lock of git's that is still there would only stand in the user's way. */
+function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolean {
+  return area === "git" && a === null && path.endsWith(".lock");
+}
+
+/** New folders, emptied by now, deepest first: as inodes they keep attributes and times. */
+function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; mode: number }[]): void {
+  for (const { op, from, mode } of [...made].reverse()) {
+    const to = slot(folder, op.n, "b");
+    if (readdirSync(from).length === 0) renameSync(from, to);
+    else mkdirSync(to); // It holds a name that is no text, which is not carried over.
+    chmodSync(to, mode);
+  }
+}
+
+/** A deleted folder is one op; what was in it goes with it, unless the folder must stay. */
+function goesWithItsFolder(
+  path: string,
+  manifest: Manifest,
+  folders: ReadonlySet<string>,
+  above: ReadonlySet<string>,
+): boolean {
+  const slash = path.lastIndexOf("/");
+  if (slash < 0) return false;
+  const parent = path.slice(0, slash);
+  return manifest.entries.get(parent)?.kind === "directory" && !folders.has(parent) && !above.has(parent);
+}

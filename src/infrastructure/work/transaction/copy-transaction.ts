@@ -1,0 +1,287 @@
+import { lstatSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { Change } from "../../../domain/patch/result.ts";
+import { inParent } from "../folder/anchor.ts";
+import { createFolderView } from "../folder/folder-view.ts";
+import { identityOf } from "../folder/identity.ts";
+import { removeTree } from "../folder/remove-tree.ts";
+import { walk } from "../folder/walk.ts";
+import { watchView } from "../folder/watch-view.ts";
+import type { ConfinedCopy } from "../overlay/confined-copy.ts";
+import { readNoFollow } from "./content.ts";
+import { type CopiedRoot, copyRoots, restoreEntry } from "./copy-roots.ts";
+import { type CopySeal, sealRoot } from "./copy-seal.ts";
+import { takeStamp } from "./fs-stamp.ts";
+import { repointGit } from "./git-pointers.ts";
+import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
+import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
+import { makeDurable } from "./make-durable.ts";
+import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
+import { changesOf } from "./plan-changes.ts";
+import { renameable } from "./storage.ts";
+
+export interface CopyParts {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly limitBytes: number;
+  readonly ownFolders: readonly string[];
+  readonly network: boolean;
+  /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
+  readonly confine: ConfineCopy | null;
+}
+
+export type ConfineCopy = (
+  job: string,
+  copies: readonly CopiedRoot[],
+  options: { network: boolean },
+) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
+
+/**
+ * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
+ * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
+ */
+export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
+  const { workspace, folder, limitBytes, ownFolders, network, confine } = parts;
+  const roots = rootsFor(workspace);
+  const stamp = takeStamp(join(folder.path, "stamp"));
+  const apart = roots.find((root) => !renameable(root, folder.path));
+  if (apart !== undefined) {
+    const message = `on another file system than the workspace, so that no commit can reach it: ${apart}`;
+    return { ok: false, refusal: { code: "failed", message } };
+  }
+  const isOwn = (absolute: string) => ownFolders.includes(absolute);
+  const manifests = roots.map((root) => takeManifest(root, (path) => isOwn(join(root, path))));
+  const bytes = manifests.reduce((sum, manifest) => sum + manifest.bytes, 0);
+  if (bytes > limitBytes) {
+    return {
+      ok: false,
+      refusal: {
+        code: "too-large",
+        message: `the workspace holds ${bytes} bytes, more than worker.copy_limit`,
+        bytes,
+        limitBytes,
+      },
+    };
+  }
+  const copied = copyRoots({ roots, manifests, into: join(folder.path, "view"), ownFolders });
+  if (!copied.ok) {
+    const message = `the workspace could not be copied: ${copied.message}`;
+    return { ok: false, refusal: { code: copied.code, message } };
+  }
+  const { copies } = copied;
+  const confined = confine === null ? null : await confine(folder.path, copies, { network });
+  if (confined !== null && "complaint" in confined) {
+    const message = `the sandbox did not start: ${confined.complaint}`;
+    return { ok: false, refusal: { code: "failed", message } };
+  }
+  const pointers = confined === null ? repointGit(workspace, copies) : [];
+  const started = takeStamp(join(folder.path, "stamp"));
+  return {
+    ok: true,
+    transaction: open({
+      workspace,
+      folder,
+      copies,
+      manifests,
+      pointers,
+      ownFolders,
+      stamp,
+      started,
+      confined,
+    }),
+  };
+}
+
+/** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
+const FOLDER = -1n;
+
+interface OpenCopy extends CopySeal {
+  readonly workspace: string;
+  /** Before the manifest was taken: what the user changes from then on is a conflict. */
+  readonly stamp: bigint;
+  readonly confined: ConfinedCopy | null;
+}
+
+function open(state: OpenCopy): Transaction {
+  const { workspace, folder, copies, manifests, started, confined } = state;
+  const top = copies[0] as CopiedRoot;
+  const prefix = relative(top.original, workspace);
+  const directory = join(top.copy, prefix);
+  /** The view as of the last look: path → ctime, for telling what one command changed. */
+  let last: Map<string, bigint> | null = null;
+  const touched = new Set<string>();
+  const inTop = (path: string) => (prefix === "" ? path : `${prefix}/${path}`);
+
+  /** A folder that the job shut to itself is taken to hold what it held. */
+  function snapshot(before: Map<string, bigint>): Map<string, bigint> {
+    const now = new Map<string, bigint>();
+    const shut: string[] = [];
+    copies.forEach(({ copy }, i) => {
+      const unreadable = (path: string) => void shut.push(`${i}:${path}/`);
+      for (const { path, stats } of walk(copy, { unreadable }))
+        now.set(`${i}:${path}`, stats.isDirectory() ? FOLDER : stats.ctimeNs);
+    });
+    for (const [key, ctime] of shut.length === 0 ? [] : before)
+      if (shut.some((prefix) => key.startsWith(prefix))) now.set(key, ctime);
+    return now;
+  }
+
+  /** The last look, brought up to date where our own edits went. */
+  function glance(before: Map<string, bigint>): Map<string, bigint> {
+    const now = new Map(before);
+    for (const path of touched) {
+      const key = `0:${inTop(path)}`;
+      const stats = lstatSync(join(directory, path), { bigint: true, throwIfNoEntry: false });
+      if (stats?.isDirectory())
+        for (const below of walk(join(directory, path)))
+          now.set(`${key}/${below.path}`, below.stats.isDirectory() ? FOLDER : below.stats.ctimeNs);
+      if (stats === undefined) {
+        for (const known of before.keys())
+          if (known === key || known.startsWith(`${key}/`)) now.delete(known);
+      } else now.set(key, stats.isDirectory() ? FOLDER : stats.ctimeNs);
+    }
+    return now;
+  }
+
+  function initial(): Map<string, bigint> {
+    const known = new Map<string, bigint>();
+    manifests.forEach(({ entries }, i) => {
+      for (const [path, identity] of entries)
+        known.set(`${i}:${path}`, identity.kind === "directory" ? FOLDER : 0n);
+    });
+    return known;
+  }
+
+  function differences(before: Map<string, bigint>, now: Map<string, bigint>): Change[] {
+    const changes: Change[] = [];
+    for (const [key, ctime] of now) {
+      const then = before.get(key);
+      if (then === undefined) changes.push({ path: shown(key), kind: "added" });
+      else if (then === 0n ? ctime === FOLDER || ctime >= started : ctime !== then)
+        changes.push({ path: shown(key), kind: "modified" });
+    }
+    for (const key of before.keys()) {
+      if (!now.has(key) && !isHidden(manifests[Number(key[0])]?.hidden ?? new Set(), key.slice(2)))
+        changes.push({ path: shown(key), kind: "deleted" });
+    }
+    return changes
+      .filter(({ path }) => !/(^|\/)\.git\/(.*\/)?objects\//.test(path))
+      .sort((x, y) => (x.path < y.path ? -1 : 1));
+  }
+
+  const shown = (key: string) =>
+    relative(workspace, join((copies[Number(key[0])] as CopiedRoot).original, key.slice(2)));
+
+  /** Where a path of the change set stands: its root, its original and its copy. */
+  function place(path: string) {
+    const absolute = resolve(workspace, path);
+    const found = copies.findLastIndex(({ original }) => isInside(original, absolute));
+    const root = Math.max(0, found);
+    const { original, copy } = copies[root] as CopiedRoot;
+    const below = relative(original, absolute);
+    return { root, below, key: `${root}:${below}`, original: absolute, copy: join(copy, below) };
+  }
+
+  return {
+    kind: "copy",
+    view:
+      confined === null
+        ? createFolderView(directory, (path) => touched.add(path))
+        : watchView(confined.view, (path) => touched.add(path)),
+    directory: confined === null ? directory : workspace,
+    environment: confined?.environment ?? {},
+    ...confined?.limited,
+    ...(confined !== null && { processes: confined.processes }),
+    takeChanges({ processRan }) {
+      const before = last ?? initial();
+      const now = processRan ? snapshot(before) : glance(before);
+      last = now;
+      touched.clear();
+      return differences(before, now);
+    },
+    revert(paths) {
+      for (const path of paths) {
+        const { root, below, key, original, copy } = place(path);
+        restoreEntry(copies[root] as CopiedRoot, below, original);
+        const now = lstatSync(copy, { bigint: true, throwIfNoEntry: false });
+        if (now) last?.set(key, now.ctimeNs);
+        else last?.delete(key);
+      }
+    },
+    original(path) {
+      const { root, below, original } = place(path);
+      return manifests[root]?.entries.get(below)?.kind === "file" ? readNoFollow(original) : null;
+    },
+    current(path) {
+      const { root, below } = place(path);
+      return bytesIn((copies[root] as CopiedRoot).copy, below);
+    },
+    repository: repositoryOf(workspace),
+    seal: async () => {
+      const why = confined?.whyEnded() ?? null;
+      if (why !== null) throw why;
+      await confined?.stop();
+      return seal(state);
+    },
+    discard: async () => {
+      await confined?.stop();
+      removeSlots(folder);
+    },
+  };
+}
+
+/** A file's bytes; null where none stands, or where a link leads away. */
+function bytesIn(root: string, path: string): Uint8Array | null {
+  try {
+    return inParent(root, path, (folder, name) =>
+      lstatSync(`${folder}/${name}`).isFile() ? readNoFollow(`${folder}/${name}`) : null,
+    );
+  } catch {
+    return null;
+  }
+}
+
+async function seal(state: OpenCopy): Promise<Sealed> {
+  const { workspace, folder, copies, manifests, stamp } = state;
+  const ops: Op[] = [];
+  const notes = manifests.flatMap(({ hidden }) =>
+    [...hidden].map((path) => `not visible to the job: ${path}`),
+  );
+  for (const index of copies.keys()) {
+    const sealed = sealRoot(state, index, ops.length);
+    for (const op of sealed.ops) ops.push(op);
+    notes.push(...sealed.notes);
+  }
+  const outside = changedMeanwhile(copies, manifests, new Set(ops.map((op) => `${op.root}:${op.path}`)));
+  removeTree(join(folder.path, "view"));
+  const roots = copies.map(({ original }) => original);
+  makeDurable(folder, ops);
+  writePlan(folder, { roots, stamp: String(stamp), ops });
+  return {
+    changes: changesOf(ops, roots, workspace),
+    outside: outside.map((path) => relative(workspace, path)),
+    notes,
+  };
+}
+
+const MEANWHILE_LIMIT = 20;
+
+/** Paths of the workspace that somebody, or the job past its view, changed while the job ran. */
+function changedMeanwhile(
+  copies: readonly CopiedRoot[],
+  manifests: readonly Manifest[],
+  planned: ReadonlySet<string>,
+): string[] {
+  const changed: string[] = [];
+  copies.forEach(({ original }, i) => {
+    const manifest = manifests[i] as Manifest;
+    for (const [path, then] of manifest.entries) {
+      if (changed.length >= MEANWHILE_LIMIT) break;
+      if (then.kind === "directory" || planned.has(`${i}:${path}`)) continue;
+      const now = lstatSync(join(original, path), { bigint: true, throwIfNoEntry: false });
+      if (now === undefined || identityOf(now).ctime !== then.ctime) changed.push(join(original, path));
+    }
+  });
+  return changed;
+}

@@ -1,0 +1,85 @@
+import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { Entry } from "../../../application/ports/view.ts";
+import type { Change } from "../../../domain/patch/result.ts";
+import { inParent } from "../folder/anchor.ts";
+import { type Identity, identifyAt } from "../folder/identity.ts";
+import { createStagedView, type StagedView } from "../folder/staged-view.ts";
+import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
+import { takeStamp } from "./fs-stamp.ts";
+import { areaOf, isIndexFile } from "./git-area.ts";
+import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
+import { makeDurable } from "./make-durable.ts";
+import { changesOf } from "./plan-changes.ts";
+
+export interface DirectParts {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly copyAttributes: (from: string, toDescriptor: number) => void;
+}
+
+/** Stages a job that only edits files: the touched paths are known, everything else stays where it is. */
+export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectParts): Transaction {
+  const stamp = takeStamp(`${folder.path}/stamp`);
+  const view = createStagedView({ root: workspace, slotPath: (n) => slot(folder, n, "b"), copyAttributes });
+  return {
+    kind: "direct",
+    view,
+    directory: null,
+    environment: {},
+    takeChanges: () => touchedChanges(view),
+    revert: (paths) => {
+      for (const path of paths) view.forget(path);
+    },
+    original: (path) => {
+      const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
+      return identity?.kind === "file"
+        ? inParent(workspace, path, (parent, name) => readNoFollow(`${parent}/${name}`))
+        : null;
+    },
+    current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
+    repository: null,
+    seal: async (): Promise<Sealed> => {
+      const ops = stagedOps(workspace, view);
+      makeDurable(folder, ops);
+      writePlan(folder, { roots: [workspace], stamp: String(stamp), ops });
+      return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };
+    },
+    discard: async () => removeSlots(folder),
+  };
+}
+
+function stagedOps(workspace: string, view: StagedView): Op[] {
+  const ops: Op[] = [];
+  for (const [path, { base, slotPath, n }] of view.staged()) {
+    const area = areaOf(path, false, () => false);
+    const b = slotPath === null ? null : identifyAt(slotPath);
+    if (b === null && base === null) continue;
+    if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
+    const isIndex = isIndexFile(path, area);
+    const aHash = base === null ? undefined : hashIfUntouched(workspace, path, base, isIndex);
+    const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
+    if (base !== null && b !== null && unchanged(base, b, aHash, bHash)) continue;
+    ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });
+  }
+  return ops;
+}
+
+function unchanged(a: Identity, b: Identity, aHash: string | undefined, bHash: string | undefined): boolean {
+  return a.kind === b.kind && a.mode === b.mode && aHash !== undefined && aHash === bHash;
+}
+
+function touchedChanges(view: StagedView): Change[] {
+  const changes: Change[] = [];
+  for (const [path, before] of view.takeTouched()) {
+    const after = view.look(path);
+    const kind = changeKind(before, after);
+    if (kind !== null) changes.push({ path, kind });
+  }
+  return changes;
+}
+
+function changeKind(before: Entry, after: Entry): Change["kind"] | null {
+  if (before.kind === "missing") return after.kind === "missing" ? null : "added";
+  if (after.kind === "missing") return "deleted";
+  return before.kind === "directory" && after.kind === "directory" ? null : "modified";
+}

@@ -1,0 +1,124 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../../application/ports/jobs.ts";
+import type { JournalLine } from "../../../application/ports/journal.ts";
+import { identifyAt, sameBody } from "../folder/identity.ts";
+import { readNoFollow } from "./content.ts";
+import {
+  appendJournal,
+  jobFolder,
+  listJobIds,
+  type Op,
+  type Plan,
+  readJson,
+  readPlan,
+  readStands,
+  readState,
+  readText,
+  slot,
+  writeDurably,
+} from "./job-folder.ts";
+
+/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. */
+export function createJobArchive(storage: string, now: () => Date): JobArchive {
+  function read(jobId: string): StoredJob | null {
+    const folder = jobFolder(storage, jobId);
+    const record = readJson<JobRecord>(join(folder.path, "job.json"));
+    const state = readState(folder);
+    if (record === null || state === null) return null;
+    return { ...record, state: state.state, stateAt: state.at, bytes: state.bytes ?? 0 };
+  }
+
+  function list(): StoredJob[] {
+    const jobs = listJobIds(storage)
+      .map(read)
+      .filter((job) => job !== null);
+    return jobs.sort((x, y) =>
+      x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
+    );
+  }
+
+  return {
+    isFirstOf(kind) {
+      const mark = join(storage, `seen-${kind}`);
+      if (existsSync(mark)) return false;
+      writeFileSync(mark, "");
+      return true;
+    },
+    append: (jobId, event) =>
+      appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
+    save: (record) =>
+      writeDurably(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record)),
+    read,
+    list,
+    events: (jobId) =>
+      (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
+        .split("\n")
+        .flatMap((line) => journalLine(line)),
+    differences: (jobId) => differences(storage, jobId, list),
+  };
+}
+
+/** A line that a crash cut short is left out. */
+function journalLine(line: string): JournalLine[] {
+  try {
+    return line === "" ? [] : [JSON.parse(line) as JournalLine];
+  } catch {
+    return [];
+  }
+}
+
+/** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
+function differences(storage: string, jobId: string, list: () => StoredJob[]): FileDifference[] {
+  const folder = jobFolder(storage, jobId);
+  const plan = readPlan(folder);
+  const record = readState(folder);
+  if (plan === null || record === null) return [];
+  const { state } = record;
+  const stands = readStands(folder, record.turn);
+  const inEffect = state === "committed";
+  return plan.ops
+    .filter((op) => op.area === "file" && op.a?.kind !== "directory" && op.b?.kind !== "directory")
+    .map((op) => {
+      const path = join(plan.roots[op.root] as string, op.path);
+      const standing = () => {
+        const now = identifyAt(path);
+        const known = stands?.entries.get(op.n)?.standing;
+        if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
+        return fromLaterJob(storage, list, jobId, plan, op, inEffect ? op.bHash : op.aHash);
+      };
+      const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
+      const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
+      return { path: op.path, before, after };
+    });
+}
+
+/** A later job that replaced this one's file kept it as its own "before". */
+function fromLaterJob(
+  storage: string,
+  list: () => StoredJob[],
+  jobId: string,
+  plan: Plan,
+  op: Op,
+  hash: string | undefined,
+): Uint8Array | undefined {
+  if (hash === undefined) return undefined;
+  for (const other of list()) {
+    if (other.jobId === jobId || other.state !== "committed") continue;
+    const folder = jobFolder(storage, other.jobId);
+    const match = readPlan(folder)?.ops.find(
+      (candidate) =>
+        candidate.path === op.path && candidate.aHash === hash && plan.roots[op.root] !== undefined,
+    );
+    if (match) return bytesAt(slot(folder, match.n, "a"));
+  }
+  return undefined;
+}
+
+function bytesAt(path: string): Uint8Array | undefined {
+  try {
+    return readNoFollow(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,14 @@
+import { join, relative } from "node:path";
+import type { Change } from "../../../domain/patch/result.ts";
+import type { Op } from "./job-folder.ts";
+
+/** The change set a person reads: paths relative to the workspace, git's object store left out. */
+export function changesOf(ops: readonly Op[], roots: readonly string[], workspace: string): Change[] {
+  const changes: Change[] = [];
+  for (const op of ops) {
+    if (op.area === "object") continue;
+    const path = relative(workspace, join(roots[op.root] as string, op.path));
+    changes.push({ path, kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified" });
+  }
+  return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
+}

@@ -1,0 +1,17 @@
+import type { Refusal } from "../../../application/ports/transaction.ts";
+
+const CODES: Readonly<Record<string, Refusal["code"]>> = {
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EROFS: "read-only",
+  EACCES: "permission",
+  EPERM: "permission",
+};
+
+/** Why the place for staged changes could not be made; errors that are not the system's are bugs. */
+export function refusalOf(error: unknown, folder: string): Refusal {
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== "string") throw error;
+  const message = `${(error as Error).message} (${folder})`;
+  return { code: CODES[code] ?? "failed", message };
+}

@@ -1,0 +1,84 @@
+import type { Conflict } from "../../../application/ports/transaction.ts";
+import { identify, identifyAt } from "../folder/identity.ts";
+import type { Intent } from "./intent.ts";
+import { type JobFolder, type Plan, readStands } from "./job-folder.ts";
+import type { Swap } from "./swap.ts";
+import {
+  type Direction,
+  inSlot,
+  isThing,
+  keepsFolder,
+  opposite,
+  outSlot,
+  recordedTurn,
+  reversed,
+  rootOf,
+  shownPath,
+  type Turn,
+} from "./turns.ts";
+
+/** A swap that was cut off, as its intent and the record of the job tell it. */
+export function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
+  const direction: Direction = intent.direction === "undo" ? "back" : "forward";
+  const stands = readStands(folder, intent.turn - 1);
+  const skip = new Set(intent.skip);
+  const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
+  const turns = plan.ops
+    .filter((op) => !skip.has(op.n))
+    .map((op) => ({ ...recordedTurn(op, direction, stands), ...found.get(op.n) }));
+  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  return intent.taking_back === true ? reverse(swap) : swap;
+}
+
+/** The swap that puts everything back. */
+export function reverse(swap: Swap): Swap {
+  return { ...swap, direction: opposite(swap.direction), turns: swap.turns.map(reversed) };
+}
+
+export interface Edited {
+  readonly conflicts: readonly Conflict[];
+  /** The ops that somebody edited since, and those that cannot be finished around them. */
+  readonly ops: ReadonlySet<number>;
+}
+
+/**
+ * Paths that are neither before nor after the swap: somebody edited them since it was cut off. When it is being taken
+ * back, paths that it has not reached, or that are back already, are the user's to edit.
+ */
+export function editedSince(swap: Swap, workspace: string, intent: Intent): Edited {
+  const takingBack = intent.taking_back === true;
+  const edited = swap.turns.filter((turn) => isOther(swap, turn) && !(takingBack && isDone(swap, turn)));
+  const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
+  const touches = ({ op, goes }: Turn) => {
+    const own = `${op.root}:${op.path}`;
+    return paths.some(
+      (path) =>
+        path === own ||
+        own.startsWith(`${path}/`) ||
+        (goes?.kind === "directory" && path.startsWith(`${own}/`)),
+    );
+  };
+  return {
+    conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
+    ops: new Set(edited.length === 0 ? [] : swap.turns.filter(touches).map(({ op }) => op.n)),
+  };
+}
+
+function isDone({ folder, direction }: Swap, { op, goes, comes }: Turn): boolean {
+  const isWaiting = isThing(identifyAt(inSlot(folder, op, direction)), comes);
+  if (goes === null) return !isWaiting;
+  const isOut = isThing(identifyAt(outSlot(folder, op, direction)), goes);
+  return isOut && (comes === null || !isWaiting);
+}
+
+function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): boolean {
+  const here = identify(rootOf(plan, op), op.path);
+  if (keepsFolder(op)) return here?.kind !== "directory";
+  const out = identifyAt(outSlot(folder, op, direction));
+  const waiting = identifyAt(inSlot(folder, op, direction));
+  if (goes === null) return !isThing(here, isThing(waiting, comes) ? null : comes);
+  if (comes === null) return !isThing(here, isThing(out, goes) ? null : goes);
+  if (isThing(out, comes)) return !isThing(here, goes);
+  if (isThing(out, goes) && isThing(waiting, comes)) return here !== null;
+  return !isThing(here, isThing(out, goes) || isThing(waiting, goes) ? comes : goes);
+}

@@ -1,0 +1,56 @@
+import { readlinkSync } from "node:fs";
+import { getXattr, listXattrs } from "../../runtime/xattr.ts";
+import type { Identity } from "../folder/identity.ts";
+
+export interface Compared {
+  readonly a: Identity;
+  readonly b: Identity;
+  readonly aHash: string | undefined;
+  readonly bHash: string | undefined;
+  readonly isIndex: boolean;
+  /** Where the two stand now. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A time that was set again loses its last digits. */
+const MICROSECONDS = 10_000n;
+
+/**
+ * Whether nothing a person could see differs: kind, mode, owner, bytes, attributes and, but for an index, the time
+ * of change.
+ */
+export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compared): boolean {
+  if (a.kind !== b.kind || a.mode !== b.mode || !sameOwner(a, b)) return false;
+  if (isIndex) return aHash !== undefined && aHash === bHash;
+  if (a.kind === "symlink") return readlinkSync(to) === readlinkSync(from);
+  if (a.kind === "other") return true;
+  if (a.size !== b.size || (aHash !== undefined && aHash !== bHash) || !sameAttributes(from, to))
+    return false;
+  const apart = BigInt(a.mtime) - BigInt(b.mtime);
+  return aHash === undefined ? apart === 0n : apart > -MICROSECONDS && apart < MICROSECONDS;
+}
+
+/** Only root can give files away; for others a copy may have got another owner by itself. */
+function sameOwner(a: Identity, b: Identity): boolean {
+  return process.getuid?.() !== 0 || (a.uid === b.uid && a.gid === b.gid);
+}
+
+function sameAttributes(from: string, to: string): boolean {
+  const [before, after] = [attributeNames(from), attributeNames(to)];
+  if (before.length !== after.length) return false;
+  return before.every((name) => {
+    const [was, is] = [getXattr(from, name), getXattr(to, name)];
+    return was.ok && is.ok && Buffer.from(was.value).equals(is.value);
+  });
+}
+
+/** Users' own attributes and access lists; what an overlay notes for itself is nobody's. */
+function attributeNames(path: string): readonly string[] {
+  const names = listXattrs(path);
+  if (!names.ok) return [];
+  return names.value.filter(
+    (name) =>
+      (name.startsWith("user.") && !name.startsWith("user.overlay.")) || name.startsWith("system.posix_acl_"),
+  );
+}

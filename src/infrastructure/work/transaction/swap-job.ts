@@ -1,0 +1,205 @@
+import { relative } from "node:path";
+import type {
+  Conflict,
+  JobState,
+  LeftAlone,
+  Repaired,
+  SwapOutcome,
+} from "../../../application/ports/transaction.ts";
+import { type Anchors, createAnchors } from "../folder/anchor.ts";
+import { type Identity, identify, identifyAt, sameUntouched } from "../folder/identity.ts";
+import { checkSwap, isOutOfReach } from "./check.ts";
+import { findDoors } from "./doors.ts";
+import { takeStamp } from "./fs-stamp.ts";
+import { clearIntent, type Intent, readIntent, writeIntent } from "./intent.ts";
+import {
+  type JobFolder,
+  jobFolder,
+  type Left,
+  type Op,
+  type Plan,
+  readPlan,
+  readStands,
+  readState,
+  removeStands,
+  writeStands,
+  writeState,
+} from "./job-folder.ts";
+import { changesOf } from "./plan-changes.ts";
+import { slotBytes } from "./quota.ts";
+import { editedSince, interruptedSwap, reverse } from "./repair.ts";
+import { type Checkpoint, type Swap, SwapFailure, swap } from "./swap.ts";
+import { type Direction, isThing, keepsFolder, outSlot, recordedTurn, rootOf, type Turn } from "./turns.ts";
+
+export interface SwapParts {
+  readonly storage: string;
+  readonly workspace: string;
+  readonly now: () => Date;
+  readonly at: Checkpoint;
+}
+
+export interface SwapRequest {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly turn: number;
+  readonly direction: Intent["direction"];
+  readonly force: boolean;
+}
+
+/** Checks, writes the intent, swaps, notes what stands now. Called under the lock. */
+export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
+  const { storage, workspace, at } = parts;
+  const { folder, plan, force } = request;
+  const direction: Direction = request.direction === "undo" ? "back" : "forward";
+  const stands = readStands(folder, request.turn);
+  const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands });
+  const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
+  if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
+  const active = new Set(turns.map(({ op }) => op.n));
+  const intent: Intent = {
+    job_id: folder.id,
+    direction: request.direction,
+    turn: request.turn + 1,
+    skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
+    found: turns.filter((turn) => !isRecorded(turn, recordedTurn(turn.op, direction, stands))).map(asFound),
+    doors: findDoors(plan, turns),
+  };
+  const work: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  at("checked");
+  writeIntent(storage, intent);
+  at("intent");
+  let kept: LeftAlone[];
+  try {
+    kept = swap(work, at);
+  } catch (error) {
+    writeIntent(storage, { ...intent, taking_back: true });
+    at("taking back");
+    return takeBack(parts, work, error);
+  }
+  settle(parts, work, intent, new Set());
+  return {
+    status: "done",
+    changes: changesOf(
+      turns.map(({ op }) => op),
+      plan.roots,
+      workspace,
+    ),
+    left: [...left, ...kept.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
+  };
+}
+
+/** What cannot be put back now either stays noted in the intent, for a repair. */
+function takeBack({ storage, workspace, at }: SwapParts, work: Swap, failure: unknown): SwapOutcome {
+  try {
+    swap(reverse(work), at);
+  } catch (error) {
+    return { status: "conflict", conflicts: [conflictOf(failure, workspace), conflictOf(error, workspace)] };
+  }
+  clearIntent(storage);
+  return { status: "conflict", conflicts: [conflictOf(failure, workspace)] };
+}
+
+function isRecorded(turn: Turn, recorded: Turn): boolean {
+  return sameUntouched(turn.goes, recorded.goes) && isThing(turn.comes, recorded.comes);
+}
+
+function asFound({ op, goes, comes }: Turn): Intent["found"][number] {
+  return [op.n, goes, comes];
+}
+
+/** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
+function conflictOf(error: unknown, workspace: string): Conflict {
+  if (!(error instanceof SwapFailure)) throw error;
+  if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
+  return {
+    path: relative(workspace, error.path),
+    reason: error.cause === undefined ? "changed" : "no-access",
+  };
+}
+
+/** After the last rename: what stands now, the new state, and the intent goes. */
+function settle(parts: SwapParts, work: Swap, intent: Intent, mine: ReadonlySet<number>): void {
+  const { folder, plan, direction } = work;
+  const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
+  const entries = new Map<number, Left>();
+  const anchors = createAnchors();
+  for (const op of plan.ops) {
+    const kept = identifyAt(outSlot(folder, op, direction));
+    entries.set(op.n, {
+      standing: standingAt(plan, op, turns.get(op.n), mine.has(op.n) && kept === null, anchors),
+      kept,
+    });
+  }
+  anchors.close();
+  const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
+  writeStands(folder, intent.turn, { stamp: String(stamp), entries });
+  parts.at("stands");
+  writeState(folder, {
+    state: targetState(intent.direction),
+    at: parts.now().toISOString(),
+    bytes: slotBytes(folder),
+    turn: intent.turn,
+  });
+  parts.at("state");
+  clearIntent(parts.storage);
+  parts.at("cleared");
+  removeStands(folder, intent.turn - 1);
+}
+
+/** What we put there. If somebody has written to it since, that is theirs: a later swap must see the difference. */
+function standingAt(
+  plan: Plan,
+  op: Op,
+  turn: Turn | undefined,
+  untouched: boolean,
+  anchors: Anchors,
+): Identity | null {
+  let now: Identity | null = null;
+  try {
+    now = identify(rootOf(plan, op), op.path, anchors);
+  } catch {
+    return turn?.comes ?? null;
+  }
+  if (turn === undefined || untouched || keepsFolder(op) || turn.comes === null) return now;
+  return isThing(now, turn.comes) ? now : turn.comes;
+}
+
+function movesContents({ a, b }: Op): boolean {
+  return (a?.kind === "directory") !== (b?.kind === "directory");
+}
+
+function targetState(direction: Intent["direction"]): JobState {
+  return direction === "undo" ? "undone" : "committed";
+}
+
+/** Finishes the swap that an intent says was begun. Called under the lock; null when there is none. */
+export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean }): Repaired | null {
+  const { storage, workspace, at } = parts;
+  const intent = readIntent(storage);
+  if (intent === null) return null;
+  const { job_id: jobId, direction } = intent;
+  const folder = jobFolder(storage, jobId);
+  const plan = readPlan(folder);
+  const report = (outcome: Repaired["outcome"], conflicts: readonly Conflict[] = []): Repaired => ({
+    jobId,
+    direction,
+    outcome,
+    conflicts,
+  });
+  if (plan === null || readState(folder)?.turn === intent.turn) {
+    clearIntent(storage);
+    return report("finished");
+  }
+  const work = interruptedSwap(folder, plan, intent);
+  const edited = editedSince(work, workspace, intent);
+  if (edited.conflicts.length > 0 && !options.keepMine) return report("stuck", edited.conflicts);
+  const turns = work.turns.filter(({ op }) => !edited.ops.has(op.n));
+  try {
+    swap({ ...work, turns }, at);
+  } catch (error) {
+    return report("stuck", [conflictOf(error, workspace)]);
+  }
+  if (intent.taking_back === true) clearIntent(storage);
+  else settle(parts, work, intent, edited.ops);
+  return report(intent.taking_back === true ? "taken-back" : "finished", edited.conflicts);
+}

@@ -1,0 +1,236 @@
+import { existsSync, statSync } from "node:fs";
+import type {
+  BeginRequest,
+  Begun,
+  Evicted,
+  JobState,
+  SwapOutcome,
+  Transactions,
+} from "../../../application/ports/transaction.ts";
+import type { TransactionReason } from "../../../domain/texts/messages.ts";
+import { removeTree } from "../folder/remove-tree.ts";
+import { killStrays } from "../overlay/kill-strays.ts";
+import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
+import type { ConfineCopy } from "./copy-transaction.ts";
+import { createDirectTransaction } from "./direct-transaction.ts";
+import { createInPlaceTransaction } from "./in-place-transaction.ts";
+import { type Intent, readIntent } from "./intent.ts";
+import {
+  createJobFolder,
+  type JobFolder,
+  jobFolder,
+  readPlan,
+  readState,
+  removeSlots,
+  rootsOf,
+  writeState,
+} from "./job-folder.ts";
+import { withFolderLocks } from "./lock.ts";
+import { changesOf } from "./plan-changes.ts";
+import { evictPastQuota, slotBytes } from "./quota.ts";
+import { refusalOf } from "./refusal.ts";
+import { createRunningJobs } from "./running-jobs.ts";
+import type { Storage } from "./storage.ts";
+import type { Checkpoint } from "./swap.ts";
+import { finishInterrupted, type SwapParts, swapJob } from "./swap-job.ts";
+
+export interface TransactionParts {
+  readonly storage: Storage;
+  readonly copyLimitBytes: number;
+  readonly lockTimeoutMs: number;
+  /** Absolute folders that belong to PicoClaw and are no part of any view. */
+  readonly ownFolders: readonly string[];
+  readonly copyAttributes: (from: string, toDescriptor: number) => void;
+  /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
+  readonly sandbox?: () => Promise<Sandbox>;
+  readonly now: () => Date;
+  /** For fault tests: called between the steps of a swap. */
+  readonly checkpoint?: Checkpoint;
+}
+
+export interface Sandbox {
+  overlay(folder: JobFolder, options: { network: boolean }): Promise<OverlayBegun>;
+  /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
+  fallsBack(complaint: string): TransactionReason | null;
+  confine(): ConfineCopy | null;
+}
+
+/** The one commit and undo engine for every way to stage. */
+export function createTransactions(parts: TransactionParts): Transactions {
+  const { storage, now } = parts;
+  const { workspace } = storage;
+  const running = createRunningJobs(storage.folder);
+  const swapParts: SwapParts = {
+    storage: storage.folder,
+    workspace,
+    now,
+    at: parts.checkpoint ?? (() => {}),
+  };
+
+  async function begin({ jobId, kind, network = true }: BeginRequest): Promise<Begun> {
+    const trouble = workspaceTrouble(workspace);
+    if (trouble !== null) return trouble;
+    try {
+      for (const dead of running.sweep()) forget(dead);
+      const begun = await open(jobId, kind, network);
+      if (!begun.ok) forget(jobId);
+      return begun;
+    } catch (error) {
+      forget(jobId);
+      return { ok: false, refusal: refusalOf(error, storage.folder) };
+    }
+  }
+
+  async function open(jobId: string, kind: BeginRequest["kind"], network: boolean): Promise<Begun> {
+    running.start(jobId);
+    const folder = createJobFolder(storage.folder, jobId);
+    setState(folder, "running");
+    switch (kind) {
+      case "direct":
+        return {
+          ok: true,
+          transaction: createDirectTransaction({ workspace, folder, copyAttributes: parts.copyAttributes }),
+        };
+      case "none":
+        return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
+      case "overlay":
+        return overlayOr(folder, network, () => copy(folder, network));
+      case "copy":
+        return copy(folder, network);
+    }
+  }
+
+  async function copy(folder: JobFolder, network: boolean): Promise<Begun> {
+    const { copyLimitBytes: limitBytes, ownFolders } = parts;
+    const { beginCopyTransaction } = await import("./copy-transaction.ts");
+    const confine = (await parts.sandbox?.())?.confine() ?? null;
+    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, network, confine });
+  }
+
+  /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
+  async function overlayOr(
+    folder: JobFolder,
+    network: boolean,
+    otherwise: () => Promise<Begun>,
+  ): Promise<Begun> {
+    const sandbox = await parts.sandbox?.();
+    const begun = await sandbox?.overlay(folder, { network });
+    if (begun === undefined || "complaint" in begun) {
+      const complaint = begun?.complaint ?? "there is no sandbox here";
+      const reason = sandbox?.fallsBack(complaint) ?? null;
+      if (reason === null) return { ok: false, refusal: { code: "failed", message: complaint } };
+      const copied = await otherwise();
+      return copied.ok ? { ...copied, insteadOf: { kind: "overlay", reason } } : copied;
+    }
+    return begun;
+  }
+
+  /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
+  function forget(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    killStrays(folder.path);
+    const state = readState(folder)?.state;
+    if (state === undefined || state === "running") {
+      removeSlots(folder);
+      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+      else removeTree(folder.path);
+    }
+    running.end(jobId);
+  }
+
+  function setState(folder: JobFolder, state: JobState, more: { bytes?: number } = {}): void {
+    writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
+  }
+
+  /** Under the locks of the workspace and of the repository that a job reaches. */
+  async function locked<T>(jobId: string | undefined, use: () => T): Promise<T | "busy"> {
+    const roots = jobId === undefined ? [] : rootsOf(jobFolder(storage.folder, jobId));
+    return withFolderLocks(
+      [workspace, ...roots.filter((root) => existsSync(root))],
+      parts.lockTimeoutMs,
+      use,
+    );
+  }
+
+  async function swapFrom(
+    jobId: string,
+    from: JobState,
+    direction: Intent["direction"],
+    force: boolean,
+  ): Promise<SwapOutcome> {
+    const outcome = await locked(jobId, (): SwapOutcome => {
+      const interrupted = finishInterrupted(swapParts, { keepMine: false });
+      if (interrupted?.outcome === "stuck") return { status: "conflict", conflicts: interrupted.conflicts };
+      const folder = jobFolder(storage.folder, jobId);
+      const state = readState(folder);
+      if (state === null) return { status: "refused", reason: "unknown-job" };
+      const plan = readPlan(folder);
+      if (state.state === "evicted") return { status: "refused", reason: "evicted" };
+      if (direction === "commit" && state.state === "committed" && plan !== null)
+        return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
+      if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
+      if (plan === null) return { status: "refused", reason: "evicted" };
+      return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
+    });
+    return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+  }
+
+  /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
+  function stage(jobId: string, bytes = slotBytes(jobFolder(storage.folder, jobId))): void {
+    setState(jobFolder(storage.folder, jobId), "staged", { bytes });
+    running.end(jobId);
+  }
+
+  return {
+    begin,
+    commit: async (jobId) => {
+      const isNew = readState(jobFolder(storage.folder, jobId))?.state === "running";
+      // What it takes is counted when it is committed, or else below: once is dear enough with many files.
+      if (isNew) stage(jobId, 0);
+      const outcome = await swapFrom(jobId, "staged", "commit", false);
+      if (isNew && outcome.status !== "done") stage(jobId);
+      return outcome;
+    },
+    undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
+    redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
+    discard: async (jobId) => {
+      const folder = jobFolder(storage.folder, jobId);
+      const drop = () => {
+        const state = readState(folder)?.state;
+        if (state !== "running" && state !== "staged") return;
+        if (readIntent(storage.folder)?.job_id === jobId) return;
+        removeSlots(folder);
+        setState(folder, "discarded", { bytes: 0 });
+      };
+      if (readState(folder)?.state === "running") drop();
+      else await locked(jobId, drop);
+      running.end(jobId);
+    },
+    stage: async (jobId) => stage(jobId),
+    repair: async (options = { keepMine: false }) => {
+      const intent = readIntent(storage.folder);
+      if (intent === null) return null;
+      const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts, options));
+      return outcome === "busy" ? null : outcome;
+    },
+    enforceQuota: async (quotaBytes, keep): Promise<readonly Evicted[]> => {
+      const evicted = await locked(undefined, () => evictPastQuota(storage.folder, quotaBytes, keep, now));
+      return evicted === "busy" ? [] : evicted;
+    },
+  };
+}
+
+function workspaceTrouble(workspace: string): Begun | null {
+  const stats = statSync(workspace, { throwIfNoEntry: false });
+  if (stats === undefined)
+    return {
+      ok: false,
+      refusal: { code: "workspace-missing", message: `workspace does not exist: ${workspace}` },
+    };
+  if (!stats.isDirectory())
+    return {
+      ok: false,
+      refusal: { code: "not-a-directory", message: `workspace is not a directory: ${workspace}` },
+    };
+  return null;
+}

@@ -1,0 +1,61 @@
+import { join, relative } from "node:path";
+import type { Identity } from "../folder/identity.ts";
+import { type JobFolder, type Op, type Plan, type Stands, slot } from "./job-folder.ts";
+
+export type Direction = "forward" | "back";
+
+/** One op in one swap: what stands at its path and goes into a slot, what lies in a slot and comes to the path. */
+export interface Turn {
+  readonly op: Op;
+  readonly goes: Identity | null;
+  readonly comes: Identity | null;
+}
+
+export function rootOf(plan: Plan, op: Op): string {
+  return plan.roots[op.root] as string;
+}
+
+/** The path as the user knows it: relative to the workspace, also where the repository reaches beyond it. */
+export function shownPath(plan: Plan, op: Op, workspace: string): string {
+  return relative(workspace, join(rootOf(plan, op), op.path));
+}
+
+/** A folder that stays and only changes its mode or owner: no slot takes part. */
+export function keepsFolder(op: Op): boolean {
+  return op.a?.kind === "directory" && op.b?.kind === "directory";
+}
+
+export function inSlot(folder: JobFolder, op: Op, direction: Direction): string {
+  return slot(folder, op.n, direction === "forward" ? "b" : "a");
+}
+
+export function outSlot(folder: JobFolder, op: Op, direction: Direction): string {
+  return slot(folder, op.n, direction === "forward" ? "a" : "b");
+}
+
+/** What the record says of an op: the plan before the first swap, then what the last swap left. */
+export function recordedTurn(op: Op, direction: Direction, stands: Stands | null): Turn {
+  const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
+  if (stands === null) return { op, ...planned };
+  const left = stands.entries.get(op.n);
+  return {
+    op,
+    goes: left?.standing ?? null,
+    comes: keepsFolder(op) ? planned.comes : (left?.kept ?? null),
+  };
+}
+
+export function reversed(turn: Turn): Turn {
+  return { op: turn.op, goes: turn.comes, comes: turn.goes };
+}
+
+export function opposite(direction: Direction): Direction {
+  return direction === "forward" ? "back" : "forward";
+}
+
+/** The same thing as far as a swap is concerned: the inode and, but for folders, its contents. */
+export function isThing(found: Identity | null, expected: Identity | null): boolean {
+  if (found === null || expected === null) return found === expected;
+  if (found.ino !== expected.ino || found.kind !== expected.kind) return false;
+  return found.kind === "directory" || (found.size === expected.size && found.mtime === expected.mtime);
+}

@@ -1,0 +1,10 @@
+import { expect, test } from "bun:test";
+import { toBlocks } from "../../../../src/adapters/channels/slack/blocks.ts";
+import { slackMessagesFor } from "../../../../src/domain/texts/slack/messages.ts";
+
+test("a reply that names everybody calls nobody, in its notification either", () => {
+  const text = "<!channel> look, <@U1>: a < b";
+  const shown = toBlocks({ kind: "notice", text }, slackMessagesFor("en"));
+  expect(shown.text).toBe("&lt;!channel&gt; look, &lt;@U1&gt;: a &lt; b");
+  expect(JSON.stringify(shown.blocks)).not.toContain("<");
+});

@@ -1,0 +1,330 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { toMrkdwn } from "../../../../src/adapters/channels/slack/mrkdwn.ts";
+import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack/slack-app.ts";
+import { createSlackChannel } from "../../../../src/adapters/channels/slack/slack-channel.ts";
+import { fromSlackText } from "../../../../src/adapters/channels/slack/slack-text.ts";
+import type {
+  Channel,
+  Delivery,
+  InboundMessage,
+  Received,
+  StoredMessage,
+} from "../../../../src/application/ports/channel.ts";
+import type { Reply } from "../../../../src/application/ports/conversation.ts";
+import { slackMessagesFor } from "../../../../src/domain/texts/slack/messages.ts";
+import { startSlack } from "../../../fakes/slack/slack-server.ts";
+import { createManualTimers } from "../../../fakes/timers.ts";
+
+const TOKENS = { botToken: "xoxb-test", appToken: "xapp-test" };
+const SIGNING = "signing-secret";
+
+describe("Slack", () => {
+  let slack: ReturnType<typeof startSlack>;
+  let app: SlackApp;
+  let channel: Channel;
+  let received: InboundMessage[];
+  let answer: (message: InboundMessage) => Received | Error;
+  let arrived: () => void;
+  const timers = createManualTimers();
+  const { signal } = new AbortController();
+
+  const begin = (appToken: string | null) => {
+    app = createSlackApp({
+      botToken: TOKENS.botToken,
+      appToken,
+      signingSecret: SIGNING,
+      apiUrl: slack.url,
+      receive: async (message) => {
+        const outcome = answer(message);
+        if (outcome instanceof Error) throw outcome;
+        received.push(message);
+        arrived();
+        return outcome;
+      },
+      texts: () => slackMessagesFor("en"),
+      onTrouble: () => {},
+    });
+    channel = createSlackChannel({
+      client: app.client,
+      texts: () => slackMessagesFor("en"),
+      timers,
+      describe: ({ type }) => type,
+      onClose: () => app.stop(),
+    });
+  };
+  beforeEach(() => {
+    slack = startSlack(TOKENS);
+    received = [];
+    answer = () => ({ status: "accepted", messageId: "msg_1" });
+    arrived = () => {};
+    begin(null);
+  });
+  afterEach(async () => {
+    await channel.close();
+    slack.stop();
+  });
+
+  const post = (
+    body: string,
+    {
+      type = "application/json",
+      at = Math.floor(Date.now() / 1000),
+      secret = SIGNING,
+      headers = {} as Record<string, string>,
+    } = {},
+  ) => {
+    const signature = `v0=${createHmac("sha256", secret).update(`v0:${at}:${body}`).digest("hex")}`;
+    const request = new Request("http://localhost/webhooks/slack", {
+      method: "POST",
+      body,
+      headers: {
+        "content-type": type,
+        "x-slack-signature": signature,
+        "x-slack-request-timestamp": String(at),
+        ...headers,
+      },
+    });
+    return app.webhook?.(request) as Promise<Response>;
+  };
+  const event = (more: object, id = "Ev1") => ({
+    token: "x",
+    team_id: "T1",
+    api_app_id: "A1",
+    type: "event_callback",
+    event_id: id,
+    event_time: 1,
+    authorizations: [],
+    event: {
+      type: "app_mention",
+      user: "Ualice",
+      text: "<@UBOT> fix it",
+      ts: "1700000001.000100",
+      channel: "C1",
+      event_ts: "1700000001.000100",
+      ...more,
+    },
+  });
+  const reply = (text: string, more: Partial<Reply> = {}): Reply => ({
+    text,
+    ok: true,
+    sessionId: "s",
+    jobs: [],
+    actions: [],
+    ...more,
+  });
+  const place = { channel: "C1", thread: "1700000001.000100" };
+  const delivery = (content: string | Reply, more: Partial<Delivery> = {}): Delivery => ({
+    key: crypto.randomUUID(),
+    channel: "slack",
+    chatId: "C1:1700000001.000100",
+    userId: "Ualice",
+    content: { kind: "reply", reply: typeof content === "string" ? reply(content) : content },
+    replyTo: place,
+    since: new Date().toISOString(),
+    attempt: 1,
+    ...more,
+  });
+  const stored = (id = "msg_1"): StoredMessage => ({
+    id,
+    channel: "slack",
+    eventId: "Ev1",
+    chatId: "C1:1700000001.000100",
+    userId: "Ualice",
+    text: "x",
+    receivedAt: "",
+    state: "working",
+    attempts: 1,
+    replyTo: place,
+  });
+
+  test("a mention is stored, its thread is its chat, and then it is acknowledged", async () => {
+    expect((await post(JSON.stringify(event({})))).status).toBe(200);
+    expect(received).toEqual([
+      {
+        channel: "slack",
+        eventId: "Ev1",
+        chatId: "C1:1700000001.000100",
+        userId: "Ualice",
+        text: "fix it",
+        replyTo: place,
+      },
+    ]);
+    await post(JSON.stringify(event({ thread_ts: "1700000000.000000" }, "Ev2")));
+    expect(received[1]?.chatId).toBe("C1:1700000000.000000");
+  });
+
+  test("what cannot be stored is not acknowledged, so that Slack sends it again", async () => {
+    answer = () => new Error("disk full");
+    expect((await post(JSON.stringify(event({})))).status).toBe(500);
+  });
+
+  test("a forged, stale or missing signature is refused", async () => {
+    const body = JSON.stringify(event({}));
+    expect((await post(body, { secret: "guess" })).status).toBe(401);
+    expect((await post(body, { at: Math.floor(Date.now() / 1000) - 600 })).status).toBe(401);
+    const bare = new Request("http://localhost/", { method: "POST", body });
+    expect((await app.webhook?.(bare))?.status).toBe(401);
+    expect(received).toEqual([]);
+  });
+
+  test("the address is verified as Slack asks; a body that is no JSON is a bad request", async () => {
+    const response = await post(JSON.stringify({ type: "url_verification", challenge: "abc" }));
+    expect(await response.json()).toEqual({ challenge: "abc" });
+    expect((await post("{")).status).toBe(400);
+  });
+
+  test("a direct message is a chat of its own; what bots and edits say is passed over", async () => {
+    const im = { type: "message", channel: "D1", channel_type: "im", text: "hello" };
+    await post(JSON.stringify(event(im)));
+    await post(JSON.stringify(event({ ...im, subtype: "message_changed" }, "Ev2")));
+    await post(JSON.stringify(event({ ...im, bot_id: "B9" }, "Ev3")));
+    await post(JSON.stringify(event({ ...im, channel: "C1", channel_type: "channel" }, "Ev4")));
+    expect(received).toMatchObject([{ chatId: "D1", text: "hello", replyTo: { channel: "D1" } }]);
+  });
+
+  test("the slash command is stored and acknowledged with a word; without a message it says how", async () => {
+    const form = (text: string) =>
+      new URLSearchParams({
+        command: "/picoclaw",
+        text,
+        channel_id: "C1",
+        user_id: "Ualice",
+        trigger_id: "t1",
+        team_id: "T1",
+        response_url: "http://x/",
+      }).toString();
+    const type = "application/x-www-form-urlencoded";
+    expect(await (await post(form("/undo"), { type })).text()).toContain("Got it");
+    expect(received).toMatchObject([{ text: "/undo", chatId: "C1", eventId: "command:t1" }]);
+    expect(await (await post(form(" "), { type })).text()).toContain("Usage");
+  });
+
+  test("a pressed button is its message, in the thread it stands in", async () => {
+    const payload = {
+      type: "block_actions",
+      team: { id: "T1" },
+      user: { id: "Ualice" },
+      channel: { id: "C1" },
+      message: { ts: "1700000002.000100", thread_ts: "1700000001.000100" },
+      actions: [{ type: "button", block_id: "b", action_id: "picoclaw:0", value: "/undo", action_ts: "9.9" }],
+    };
+    const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    expect((await post(body, { type: "application/x-www-form-urlencoded" })).status).toBe(200);
+    expect(received).toMatchObject([{ text: "/undo", chatId: "C1:1700000001.000100", userId: "Ualice" }]);
+  });
+
+  test("a stranger is told only to themselves", async () => {
+    answer = () => ({ status: "refused", reason: "stranger", text: "code 1234" });
+    await post(JSON.stringify(event({})));
+    expect(slack.messages).toMatchObject([{ ephemeralTo: "Ualice", text: "code 1234" }]);
+  });
+
+  test("over a socket an event is acknowledged after it was stored, and not when it was not", async () => {
+    await channel.close();
+    begin(TOKENS.appToken);
+    await app.start();
+    await slack.connected;
+    const done = Promise.withResolvers<void>();
+    arrived = () => done.resolve();
+    const id = slack.push("events_api", event({}));
+    await done.promise;
+    for (let i = 0; i < 100 && slack.acks.length === 0; i++) await Bun.sleep(10);
+    expect(slack.acks.map(({ envelope_id }) => envelope_id)).toEqual([id]);
+    answer = () => new Error("disk full");
+    slack.push("events_api", event({}, "Ev2"));
+    answer = (message) =>
+      message.eventId === "Ev2" ? new Error("disk full") : { status: "accepted", messageId: "m" };
+    const third = slack.push("events_api", event({}, "Ev3"));
+    for (let i = 0; i < 100 && slack.acks.length < 2; i++) await Bun.sleep(10);
+    expect(slack.acks.map(({ envelope_id }) => envelope_id)).toEqual([id, third]);
+  });
+
+  test("a reply is one message in its thread, with buttons, who answered, and its key", async () => {
+    const content = reply("**done** <b> & `x<y`", {
+      actions: [{ label: "Undo", message: "/undo" }],
+      model: { provider: "ollama", model: "chat-v1", local: true },
+    });
+    const sent = delivery(content);
+    expect(await channel.deliver(sent, signal)).toEqual({ status: "sent" });
+    const [message] = slack.messages;
+    expect(message).toMatchObject({
+      channel: "C1",
+      thread: "1700000001.000100",
+      metadata: { event_payload: { key: sent.key } },
+    });
+    expect(JSON.stringify(message?.blocks)).toContain("*done* &lt;b&gt; &amp; `x&lt;y`");
+    expect(JSON.stringify(message?.blocks)).toContain('"value":"/undo"');
+    expect(JSON.stringify(message?.blocks)).toContain("ollama/chat-v1 (local)");
+  });
+
+  test("what streams is updated at a polite rate, and the result takes its place", async () => {
+    for (let i = 0; i < 50; i++)
+      channel.progress?.(stored(), { type: "text", agent: "Mio", text: `word${i} ` });
+    for (let i = 0; i < 100 && (slack.messages[0]?.updates ?? 0) === 0; i++) await Bun.sleep(10);
+    expect(slack.messages.length).toBe(1);
+    expect(slack.messages[0]?.updates).toBe(1);
+    await timers.advance(1500);
+    for (let i = 0; i < 20; i++) await Bun.sleep(5);
+    expect(slack.messages[0]?.updates).toBeLessThanOrEqual(2);
+    await channel.deliver(delivery("the end"), signal);
+    expect(slack.messages.length).toBe(1);
+    expect(slack.messages[0]?.text).toBe("the end");
+  });
+
+  test("after a death a reply that arrived is found by its key, one that did not is not", async () => {
+    const sent = delivery("once");
+    expect(await channel.wasDelivered?.(sent, signal)).toBe(false);
+    slack.faults.push({ method: "chat.postMessage", answer: () => "arrived" });
+    expect(await channel.deliver(sent, signal)).toMatchObject({ status: "later" });
+    begin(null);
+    expect(await channel.wasDelivered?.(sent, signal)).toBe(true);
+  });
+
+  test("a rate limit is waited for as told, a closed channel is the end, silence is tried again", async () => {
+    slack.faults.push({
+      method: "chat.postMessage",
+      answer: () => new Response("", { status: 429, headers: { "retry-after": "7" } }),
+    });
+    expect(await channel.deliver(delivery("x"), signal)).toMatchObject({ status: "later", afterMs: 7000 });
+    slack.faults.push({
+      method: "chat.postMessage",
+      answer: () => Response.json({ ok: false, error: "is_archived" }),
+    });
+    expect(await channel.deliver(delivery("x"), signal)).toMatchObject({ status: "impossible" });
+    slack.stop();
+    expect(await channel.deliver(delivery("x"), signal)).toMatchObject({ status: "later" });
+  });
+
+  test("a long text is an extract and a file", async () => {
+    const text = `${"a line of output\n".repeat(2000)}the last line`;
+    await channel.deliver(delivery(text), signal);
+    expect(JSON.stringify(slack.messages[0]?.blocks)).toContain("The whole text is in the file.");
+    expect(slack.files).toMatchObject([{ name: "picoclaw.md", channel: "C1", thread: "1700000001.000100" }]);
+    expect(slack.files[0]?.text).toContain("the last line");
+  });
+
+  test("its health names who it is, and what is missing", async () => {
+    expect(await channel.check(signal)).toEqual({ ok: true, detail: "team picoclaw" });
+    slack.stop();
+    expect(await channel.check(signal)).toMatchObject({ ok: false, remedy: "SLACK_BOT_TOKEN" });
+  });
+});
+
+test("what Slack sends is what the person typed", () => {
+  expect(
+    fromSlackText(
+      "see <https://x.example/?a=1&amp;b=2|x.example> &lt;b&gt; <@U1> <#C1|general> <!here> <mailto:a@b.c|a@b.c>",
+    ),
+  ).toBe("see https://x.example/?a=1&b=2 <b> @U1 #general @here a@b.c");
+});
+
+test("Markdown becomes Slack's dialect; code stays code, and nobody is called", () => {
+  expect(
+    toMrkdwn(
+      "## Title\n- **a** [b](https://x.example/?q=1)\n`<!channel>`\n```diff\n-<a>\n+<b>\n```\n<!everyone>",
+    ),
+  ).toBe(
+    "*Title*\n• *a* <https://x.example/?q=1|b>\n`&lt;!channel&gt;`\n```\n-&lt;a&gt;\n+&lt;b&gt;\n```\n&lt;!everyone&gt;",
+  );
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import type { CliProgram } from "../../../src/adapters/cli/program.ts";
+import { createTaskProgress } from "../../../src/adapters/cli/task-progress.ts";
+import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
+import { recordOf } from "../../../src/domain/tasks/task-record.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks/catalogue.ts";
+
+const at = "2026-11-15T00:00:00Z";
+const facts: TaskFacts = {
+  id: "t1",
+  title: "Greet",
+  repo: "/r",
+  description: "",
+  prd: "p",
+  test: null,
+  kind: "codex-cli",
+  image: "i",
+  maxLoops: 10,
+  maxRunTimeSec: 1,
+  maxTotalTimeSec: 1,
+  envNames: [],
+  meta: null,
+};
+const story: TaskEvent[] = [
+  { type: "created", at, task: facts },
+  { type: "planning", at },
+  { type: "planned", at, criteria: [{ id: "AC-1", description: "greets" }], usage: NO_USAGE },
+  { type: "decided", at, loop: 1, action: "run_worker", reason: "go", prompt: "p", usage: NO_USAGE },
+];
+
+function play(options: { readonly follow: boolean; readonly line: boolean }) {
+  const said = { out: "", err: "" };
+  const program = {
+    out(text: string) {
+      said.out += text;
+    },
+    err(text: string) {
+      said.err += text;
+    },
+  } as unknown as CliProgram;
+  const progress = createTaskProgress(program, taskMessagesFor("en"), options);
+  story.forEach((event, index) => {
+    const record = recordOf(story.slice(0, index + 1));
+    if (record) progress.record(record, event);
+  });
+  progress.worker({ kind: "command", command: "ls \u001b[2J" });
+  progress.worker({ kind: "edit", path: "a.ts" });
+  progress.end();
+  return said;
+}
+
+test("a terminal has one line: state, loop, time, last action", () => {
+  const { out, err } = play({ follow: false, line: true });
+  expect(out).toBe("");
+  expect(err).toContain("RUNNING · loop 1/10 · 0:00 · ✎ a.ts");
+  expect(err).not.toContain("\u001b[2J");
+  expect(err.endsWith("\r\u001b[K")).toBe(true);
+});
+
+test("--follow says every step, and nothing that steers a terminal", () => {
+  const { out, err } = play({ follow: true, line: false });
+  expect(err).toBe("");
+  expect(out).toBe(
+    `[${at}] PENDING Greet\n[${at}] PLANNING planning\n[${at}] RUNNING AC-1: greets\n[${at}] RUNNING 1: run_worker go\n$ ls  [2J\n✎ a.ts\n`,
+  );
+});
+
+test("otherwise it is silent", () => {
+  expect(play({ follow: false, line: false })).toEqual({ out: "", err: "" });
+});

@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { z } from "zod";
+import { create } from "../../e2e/cli-kit.ts";
+import { createServer, type Server } from "./web-kit.ts";
+
+type Json = Record<string, unknown>;
+interface Description {
+  readonly openapi: string;
+  readonly paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content: { "application/json": { schema: Json } } }> }>
+  >;
+  readonly components: { readonly schemas: Record<string, Json> };
+}
+
+let server: Server;
+let description: Description;
+let operator: string;
+let reader: string;
+let bob: string;
+const used = new Set<string>();
+
+beforeAll(async () => {
+  server = await createServer({
+    script: [
+      {
+        when: { role: "coder3" },
+        text: "## Plan\nWrite it\n\n## Patch\n```text:by-chat.txt\nhello\n```\n\n## Risk\nlow\n",
+        usage: { input: 10, output: 5 },
+      } as never,
+      { text: "re: {{message}}" },
+    ],
+  });
+  operator = server.token("--scope", "read,chat,jobs,mcp");
+  reader = server.token("--scope", "read");
+  bob = server.token("--user", "bob", "--role", "user", "--scope", "read,chat,jobs");
+  description = (await (await fetch(`${server.url}/api/v1/openapi.json`)).json()) as Description;
+});
+afterAll(() => server.close());
+
+/** Calls an operation of the description and holds the answer to it. */
+async function call(
+  method: "get" | "post",
+  template: string,
+  options: { path?: Record<string, string>; query?: string; body?: unknown; token?: string } = {},
+): Promise<{ status: number; body: Json }> {
+  const { path = {}, query = "", body, token = operator } = options;
+  const url = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name] ?? ""));
+  const response = await fetch(`${server.url}/api/v1${url}${query}`, {
+    method: method.toUpperCase(),
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as Json;
+  const described = description.paths[template]?.[method]?.responses[String(response.status)];
+  if (described === undefined) throw new Error(`${method} ${template}: ${response.status} is not described`);
+  const { schema } = described.content["application/json"];
+  const checked = checkerOf(schema).safeParse(answer);
+  if (!checked.success) throw new Error(`${method} ${template} ${response.status}: ${checked.error.message}`);
+  used.add(`${method} ${template} ${response.status}`);
+  return { status: response.status, body: answer };
+}
+
+function checkerOf(schema: Json) {
+  const moved = JSON.stringify({ ...schema, $defs: description.components.schemas }).replaceAll(
+    "#/components/schemas/",
+    "#/$defs/",
+  );
+  return z.fromJSONSchema(JSON.parse(moved));
+}
+
+describe("the description", () => {
+  test("is OpenAPI 3.1, and a wrong answer does not fit it", () => {
+    expect(description.openapi).toBe("3.1.0");
+    const job = { $ref: "#/components/schemas/Job" };
+    expect(checkerOf(job).safeParse({ job_id: 1 }).success).toBe(false);
+    expect(
+      checkerOf({ $ref: "#/components/schemas/Diff" }).safeParse({ job_id: "x", diff: "", more: 1 }).success,
+    ).toBe(false);
+  });
+});
+
+describe("messages", () => {
+  test("are stored, answered and found again", async () => {
+    const sent = await call("post", "/messages", { body: { text: "hi", wait: 20 } });
+    expect([sent.status, (sent.body.reply as Json).text]).toEqual([200, "re: hi"]);
+    const found = await call("get", "/messages/{id}", { path: { id: sent.body.message_id as string } });
+    expect(found.body).toEqual(sent.body);
+  });
+
+  test("sent twice under one id are one", async () => {
+    const body = { text: "once", event_id: "e1", wait: 20 };
+    const [first, second] = await Promise.all([
+      call("post", "/messages", { body }),
+      call("post", "/messages", { body }),
+    ]);
+    expect(first.body.message_id).toBe(second.body.message_id);
+  });
+
+  test("without waiting are taken with 202", async () => {
+    expect((await call("post", "/messages", { body: { text: "later", chat: "side" } })).status).toBe(202);
+  });
+
+  test("that are not right are refused in words", async () => {
+    for (const body of [
+      "not json",
+      "[]",
+      {},
+      { text: "" },
+      { text: 1 },
+      { text: "x", route: "FLY" },
+      { text: "x", chat: "../operator" },
+      { text: "x", wait: 1e9 },
+      { text: "x", event_id: "y".repeat(200) },
+    ])
+      expect([body, (await call("post", "/messages", { body })).status]).toEqual([body, 400]);
+  });
+
+  test("on a route carry out a job, whose result the reply holds", async () => {
+    const { body } = await call("post", "/messages", {
+      body: { text: "write it", route: "CODE3", wait: 20 },
+    });
+    const reply = body.reply as { jobs: { job_id: string; success: boolean }[]; decision: Json };
+    expect([reply.decision.route, reply.jobs.length, reply.jobs[0]?.success]).toEqual(["CODE3", 1, true]);
+    expect(server.read("by-chat.txt")).toBe("hello\n");
+    const usage = await call("get", "/usage");
+    const rows = usage.body.rows as { model: string; replies: number }[];
+    expect(rows.some(({ model, replies }) => model === "demo" && replies > 0)).toBe(true);
+  });
+});
+
+describe("jobs", () => {
+  const patch = JSON.stringify([create("a.txt", "one\n")]);
+
+  test("are previewed, applied, shown, taken back and brought in again", async () => {
+    const preview = await call("post", "/jobs", { body: { patch, mode: "preview" } });
+    const jobId = (preview.body.result as { job_id: string }).job_id;
+    expect([preview.body.outcome, Object.keys(server.tree()).includes("a.txt")]).toEqual(["staged", false]);
+    const path = { job: jobId };
+    expect((await call("post", "/jobs/{job}/apply", { path })).status).toBe(200);
+    expect(server.read("a.txt")).toBe("one\n");
+    expect((await call("get", "/jobs/{job}/diff", { path })).body.diff).toContain("+one");
+    expect((await call("post", "/jobs/{job}/undo", { path })).status).toBe(200);
+    expect((await call("post", "/jobs/{job}/undo", { path })).status).toBe(409);
+    expect((await call("post", "/jobs/{job}/redo", { path })).status).toBe(200);
+    expect((await call("post", "/jobs/{job}/stop", { path })).status).toBe(409);
+    const shown = await call("get", "/jobs/{job}", { path });
+    expect([shown.body.state, (shown.body.events as unknown[]).length > 2]).toEqual(["committed", true]);
+    const list = await call("get", "/jobs", { query: "?limit=1" });
+    expect((list.body.jobs as unknown[]).length).toBe(1);
+    const dry = await call("post", "/jobs", { body: { patch, mode: "dry-run" } });
+    expect(dry.body.outcome).toBe("dry-run");
+  });
+
+  test("that are none are unknown, whatever the address tries", async () => {
+    for (const job of ["job_1_aaaaaaaa", "../x", "..", "job_1_aaaaaaaa/../..", "%00"])
+      for (const template of ["/jobs/{job}", "/jobs/{job}/diff"]) {
+        const url = template.replace("{job}", encodeURIComponent(job));
+        const { status } = await fetch(`${server.url}/api/v1${url}`, {
+          headers: { authorization: `Bearer ${operator}` },
+        });
+        expect([url, status]).toEqual([url, 404]);
+      }
+    for (const verb of ["undo", "redo", "apply", "stop"])
+      expect((await call("post", `/jobs/{job}/${verb}`, { path: { job: "job_1_aaaaaaaa" } })).status).toBe(
+        404,
+      );
+  });
+
+  test("that are no patches are refused with the line at fault", async () => {
+    const { status, body } = await call("post", "/jobs", { body: { patch: "just words" } });
+    expect([status, (body.error as Json).code]).toEqual([422, "not-a-patch"]);
+    expect((await call("post", "/jobs", { body: { patch: 1 } })).status).toBe(400);
+    expect((await call("get", "/jobs", { query: "?limit=0" })).status).toBe(400);
+  });
+});
+
+describe("tokens", () => {
+  test("open nothing when they are missing, wrong, or taken away", async () => {
+    for (const token of ["", "pico_wrong_wrong", `${operator}x`])
+      expect((await call("get", "/jobs", { token })).status).toBe(401);
+    const gone = server.token("--scope", "read");
+    expect((await call("get", "/jobs", { token: gone })).status).toBe(200);
+    const list = JSON.parse(server.run(["serve", "token", "list", "--json"]).out) as {
+      tokens: { id: string }[];
+    };
+    expect(JSON.stringify(list)).not.toContain("hash");
+    server.run(["serve", "token", "remove", list.tokens.at(-1)?.id ?? ""]);
+    expect((await call("get", "/jobs", { token: gone })).status).toBe(401);
+  });
+
+  test("do what their scopes say and no more", async () => {
+    expect((await call("post", "/messages", { token: reader, body: { text: "x" } })).status).toBe(403);
+    expect((await call("post", "/jobs", { token: reader, body: { patch: "[]" } })).status).toBe(403);
+    expect((await call("post", "/jobs", { token: bob, body: { patch: "[]" } })).status).toBe(403);
+    expect((await call("get", "/config", { token: bob })).status).toBe(403);
+  });
+
+  test("of a user show what that user caused", async () => {
+    const sent = await call("post", "/messages", {
+      token: bob,
+      body: { text: "mine", route: "CODE3", wait: 20 },
+    });
+    const [job] = (sent.body.reply as { jobs: { job_id: string }[] }).jobs;
+    const own = await call("get", "/jobs", { token: bob });
+    expect((own.body.jobs as { job_id: string }[]).map(({ job_id }) => job_id)).toEqual([job?.job_id ?? ""]);
+    const all = (await call("get", "/jobs")).body.jobs as { job_id: string }[];
+    const other = all.find(({ job_id }) => job_id !== job?.job_id)?.job_id ?? "";
+    expect((await call("get", "/jobs/{job}", { token: bob, path: { job: other } })).status).toBe(404);
+    expect((await call("post", "/jobs/{job}/undo", { token: bob, path: { job: other } })).status).toBe(404);
+    const sessions = (await call("get", "/sessions", { token: bob })).body.sessions as { key: string }[];
+    expect(sessions.map(({ key }) => key)).toEqual(["web:bob"]);
+    const path = { channel: "web", chat: "operator" };
+    expect((await call("get", "/sessions/{channel}/{chat}", { token: bob, path })).status).toBe(404);
+    expect((await call("get", "/sessions/{channel}/{chat}", { path })).status).toBe(200);
+    const id = (await call("post", "/messages", { body: { text: "hers", wait: 20 } })).body
+      .message_id as string;
+    expect((await call("get", "/messages/{id}", { token: bob, path: { id } })).status).toBe(404);
+  });
+});
+
+describe("the rest", () => {
+  test("health, configuration and metrics answer; secrets are masked", async () => {
+    expect((await call("get", "/health")).body.ready).toBe(true);
+    const { checks } = (await call("get", "/health", { token: bob })).body as {
+      checks: { detail: string }[];
+    };
+    expect(checks.map(({ detail }) => detail).join("")).toBe("");
+    const { keys } = (await call("get", "/config")).body as { keys: { key: string; value: string }[] };
+    expect(keys.find(({ key }) => key === "providers.claude.api_key")?.value).toBe('"env:ANTHROPIC_API_KEY"');
+    expect((await call("get", "/usage", { query: "?days=0" })).status).toBe(400);
+    const metrics = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${reader}` } });
+    expect(await metrics.text()).toContain("picoclaw_messages_received_total{channel=");
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
+    const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { checks: { name: string }[] };
+    expect(ready.checks.map(({ name }) => name)).toContain("store");
+  });
+
+  test("MCP at /mcp lends the tools to a client with a token of that scope", async () => {
+    const open = (token: string) => {
+      const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), {
+        requestInit: { headers: { authorization: `Bearer ${token}` } },
+      });
+      const client = new Client({ name: "test", version: "1" });
+      return client.connect(transport as never).then(() => client);
+    };
+    const client = await open(operator);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("apply_patch");
+    const read = await client.callTool({ name: "read_file", arguments: { path: "by-chat.txt" } });
+    expect(JSON.stringify(read)).toContain("hello");
+    await client.close();
+    expect(open(reader)).rejects.toThrow();
+    expect(open(bob)).rejects.toThrow();
+  });
+
+  test("every operation and every answer of the description was seen, but those of faults", () => {
+    const described = Object.entries(description.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) =>
+        Object.keys(responses)
+          .filter((status) => status.startsWith("2"))
+          .map((status) => `${method} ${path} ${status}`),
+      ),
+    );
+    const missing = described.filter((one) => !used.has(one));
+    expect(missing).toEqual(["post /jobs/{job}/stop 200"]);
+  });
+});

@@ -1,0 +1,242 @@
+/** Every page in a real Chromium: both languages, both appearances, a desk and a phone, and nothing that axe calls serious. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { requirePart, runs } from "../../require.ts";
+import { createServer, type Server } from "./web-kit.ts";
+
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = { desk: { width: 1280, height: 820 }, phone: { width: 390, height: 780 } } as const;
+
+if (requirePart("chromium") && requirePart("bwrap"))
+  describe("the console in a browser", () => {
+    let server: Server;
+    let browser: Browser;
+    let desk: BrowserContext;
+    let page: Page;
+    let jobId = "";
+    const trouble: string[] = [];
+    const elsewhere: string[] = [];
+
+    beforeAll(async () => {
+      server = await createServer({ args: ["--demo"] });
+      browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+      desk = await browser.newContext({ viewport: SIZES.desk, locale: "en" });
+      page = await desk.newPage();
+      page.on("pageerror", (error) => trouble.push(error.message));
+      page.on("console", (message) => {
+        // A refused patch is answered with 422, which the browser notes.
+        if (message.type() === "error" && !/ 422 /.test(message.text())) trouble.push(message.text());
+      });
+      page.on("request", (request) => {
+        if (new URL(request.url()).origin !== server.url) elsewhere.push(request.url());
+      });
+      page.on("dialog", (dialog) => {
+        trouble.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      await page.goto(server.login);
+    }, 60_000);
+    afterAll(async () => {
+      await browser?.close();
+      await server?.close();
+    });
+
+    const settled = () => page.waitForSelector(".log:has(.exchange):not(:has(.pending))");
+
+    test("a message is typed, watched and answered without a reload", async () => {
+      expect(new URL(page.url()).pathname).toBe("/chat/operator");
+      await page.evaluate("window.same = true");
+      await page.fill("#text", "What can you do?");
+      await page.press("#text", "Enter");
+      await page.waitForSelector(".pending");
+      await settled();
+      expect(await page.textContent(".reply .text")).toContain("/undo");
+      expect(await page.evaluate("'same' in window")).toBe(true);
+      expect(await page.inputValue("#text")).toBe("");
+    }, 30_000);
+
+    test("a change is carried out, shown with its difference, taken back and brought in again", async () => {
+      await page.fill("#text", "/code3 write a test for greet");
+      await page.press("#text", "Enter");
+      await page.waitForSelector(".job-card a");
+      await page.click(".job-card a");
+      await page.waitForSelector(".diff");
+      jobId = new URL(page.url()).pathname.split("/")[2] ?? "";
+      expect(await page.textContent("#changes")).toContain("test_greet.py");
+      expect(await page.locator("tr.added mark").count()).toBeGreaterThan(0);
+      await page.click("text=Side by side");
+      expect(await page.locator("table.split").count()).toBe(2);
+      await page.click("button:has-text('Undo')");
+      await page.waitForSelector(".notice.good");
+      expect(await page.textContent("#head")).toContain("Taken back");
+      await page.click("button:has-text('Redo')");
+      await page.waitForSelector("button:has-text('Undo')");
+    }, 30_000);
+
+    test("the playground reads, previews and applies a patch of any of the five formats", async () => {
+      for (const example of ["json", "markdown", "diff", "v4a", "search-replace"]) {
+        await page.goto(`${server.url}/playground`);
+        await page.click(`a.chip:has-text("${example}")`);
+        await page.click("button[value=parse]");
+        expect(await page.locator(".commands > li").count()).toBeGreaterThan(0);
+        await page.click("button[value=preview]");
+        await page.waitForSelector("button:has-text('Apply exactly this')");
+        await page.click("button:has-text('Apply exactly this')");
+        await page.waitForSelector(".notice.good");
+      }
+      await page.goto(`${server.url}/playground`);
+      await page.fill("#patch", "no patch at all");
+      await page.click("button[value=apply]");
+      expect(await page.textContent(".notice.bad")).toContain("This is not a patch");
+    }, 60_000);
+
+    test("output of a running job is seen while it runs, and the job can be stopped", async () => {
+      await page.goto(`${server.url}/playground`);
+      await page.fill(
+        "#patch",
+        JSON.stringify([
+          {
+            type: "shell_command",
+            action: "run",
+            target: "for i in 1 2 3; do echo tick $i; sleep 0.2; done; sleep 60",
+          },
+        ]),
+      );
+      const other = await desk.newPage();
+      const posted = page.click("button[value=apply]", { noWaitAfter: true }).catch(() => {});
+      await other.goto(`${server.url}/jobs`);
+      await other.click(".row:has(.state.running)");
+      await other.waitForSelector('[data-output]:has-text("tick 3")');
+      await other.click("button:has-text('Stop')");
+      await other.waitForSelector('#head:has-text("Rolled back")');
+      await posted;
+      await other.close();
+    }, 30_000);
+
+    test("a file that is attached is read with the message", async () => {
+      await page.goto(`${server.url}/chat/operator.files`);
+      const note = { name: "notes <b>.txt", mimeType: "text/plain", buffer: Buffer.from("what can you do?") };
+      await page.setInputFiles("[type=file]", [
+        note,
+        { ...note, name: "x.bin", buffer: Buffer.from([0, 1]) },
+      ]);
+      await page.click(".composer button");
+      await page.waitForSelector(".file");
+      await settled();
+      expect(await page.textContent(".said")).toContain("notes <b>.txt");
+      expect(await page.textContent(".reply .text")).toContain("/undo");
+    }, 30_000);
+
+    test("hostile texts run nothing", async () => {
+      await page.goto(`${server.url}/chat/operator`);
+      await page.fill(
+        "#text",
+        `<img src=x onerror="alert(1)"><script>alert(2)</script> \`<svg onload=alert(3)>\``,
+      );
+      await page.press("#text", "Enter");
+      await settled();
+      await page.goto(`${server.url}/sessions`);
+      expect(trouble).toEqual([]);
+    }, 30_000);
+
+    test("the keyboard reaches what the mouse does", async () => {
+      await page.goto(`${server.url}/jobs`);
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
+      await page.keyboard.press("Enter");
+      for (let n = 0; n < 3 && !(await page.evaluate(`document.activeElement.matches("a.row")`)); n += 1)
+        await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".timeline");
+    }, 30_000);
+
+    const paths = () => [
+      "/chat/operator",
+      "/chat/operator.empty",
+      "/jobs",
+      `/jobs/${jobId}`,
+      `/jobs/${jobId}?view=split`,
+      "/playground?example=json",
+      "/tasks",
+      "/sessions",
+      "/usage",
+      "/system",
+      "/nothing",
+    ];
+
+    // By day axe looks at four of the eight, in which every two settings meet; by night at all.
+    const judged = (lang: string, theme: string, size: string) =>
+      runs(1) > 1 || [lang === "ja", theme === "dark", size === "phone"].filter(Boolean).length % 2 === 0;
+
+    for (const lang of ["en", "ja"] as const)
+      for (const theme of ["light", "dark"] as const)
+        for (const size of ["desk", "phone"] as const)
+          test(`every page in ${lang}, ${theme}, at a ${size}`, async () => {
+            const context = await browser.newContext({
+              viewport: SIZES[size],
+              colorScheme: theme,
+              storageState: await desk.storageState(),
+              bypassCSP: true,
+            });
+            const host = new URL(server.url).hostname;
+            await context.addCookies([
+              { name: "picoclaw_lang", value: lang, domain: host, path: "/" },
+              { name: "picoclaw_theme", value: theme, domain: host, path: "/" },
+            ]);
+            const view = await context.newPage();
+            for (const path of paths()) {
+              await view.goto(`${server.url}${path}`, { waitUntil: "domcontentloaded" });
+              expect([path, await view.getAttribute("html", "lang")]).toEqual([path, lang]);
+              const wide = await view.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+              expect([path, wide <= 0]).toEqual([path, true]);
+              if (!judged(lang, theme, size)) continue;
+              await view.evaluate(AXE);
+              const { violations } = await view.evaluate<{ violations: Violation[] }>(
+                "axe.run({ resultTypes: ['violations'] })",
+              );
+              const found = violations
+                .filter(({ impact }) => impact === "serious" || impact === "critical")
+                .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`.slice(0, 600));
+              expect([path, found]).toEqual([path, []]);
+            }
+            await context.close();
+          }, 60_000);
+
+    test("pages read without JavaScript, and a message can be sent", async () => {
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        storageState: await desk.storageState(),
+      });
+      const plain = await context.newPage();
+      await plain.goto(`${server.url}/chat/operator.plain`);
+      await plain.fill("#text", "without a script");
+      await plain.click(".composer button");
+      expect(await plain.textContent(".bubble")).toBe("without a script");
+      await plain.goto(`${server.url}/jobs/${jobId}`);
+      expect(await plain.locator(".diff tr.added").count()).toBeGreaterThan(0);
+      await context.close();
+    }, 30_000);
+
+    test("the first sight of the console is small, and asks nobody else for anything", async () => {
+      const context = await browser.newContext({ storageState: await desk.storageState() });
+      const fresh = await context.newPage();
+      let bytes = 0;
+      fresh.on("response", async (response) => {
+        bytes += (await response.body().catch(() => Buffer.alloc(0))).length;
+      });
+      await fresh.goto(`${server.url}/chat/operator`, { waitUntil: "load" });
+      await fresh.waitForTimeout(100);
+      expect(bytes).toBeGreaterThan(5_000);
+      expect(bytes).toBeLessThan(100 * 1024);
+      expect(elsewhere).toEqual([]);
+      expect(trouble).toEqual([]);
+      await context.close();
+    }, 30_000);
+  });
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}

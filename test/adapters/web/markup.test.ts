@@ -1,0 +1,139 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { html } from "../../../src/adapters/web/markup.ts";
+import { fileDiffs } from "../../../src/adapters/web/parts/diff-rows.ts";
+import { diffOf } from "../../../src/adapters/web/parts/diff-view.ts";
+import { markdown } from "../../../src/adapters/web/parts/markdown.ts";
+import { visible } from "../../../src/adapters/web/parts/visible.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/console/catalogue.ts";
+
+const t = consoleMessagesFor("en");
+const bytes = (text: string) => new TextEncoder().encode(text);
+/** Texts that try to become something else. */
+const hostile = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({
+    unit: fc.constantFrom(
+      "<",
+      ">",
+      '"',
+      "'",
+      "&",
+      "`",
+      "*",
+      "\n",
+      " ",
+      "a",
+      "-",
+      "\u202e",
+      "#",
+      "\x1b[",
+      "~",
+    ),
+  }),
+);
+/** Every tag and attribute of our own; whatever else looks like one came from a text. */
+const TAGS =
+  /<\/?(?:p|pre|code|ul|li|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan)="[^"<>]*"| open)*\s*>/g;
+const bare = (markup: unknown) => String(markup).replace(TAGS, "");
+
+describe("a template", () => {
+  test("escapes whatever is put in, and nothing of its own", () => {
+    expect(
+      String(
+        html`<a href="${'"><script>'}">${"<b>"}${html`<i>${"&"}</i>`}${[1, null, false, undefined, ["x"]]}</a>`,
+      ),
+    ).toBe('<a href="&quot;&gt;&lt;script&gt;">&lt;b&gt;<i>&amp;</i>1x</a>');
+  });
+
+  test("takes nobody's word for being safe", () => {
+    const forged = { text: "<script>", toString: () => "<script>" } as never;
+    expect(String(html`${forged}`)).toBe("&lt;script&gt;");
+  });
+
+  test("leaves no text in which a tag could begin or an attribute end", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(String(html`${text}`)).not.toMatch(/[<>"'`]/);
+      }),
+    );
+  });
+});
+
+describe("Markdown", () => {
+  test("is what replies use of it", () => {
+    expect(
+      String(
+        markdown("# Title\ntext `a<b` **bold**\nmore\n\n- one\n- two\n  goes on\n\n```js\n<x>\n```\nend"),
+      ),
+    ).toBe(
+      '<p class="heading">Title</p><p>text <code>a&lt;b</code> <strong>bold</strong><br>more</p>' +
+        '<ul><li>one</li><li>two goes on</li></ul><pre class="code"><code>&lt;x&gt;</code></pre><p>end</p>',
+    );
+  });
+
+  test("never lets a text become a tag, and never loses its letters", () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const made = bare(markdown(text));
+        expect(made).not.toMatch(/[<>]/);
+        const letters = (of: string) => of.replace(/[^a]/g, "");
+        expect(letters(made.replace(/&[a-z0-9#]+;/g, ""))).toBe(letters(visible(text)));
+      }),
+    );
+  });
+});
+
+describe("a difference", () => {
+  test("is numbered on both sides, with the changed part of a line marked", async () => {
+    const before = "one\ntwo three four\nfive\n";
+    const after = "one\ntwo 3 four\nfive\nsix\n";
+    const [file] = await fileDiffs([{ path: "a.txt", before: bytes(before), after: bytes(after) }]);
+    expect(file).toMatchObject({ kind: "modified", added: 2, removed: 1 });
+    expect(file?.rows).toEqual([
+      { kind: "same", before: 1, after: 1, text: "one" },
+      { kind: "removed", before: 2, text: "two three four", mark: [4, 9] },
+      { kind: "added", after: 2, text: "two 3 four", mark: [4, 5] },
+      { kind: "same", before: 3, after: 3, text: "five" },
+      { kind: "added", after: 4, text: "six" },
+    ]);
+    expect(String(diffOf(t, file!, "split"))).toContain("two <mark>three</mark> four");
+    expect(String(diffOf(t, file!, "inline"))).toContain("two <mark>3</mark> four");
+  });
+
+  test("of what is no text, too large, long or no longer known is said to be so", async () => {
+    const large = new Uint8Array(700_000).fill(97);
+    const long = Array.from({ length: 4_000 }, (_, n) => `line ${n}\n`).join("");
+    const files = await fileDiffs([
+      { path: "b", before: null, after: new Uint8Array([0, 1]) },
+      { path: "c", before: large, after: large },
+      { path: "d", before: undefined, after: bytes("x") },
+      { path: "e", before: null, after: bytes(long) },
+      { path: "f", before: bytes("x\n"), after: null },
+    ]);
+    expect(files.map(({ note, kind }) => [note, kind])).toEqual([
+      ["binary", "added"],
+      ["too-large", "modified"],
+      ["unknown", "modified"],
+      ["cut", "added"],
+      [undefined, "deleted"],
+    ]);
+    expect(files[3]?.rows.length).toBe(1_500);
+    for (const file of files) expect(String(diffOf(t, file, "inline"))).toContain(file.path);
+  });
+
+  test("of hostile texts and names holds no tag but ours", async () => {
+    await fc.assert(
+      fc.asyncProperty(hostile, hostile, hostile, async (path, before, after) => {
+        const [file] = await fileDiffs([{ path, before: bytes(before), after: bytes(after) }]);
+        for (const view of ["inline", "split"] as const)
+          expect(bare(diffOf(t, file!, view))).not.toMatch(/[<>]/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("what cannot be seen is shown", () => {
+  expect(visible("a\u202eb\x1b[31mred\x1b[0m\r\n\x07\tc\u200bd")).toBe("a⟦202E⟧bred\n⟦7⟧\tc⟦200B⟧d");
+});

@@ -1,0 +1,97 @@
+/** The console's app in this process, over a real store and no worker: for what needs pages and nothing behind them. */
+import type { Kysely } from "kysely";
+import { createWebApp } from "../../../src/adapters/web/app.ts";
+import type { WebHost } from "../../../src/adapters/web/host.ts";
+import { createBus } from "../../../src/application/inbox/bus.ts";
+import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
+import type { Receive } from "../../../src/application/ports/channel.ts";
+import type { MessageStore } from "../../../src/application/ports/message-store.ts";
+import { messagesFor } from "../../../src/domain/texts/catalogue.ts";
+import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
+import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+
+const now = () => new Date();
+const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+const sha256 = (text: string) => hashHex("sha256", text);
+const never = (): never => {
+  throw new Error("not in this test");
+};
+
+export async function createPages(db: Kysely<Database>, store: MessageStore, receive: Receive) {
+  const access = await createAccessStore(db, now);
+  const last = { id: "" };
+  const host: WebHost = {
+    version: "test",
+    demo: false,
+    startedAt: now(),
+    desk: {
+      list: async () => [],
+      read: async () => null,
+      latest: () => "",
+      journal: () => [],
+      output: () => "",
+      differences: () => [],
+      run: never,
+      takeBack: never,
+      applyPreview: never,
+      stop: never,
+    },
+    messages: store,
+    access,
+    async receive(message) {
+      const received = await receive(message);
+      last.id = `msg_1_${crypto.randomUUID().slice(0, 8)}`;
+      if (received.status === "accepted") await store.add(message, last.id, now().toISOString());
+      return received;
+    },
+    cancelMessage: () => false,
+    bus: createBus(),
+    sources: () => ({}),
+    health: async () => ({ ready: true, checks: [] }),
+    configuration: async () => [],
+    metrics: async () => "",
+    messagesFor,
+    workspace: () => "/ws",
+    locale: () => "en",
+    mask: (text) => text,
+    dayOf: (at) => at.toISOString().slice(0, 10),
+    timezone: () => "UTC",
+    place: () => ({ host: "127.0.0.1", port: 7433, publicUrl: null }),
+    sha256,
+    random,
+    now,
+    onTrouble: () => {},
+    mcp: never,
+    webhooks: () => new Map(),
+    closing: new AbortController().signal,
+  };
+  const app = createWebApp(host);
+  const secret = await createSignIn({ access, sha256, random, now }).createLink({
+    userId: "operator",
+    role: "operator",
+  });
+  const ask = (path: string, init: RequestInit = {}) =>
+    app(
+      new Request(`http://127.0.0.1:7433${path}`, {
+        ...init,
+        headers: { host: "127.0.0.1:7433", ...(cookie !== "" && { cookie }) },
+      }),
+    );
+  let cookie = "";
+  cookie = ((await ask(`/login/${secret}`)).headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  const csrf = /name="csrf" value="([^"]+)"/.exec(await (await ask("/jobs")).text())?.[1] ?? "";
+  return {
+    ask,
+    lastMessage: () => last.id,
+    say: async (event: string, text: string) => {
+      const body = new URLSearchParams({ csrf, event, text });
+      return (await ask("/chat/operator", { method: "POST", body })).status;
+    },
+    /** The texts of the replies on the page. */
+    shown: async () => {
+      const page = await (await ask("/chat/operator")).text();
+      return [...page.matchAll(/<div class="text">([\s\S]*?)<\/div>/g)].map(([, text]) => text ?? "");
+    },
+  };
+}

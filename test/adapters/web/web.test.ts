@@ -1,0 +1,372 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { create, until } from "../../e2e/cli-kit.ts";
+import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
+
+let server: Server;
+let operator: Visitor;
+let alice: Visitor;
+beforeAll(async () => {
+  server = await createServer({
+    script: [
+      {
+        when: { role: "coder3", message: "/Request:\\n.*buttons/" },
+        text: "## Plan\nx\n\n## Patch\n```text:buttons.txt\nx\n```\n\n## Risk\nlow\n",
+      },
+      {
+        when: { role: "coder3" },
+        text: '## Plan\n<img src=x onerror=alert(1)>\n\n## Patch\n```text:<b>a&"b.txt\n<script>alert(1)</script>\n```\n\n## Risk\nlow\n',
+      },
+      { when: { message: "slow" }, text: "late", delay_ms: 60_000 },
+      { text: "re: {{message}}" },
+    ],
+  });
+  operator = await signIn(server.login);
+  alice = await signIn(server.link(server.url, "--user", "alice", "--role", "user"));
+});
+afterAll(() => server.close());
+
+async function answered(visitor: Visitor, chat: string, text: string): Promise<string> {
+  const sent = await visitor.post(`/chat/${chat}`, { text, event: crypto.randomUUID() });
+  expect(sent.status).toBe(303);
+  for (;;) {
+    const page = await visitor.text(`/chat/${chat}`);
+    if (!page.includes('class="reply pending"')) return page;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe("coming in", () => {
+  test("a link opens the console once, with a cookie that scripts and other sites cannot use", async () => {
+    expect(operator.first.status).toBe(303);
+    const [cookie = ""] = operator.first.headers.getSetCookie();
+    expect(cookie).toMatch(/; HttpOnly/);
+    expect(cookie).toMatch(/; SameSite=Strict/);
+    const again = await fetch(server.login, { redirect: "manual" });
+    expect(again.status).toBe(403);
+    expect(await again.text()).toContain("This link was used already");
+  });
+
+  test("two browsers that open one link at once: one is let in", async () => {
+    const link = server.link(server.url);
+    const tries = await Promise.all(Array.from({ length: 8 }, () => fetch(link, { redirect: "manual" })));
+    expect(tries.filter(({ status }) => status === 303).length).toBe(1);
+  });
+
+  test("nothing is shown to a stranger, and no page says which addresses exist", async () => {
+    for (const path of [
+      "/",
+      "/chat",
+      "/jobs",
+      "/jobs/job_1_aaaaaaaa",
+      "/system",
+      "/nothing",
+      "/live?jobs=1",
+    ]) {
+      const response = await fetch(`${server.url}${path}`, { redirect: "manual" });
+      expect([path, response.status]).toEqual([path, 401]);
+      expect(await response.text()).toContain("picoclaw serve link");
+    }
+  });
+
+  test("a visit from another site is sent once more from a page of ours, and no further", async () => {
+    const headers = { "sec-fetch-site": "cross-site" };
+    const first = await fetch(`${server.url}/jobs?x=1`, { headers });
+    expect(await first.text()).toContain('content="0;url=/jobs?x=1&amp;again=1"');
+    const second = await fetch(`${server.url}/jobs?x=1&again=1`, { headers });
+    expect(second.status).toBe(401);
+  });
+
+  test("signing out ends the session on the server too", async () => {
+    const guest = await signIn(server.link(server.url, "--user", "guest"));
+    const cookie = [...guest.cookies].map((pair) => pair.join("=")).join("; ");
+    await guest.post("/logout");
+    expect((await fetch(`${server.url}/jobs`, { headers: { cookie } })).status).toBe(401);
+  });
+});
+
+describe("the border", () => {
+  test("a port that is taken is not shared", () => {
+    const ran = server.run(["serve", "--port", new URL(server.url).port]);
+    expect(ran.code).toBe(3);
+    expect(ran.err).toContain(`cannot listen on 127.0.0.1:${new URL(server.url).port}`);
+  });
+
+  test("a page whose name was pointed at us is turned away by its Host", async () => {
+    for (const host of ["evil.example", "localhost.evil.example:80", "127.0.0.1.nip.io"]) {
+      const answer = await raw(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect([host, answer.split("\r\n")[0]]).toEqual([host, "HTTP/1.1 403 Forbidden"]);
+    }
+  });
+
+  test("a visitor is never sent on to another server", async () => {
+    for (const path of ["//elsewhere.example/x", "/\\elsewhere.example/x", "/.//elsewhere.example/x"]) {
+      const lines = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Sec-Fetch-Site: cross-site"];
+      const answer = await raw(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+      expect(answer).toContain('content="0;url=/elsewhere.example/x?again=1"');
+    }
+  });
+
+  test("every answer forbids scripts from elsewhere, framing, sniffing and keeping", async () => {
+    for (const path of ["/jobs", "/healthz", "/api/v1/jobs", "/nothing-here"]) {
+      const { headers } = await operator.get(path);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
+  test("pages carry no inline script and no inline style", async () => {
+    for (const path of [
+      "/chat/operator",
+      "/jobs",
+      "/playground",
+      "/tasks",
+      "/sessions",
+      "/usage",
+      "/system",
+    ]) {
+      const page = await operator.text(path);
+      expect(page).not.toMatch(/<script(?![^>]*\bsrc=)/);
+      expect(page).not.toMatch(/\sstyle=|<style|\son[a-z]+=/);
+      expect(page).not.toMatch(/(?:src|href|action)="(?:https?:)?\/\//);
+    }
+  });
+
+  test("a change without the page's token, or from another site, changes nothing", async () => {
+    const without = await operator.post("/chat/operator", { csrf: "", text: "forged" });
+    const wrong = await operator.post("/chat/operator", { csrf: alice.csrf, text: "forged" });
+    const elsewhere = await operator.post(
+      "/chat/operator",
+      { text: "forged" },
+      { origin: "https://evil.example" },
+    );
+    const site = await operator.post(
+      "/chat/operator",
+      { text: "forged" },
+      { "sec-fetch-site": "cross-site" },
+    );
+    expect([without, wrong, elsewhere, site].map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect(await operator.text("/chat/operator")).not.toContain("forged");
+  });
+
+  test("a body of more than ten megabytes is refused", async () => {
+    const response = await operator.post("/playground", { patch: "x".repeat(10 * 1024 ** 2) });
+    expect(response.status).toBe(413);
+  });
+
+  test("a client that sends its head a byte at a time is let go, and holds nobody up", async () => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write("GET /healthz HTTP/1.1\r\n");
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    const drip = setInterval(() => socket.write("X"), 1_000);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    await closed;
+    clearInterval(drip);
+  }, 30_000);
+
+  test("paths lead nowhere but to pages", async () => {
+    for (const path of [
+      "/jobs/..%2f..%2fetc%2fpasswd",
+      "/jobs/%252e%252e%252f",
+      "/assets/../../../../etc/passwd",
+      "/assets/..%2f..%2fpackage.json",
+      "/jobs/job_1_aaaaaaaa%00",
+      "/chat/..%2foperator",
+      "/sessions/web/%2e%2e%2f",
+    ]) {
+      const response = await operator.get(path);
+      expect([path, response.status >= 400 && response.status < 500]).toEqual([path, true]);
+      expect(await response.text()).not.toContain("root:");
+    }
+  });
+
+  test("preferences lead back to our own pages only", async () => {
+    for (const back of ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"]) {
+      const { headers } = await operator.post("/preferences", { lang: "en", back });
+      const location = new URL(headers.get("location") ?? "", server.url);
+      expect([back, location.origin]).toEqual([back, server.url]);
+    }
+  });
+
+  async function raw(text: string): Promise<string> {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += String(data);
+    });
+    socket.write(text);
+    await new Promise((resolve) => socket.once("close", resolve));
+    return answer;
+  }
+});
+
+describe("what others wrote", () => {
+  test("stands as text, in messages, replies, file names, diffs and output", async () => {
+    const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`;
+    const page = await answered(operator, "operator.xss", `/code3 ${hostile}`);
+    expect(page).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&gt;&lt;img");
+    const jobId = /\/jobs\/(job_\d+_\w{8})/.exec(page)?.[1] ?? "";
+    const shell = server.apply([
+      { type: "shell_command", action: "run", target: "printf '<script>alert(3)</script>\\033[31mred'" },
+    ]);
+    expect(shell.code).toBe(0);
+    const lists = await operator.text("/jobs");
+    const shellJob = [...lists.matchAll(/\/jobs\/(job_\d+_\w{8})"/g)].map(([, id]) => id)[0];
+    for (const path of [
+      `/jobs/${jobId}`,
+      `/jobs/${jobId}?view=split`,
+      `/jobs/${shellJob}`,
+      "/jobs",
+      "/sessions",
+    ]) {
+      const text = await operator.text(path);
+      expect([path, /<script>|<img|<b>a&/.test(text)]).toEqual([path, false]);
+    }
+    const diff = await operator.text(`/jobs/${jobId}`);
+    expect(diff).toContain("&lt;b&gt;a&amp;&quot;b.txt");
+    expect(await operator.text(`/jobs/${shellJob}`)).toContain("&lt;script&gt;alert(3)&lt;/script&gt;red");
+  });
+
+  test("cannot hide its direction or its controls", async () => {
+    server.apply([create("trojan.txt", "user\u202e // admin\u2066\n")]);
+    const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];
+    expect(await operator.text(`/jobs/${jobId}`)).toContain("user⟦202E⟧ // admin⟦2066⟧");
+  });
+});
+
+describe("one and the other", () => {
+  test("a user sees neither the chats nor the jobs nor the pages of others", async () => {
+    await answered(operator, "operator", "the operator's secret");
+    const page = await answered(operator, "operator", "/code3 write");
+    const jobId = /\/jobs\/(job_\d+_\w{8})/.exec(page)?.[1] ?? "";
+    expect((await operator.get(`/jobs/${jobId}`)).status).toBe(200);
+    for (const path of [
+      `/jobs/${jobId}`,
+      "/chat/operator",
+      "/chat/operator.x",
+      "/sessions/web/operator",
+      "/live?chat=web:operator",
+      `/live?job=${jobId}`,
+    ])
+      expect([path, (await alice.get(path)).status]).toEqual([path, 404]);
+    for (const path of ["/system", "/tasks", "/playground"])
+      expect([path, (await alice.get(path)).status]).toEqual([path, 403]);
+    for (const verb of ["undo", "redo", "apply", "stop"])
+      expect([verb, (await alice.post(`/jobs/${jobId}/${verb}`)).status]).toEqual([verb, 404]);
+    expect(await alice.text("/jobs")).not.toContain(jobId);
+    expect(await alice.text("/sessions")).not.toContain("secret");
+    expect((await alice.post("/chat/operator", { text: "in her name" })).status).toBe(404);
+  });
+
+  test("a user has their own chat, jobs and undo; the operator sees them", async () => {
+    const page = await answered(alice, "alice", "/code3 mine");
+    const jobId = /\/jobs\/(job_\d+_\w{8})/.exec(page)?.[1] ?? "";
+    expect(await alice.text("/jobs")).toContain(jobId);
+    expect(await operator.text("/jobs")).toContain(jobId);
+    expect(await operator.text("/sessions")).toContain("/sessions/web/alice");
+    const undone = await alice.post(`/jobs/${jobId}/undo`);
+    expect(await alice.text(undone.headers.get("location") ?? "")).toContain("was taken back");
+  });
+
+  test("two operators press Undo at once: one wins, the other is told", async () => {
+    server.apply([create("both.txt", "x\n")]);
+    const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];
+    const other = await signIn(server.link(server.url, "--user", "second"));
+    const answers = await Promise.all(
+      [operator, other].map(async (who) => {
+        const response = await who.post(`/jobs/${jobId}/undo`);
+        return who.text(response.headers.get("location") ?? "");
+      }),
+    );
+    const won = answers.filter((page) => page.includes('class="notice good"')).length;
+    const told = answers.filter((page) => page.includes('class="notice bad"')).length;
+    expect([won, told]).toEqual([1, 1]);
+    expect(Object.keys(server.tree())).not.toContain("both.txt");
+  });
+
+  test("a reply's buttons speak in the chat they stand in", async () => {
+    const page = await answered(operator, "operator.buttons", "/code3 buttons");
+    expect(page).toContain('action="/chat/operator.buttons" class="act"');
+    expect(await operator.text("/sessions/web/operator.buttons")).not.toContain('class="actions"');
+  });
+
+  test("a form that is sent twice is one message", async () => {
+    const fields = { text: "only once", event: "the-same" };
+    await Promise.all([
+      operator.post("/chat/operator.twice", fields),
+      operator.post("/chat/operator.twice", fields),
+    ]);
+    const page = await answered(operator, "operator.twice", "and another");
+    expect(page.split("re: only once").length - 1).toBe(1);
+  });
+});
+
+describe("live", () => {
+  test("a stream tells of a message, and ends when its browser goes", async () => {
+    const gone = new AbortController();
+    const stream = await operator.get("/live?chat=web:operator.live");
+    expect(stream.headers.get("content-type")).toContain("text/event-stream");
+    const reader = stream.body!.getReader();
+    const seen: string[] = [];
+    const reading = (async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        seen.push(new TextDecoder().decode(value));
+      }
+    })();
+    await answered(operator, "operator.live", "hello");
+    await until(() => seen.join("").includes("event: changed"));
+    await reader.cancel();
+    gone.abort();
+    await reading;
+    expect((await operator.get("/jobs")).status).toBe(200);
+  });
+
+  test("a message that is not taken is said to be so", async () => {
+    const long = await operator.post("/chat/operator", { text: "x".repeat(20_001), event: "long" });
+    expect([long.status, decodeURIComponent(long.headers.get("x-notice") ?? "")]).toEqual([
+      413,
+      "Not sent: at most 20,000 characters",
+    ]);
+    const eager = await signIn(server.link(server.url, "--user", "eager", "--role", "user"));
+    const sent = [];
+    for (let n = 0; n < 31; n += 1)
+      sent.push(await eager.post("/chat/eager", { text: `m${n}`, event: `e${n}` }));
+    expect(sent.map(({ status }) => status)).toEqual([...Array.from({ length: 30 }, () => 303), 429]);
+    expect(await sent.at(-1)?.text()).toContain("That was a lot at once");
+  });
+
+  test("a job of another process shows up in an open list", async () => {
+    const stream = await operator.get("/live?jobs=1");
+    const reader = stream.body!.getReader();
+    await reader.read();
+    server.apply([create("elsewhere.txt", "x\n")]);
+    let seen = "";
+    while (!seen.includes("event: changed")) seen += new TextDecoder().decode((await reader.read()).value);
+    await reader.cancel();
+  });
+
+  test("a message that takes too long can be stopped", async () => {
+    const sent = await operator.post("/chat/operator.slow", { text: "slow", event: "s1" });
+    const path = sent.headers.get("location") ?? "";
+    const id = await waitFor(
+      async () =>
+        /data-message="(msg_\w+)"[\s\S]*chat\/operator\.slow\/stop/.exec(await operator.text(path))?.[1],
+    );
+    await operator.post("/chat/operator.slow/stop", { message: id });
+    await waitFor(async () => !(await operator.text(path)).includes("pending") || undefined);
+  });
+});
+
+async function waitFor<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,240 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { runs } from "../../require.ts";
+import { proposal, replace } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const CODES = [
+  "unreachable",
+  "timeout",
+  "rate-limited",
+  "server-error",
+  "unauthorized",
+  "unknown-model",
+  "bad-request",
+  "cut-off",
+  "empty",
+  "malformed",
+  "no-key",
+  "not-configured",
+  "refused-remote",
+] as const;
+
+describe("a model that gives no answer", () => {
+  test.each(CODES)("%s is told, with what the model said, and nothing runs", async (fails) => {
+    at = await openConversation(() => ({ fails, message: `why: ${fails}` }));
+    for (const [message, agent] of [
+      ["/code3 x", "Gin"],
+      ["/chat x", "Mio"],
+      ["/ops x", "Shiro"],
+    ] as const) {
+      const reply = await at.send(message);
+      expect(reply).toMatchObject({ ok: false, jobs: [] });
+      expect(reply.text).toStartWith(`${agent} could not answer: why: ${fails}`);
+    }
+    expect(at.tree()).toEqual({});
+  });
+
+  test("a spent budget is told once, in the language of the chat", async () => {
+    for (const [locale, words] of [
+      [
+        "en",
+        "Gin could not answer: today's budget is spent ($0.00 / $0.00)\n→ Raise budget.daily, or send this again tomorrow.",
+      ],
+      [
+        "ja",
+        "Gin は答えられませんでした: 今日の予算を使い切りました（$0.00 / $0.00）\n→ budget.daily を上げるか、明日もう一度送ってください。",
+      ],
+    ] as const) {
+      at = await openConversation(() => "never asked", {
+        locale,
+        local: (role) => !role.startsWith("coder"),
+        config: "budget: { daily: 0, on_exceed: refuse }\n",
+      });
+      expect((await at.send("/code3 x")).text).toBe(words);
+      if (locale === "en") await at.close();
+    }
+  });
+
+  test("no model at all says what to configure, in both languages", async () => {
+    for (const [locale, words] of [
+      ["en", "Configure roles.chat"],
+      ["ja", "roles.chat と providers を設定"],
+    ] as const) {
+      at = await openConversation(() => ({ fails: "not-configured" }), { locale });
+      expect((await at.send("/chat hello")).text).toContain(words);
+      if (locale === "en") await at.close();
+    }
+  });
+
+  test("an answer of white space is an empty one", async () => {
+    at = await openConversation(() => " \n ");
+    expect((await at.send("/chat x")).ok).toBe(false);
+  });
+
+  test("a context that is too long is tried once more with less, and then told", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? { fails: "context-too-long" } : proposal("p", replace("a.txt", "one", "two")),
+    );
+    at.write("a.txt", "one\n");
+    for (let i = 0; i < 200; i++) at.write(`src/file-${i}.ts`, `export const v${i} = 1;\n`);
+    const reply = await at.send("/code3 change a.txt");
+    expect(reply.ok).toBe(true);
+    const [full, small] = at.asked.map(({ messages }) => messages.map(({ text }) => text).join("").length);
+    expect(small!).toBeLessThan(full! * 0.6);
+    expect(at.read("a.txt")).toBe("two\n");
+    await at.close();
+    at = await openConversation(() => ({ fails: "context-too-long", message: "too long" }));
+    expect((await at.send("/chat x")).text).toContain("/new");
+    expect(at.asked).toHaveLength(2);
+  });
+
+  test("an abort while it thinks ends the message and leaves no trace", async () => {
+    at = await openConversation(() => "hangs-until-aborted");
+    const abort = new AbortController();
+    const running = at.send("/code3 x", { signal: abort.signal });
+    abort.abort();
+    expect(await running).toMatchObject({ ok: false, text: "Stopped." });
+    expect(at.worker.archive.list()).toEqual([]);
+  });
+});
+
+describe("a message that is", () => {
+  test.each(["", "  \n", "\x00\x07", "\u3000"])("empty (%j) is said to be", async (text) => {
+    at = await openConversation(() => "x");
+    expect(await at.send(text)).toMatchObject({ ok: false, text: "The message is empty." });
+    expect(at.asked).toEqual([]);
+  });
+
+  test("only a command without a request is said to be empty", async () => {
+    at = await openConversation(() => "x");
+    expect((await at.send("/code3")).text).toBe("The message is empty.");
+    expect(at.asked).toEqual([]);
+  });
+
+  test("a megabyte long is taken; more is refused", async () => {
+    at = await openConversation(() => "Long.");
+    const begin = performance.now();
+    expect((await at.send(`/chat ${"あ".repeat(999_000)}`)).text).toBe("Long.");
+    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect((await at.send(`/chat ${"x".repeat(1_000_001)}`)).text).toContain("1 MB");
+    expect(at.asked).toHaveLength(1);
+  });
+
+  test("a megabyte for a coder is searched quickly, and shortened when it is too long", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? { fails: "context-too-long" } : proposal("p", ""),
+    );
+    for (let i = 0; i < 500; i++) at.write(`src/file-${i}.ts`, "export const a = 1;\n");
+    const words = Array.from({ length: 90_000 }, (_, i) => `w${i}.ts`)
+      .join(" ")
+      .slice(0, 900_000);
+    const begin = performance.now();
+    expect((await at.send(`/code3 fix ${words}`)).ok).toBe(true);
+    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(at.asked[1]?.messages.at(-1)?.text.length).toBeLessThan(25_000);
+  });
+
+  test("full of control characters reaches the model without them", async () => {
+    at = await openConversation(() => "ok");
+    await at.send("/chat a\x00b\x1b[31mc\x9bd\r\ne\ud800f");
+    expect(at.asked[0]?.messages.at(-1)?.text).toBe("ab[31mcd\ne\ufffdf");
+  });
+});
+
+test("two messages of one chat run one after the other", async () => {
+  at = await openConversation(() => "ok");
+  await Promise.all([at.send("/chat one"), at.send("/chat two")]);
+  expect(at.asked.map(({ messages }) => messages.at(-1)?.text)).toEqual(["one", "two"]);
+  // The second saw what the first had said.
+  expect(at.asked[1]?.messages.map(({ text }) => text)).toEqual(["one", "ok", "two"]);
+  expect(at.events).toContainEqual({ type: "queued", ahead: 1 });
+});
+
+test("another chat does not wait, and sees nothing of the first", async () => {
+  at = await openConversation(({ messages }) =>
+    messages.at(-1)?.text === "wait" ? "hangs-until-aborted" : "ok",
+  );
+  const abort = new AbortController();
+  const slow = at.send("/chat wait", { signal: abort.signal });
+  const other = { channel: "slack", chatId: "C9" };
+  expect((await at.send("/chat quick", other)).text).toBe("ok");
+  expect(at.of("chat").at(-1)?.messages).toHaveLength(1);
+  abort.abort();
+  expect((await slow).ok).toBe(false);
+});
+
+test("a listener that throws does not disturb the message", async () => {
+  at = await openConversation(() => "ok");
+  const reply = await at.conversation.handle(
+    { channel: "cli", chatId: "x", userId: "u", text: "/chat hello" },
+    {
+      signal: new AbortController().signal,
+      onEvent: () => {
+        throw new Error("listener");
+      },
+    },
+  );
+  expect(reply.text).toBe("ok");
+});
+
+test("whatever models write, the conversation answers, and what it did can be taken back", async () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      "## Plan\n",
+      "## Patch\n",
+      "## Files\n- a.txt\n",
+      "```bash\nfalse\n```\n",
+      "```txt:a.txt\nx\n```\n",
+      '{"patch": "',
+      '{"result": 1}',
+      "*** Begin Patch\n",
+      "<<<<<<< SEARCH\n",
+      "=======\n",
+      ">>>>>>> REPLACE\n",
+      "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n",
+      '{"name":"tree","arguments":null}',
+    ),
+    fc.string({ maxLength: 20, unit: "binary" }),
+  );
+  let said = "";
+  at = await openConversation(() => said || " ");
+  at.write("a.txt", "one\n");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(piece, { maxLength: 8 }),
+      fc.constantFrom("/code3 a.txt", "/ops x", "/chat x"),
+      async (pieces, message) => {
+        said = pieces.join("");
+        const reply = await at.send(message);
+        expect(reply.text.trim()).not.toBe("");
+        if (reply.jobs.some(({ undo }) => undo === "available"))
+          expect((await at.send("/undo")).ok).toBe(true);
+        expect(at.tree()).toEqual({ "a.txt": "one\n" });
+      },
+    ),
+    { numRuns: runs(40) },
+  );
+}, 60_000);
+
+describe("a forced route (LINE)", () => {
+  const line = { channel: "line", chatId: "U1", forcedRoute: "CHAT" } as const;
+
+  test("replaces rules and classifier; an explicit command still wins, unless it is strict", async () => {
+    at = await openConversation(({ role }) => (role === "chat" ? "Talk." : proposal("p", "")));
+    expect((await at.send("ファイルを作成して", line)).decision).toMatchObject({
+      route: "CHAT",
+      source: "forced",
+    });
+    expect((await at.send("/code3 x", line)).decision).toMatchObject({ route: "CODE3", source: "explicit" });
+    expect((await at.send("/code3 x", { ...line, strict: true })).decision).toMatchObject({
+      route: "CHAT",
+      source: "forced",
+    });
+    expect(at.asked.map(({ role }) => role)).toEqual(["chat", "coder3", "chat"]);
+    expect((await at.send("/undo", line)).text).toBe("There is nothing to take back.");
+  });
+});

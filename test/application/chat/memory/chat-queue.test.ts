@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import {
+  type ChatQueue,
+  createChatQueue,
+  type QueueParts,
+} from "../../../../src/application/chat/chat-queue.ts";
+import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
+import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
+import { type Bench, openBench } from "./memory-kit.ts";
+
+let bench: Bench;
+let leases: ChatLeases;
+beforeEach(async () => {
+  bench = await openBench();
+  leases = createChatLeases(bench.db);
+});
+afterEach(() => bench.remove());
+
+let owners = 0;
+function openQueue(more: Partial<QueueParts> = {}): ChatQueue {
+  return createChatQueue({
+    leases,
+    now: () => new Date(),
+    newOwner: () => `owner ${++owners}`,
+    isGone: () => false,
+    leaseMs: 500,
+    pollMs: 5,
+    setTimer(run, ms) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    ...more,
+  });
+}
+
+/** Work that begins, and ends when it is told to. */
+function gate() {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const end = Promise.withResolvers<void>();
+  const work = async (signal: AbortSignal) => {
+    begun.resolve(signal);
+    await Promise.race([
+      end.promise,
+      new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true })),
+    ]);
+    return signal.aborted ? "aborted" : "done";
+  };
+  return { work, begun: begun.promise, end: () => end.resolve() };
+}
+
+const { signal } = new AbortController();
+
+describe("one chat", () => {
+  test("is answered in order, one at a time, and is told how many stand before", async () => {
+    const queue = openQueue();
+    const order: string[] = [];
+    const told: number[][] = [[], [], []];
+    let running = 0;
+    const all = [0, 1, 2].map((n) =>
+      queue.run(
+        "c",
+        async () => {
+          running += 1;
+          order.push(`begin ${n}, ${running} running`);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          running -= 1;
+          return n;
+        },
+        { signal, onQueued: (ahead) => told[n]!.push(ahead) },
+      ),
+    );
+    expect(await Promise.all(all)).toEqual([0, 1, 2].map((value) => ({ ran: true, value, stopped: null })));
+    expect(order).toEqual(["begin 0, 1 running", "begin 1, 1 running", "begin 2, 1 running"]);
+    expect(told).toEqual([[], [1], [2, 1]]);
+  });
+
+  test("goes on after work that throws", async () => {
+    const queue = openQueue();
+    const broken = queue.run("c", () => Promise.reject(new Error("broken")), { signal });
+    const next = queue.run("c", async () => "fine", { signal });
+    await expect(broken).rejects.toThrow("broken");
+    expect(await next).toMatchObject({ value: "fine" });
+  });
+
+  test("does not hold up another", async () => {
+    const queue = openQueue();
+    const slow = gate();
+    const first = queue.run("c", slow.work, { signal });
+    await slow.begun;
+    expect(await queue.run("d", async () => "quick", { signal })).toMatchObject({ value: "quick" });
+    slow.end();
+    expect(await first).toMatchObject({ value: "done" });
+  });
+
+  test("a message whose sender gave up while waiting never runs, and holds up nobody", async () => {
+    const queue = openQueue();
+    const slow = gate();
+    const first = queue.run("c", slow.work, { signal });
+    await slow.begun;
+    const impatient = new AbortController();
+    const ran: string[] = [];
+    const second = queue.run("c", async () => void ran.push("second"), { signal: impatient.signal });
+    const third = queue.run("c", async () => "third", { signal });
+    impatient.abort();
+    expect(await second).toEqual({ ran: false });
+    slow.end();
+    await first;
+    expect(await third).toMatchObject({ value: "third" });
+    expect(ran).toEqual([]);
+    expect(await queue.run("c", async () => 1, { signal: impatient.signal })).toEqual({ ran: false });
+  });
+});
+
+describe("/stop", () => {
+  test("aborts what runs and not what waits", async () => {
+    const queue = openQueue();
+    expect(await queue.stop("c")).toBe(false);
+    const slow = gate();
+    const first = queue.run("c", slow.work, { signal });
+    await slow.begun;
+    const second = queue.run("c", async (own) => own.aborted, { signal });
+    expect(await queue.stop("c")).toBe(true);
+    expect(await first).toEqual({ ran: true, value: "aborted", stopped: "stopped" });
+    expect(await second).toEqual({ ran: true, value: false, stopped: null });
+    expect(await queue.stop("c")).toBe(false);
+  });
+
+  test("reaches what runs in another process", async () => {
+    const here = openQueue();
+    const there = openQueue();
+    const slow = gate();
+    const first = there.run("c", slow.work, { signal });
+    await slow.begun;
+    expect(await here.stop("c")).toBe(true);
+    expect(await first).toEqual({ ran: true, value: "aborted", stopped: "stopped" });
+  });
+
+  test("the caller's own signal ends the work as well", async () => {
+    const queue = openQueue();
+    const own = new AbortController();
+    const slow = gate();
+    const first = queue.run("c", slow.work, { signal: own.signal });
+    await slow.begun;
+    own.abort();
+    expect(await first).toEqual({ ran: true, value: "aborted", stopped: "caller" });
+  });
+});
+
+describe("two processes", () => {
+  test("take turns in one chat", async () => {
+    const [here, there] = [openQueue(), openQueue()];
+    const slow = gate();
+    const first = there.run("c", slow.work, { signal });
+    await slow.begun;
+    const waited = Promise.withResolvers<number>();
+    const second = here.run("c", async () => "after", { signal, onQueued: waited.resolve });
+    expect(await waited.promise).toBe(1);
+    slow.end();
+    expect(await first).toMatchObject({ value: "done" });
+    expect(await second).toMatchObject({ value: "after" });
+  });
+
+  test("work that outlives its first lease keeps it", async () => {
+    const [here, there] = [openQueue({ leaseMs: 100 }), openQueue({ leaseMs: 100 })];
+    const slow = gate();
+    const first = there.run("c", slow.work, { signal });
+    await slow.begun;
+    const second = here.run("c", async () => "after", { signal });
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    slow.end();
+    expect(await first).toEqual({ ran: true, value: "done", stopped: null });
+    await second;
+  });
+
+  test("work whose lease was lost is ended", async () => {
+    const queue = openQueue({ leaseMs: 100 });
+    const slow = gate();
+    const first = queue.run("c", slow.work, { signal });
+    await slow.begun;
+    await bench.db.updateTable("chat_leases").set({ owner: "somebody else" }).execute();
+    expect(await first).toEqual({ ran: true, value: "aborted", stopped: "lost" });
+  });
+
+  test("a process that is killed is waited for no longer", async () => {
+    const child = Bun.spawn(
+      [process.execPath, "--no-env-file", join(import.meta.dir, "queue-child.ts"), bench.file, "hold"],
+      { stdout: "pipe", stderr: "inherit" },
+    );
+    await firstLine(child.stdout);
+    const { createOwnerNames } = await import("../../../../src/infrastructure/work/process/owner-name.ts");
+    const names = createOwnerNames(process.pid);
+    const queue = openQueue({ newOwner: names.next, isGone: names.isGone, leaseMs: 60_000 });
+    const waited = Promise.withResolvers<number>();
+    const mine = queue.run("c", async () => "mine", { signal, onQueued: waited.resolve });
+    await waited.promise;
+    child.kill("SIGKILL");
+    await child.exited;
+    const began = performance.now();
+    expect(await mine).toMatchObject({ value: "mine" });
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  test("eight at once never work on one chat at the same time", async () => {
+    const children = Array.from({ length: 8 }, () =>
+      Bun.spawn(
+        [process.execPath, "--no-env-file", join(import.meta.dir, "queue-child.ts"), bench.file, "count"],
+        {
+          stdout: "pipe",
+          stderr: "inherit",
+        },
+      ),
+    );
+    const outputs = await Promise.all(children.map((child) => new Response(child.stdout).text()));
+    const intervals = outputs
+      .flatMap((text) => text.trim().split("\n"))
+      .map((line) => line.split(" ").map(Number) as [number, number])
+      .sort(([a], [b]) => a - b);
+    expect(intervals).toHaveLength(8 * 5);
+    for (const [index, [begin]] of intervals.entries())
+      if (index > 0) expect(begin).toBeGreaterThanOrEqual(intervals[index - 1]![1]);
+  });
+});
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stream.getReader();
+  const { value } = await reader.read();
+  reader.releaseLock();
+  return new TextDecoder().decode(value);
+}

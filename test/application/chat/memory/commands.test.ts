@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { memoryCommands } from "../../../../src/application/chat/memory/commands.ts";
+import { createRouteTeacher } from "../../../../src/application/chat/memory/teach-route.ts";
+import type { ChatParts } from "../../../../src/application/chat/parts.ts";
+import type { ChatTurn } from "../../../../src/application/chat/turn.ts";
+import type { ChatEvent } from "../../../../src/application/ports/conversation.ts";
+import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
+import type { UsageStore } from "../../../../src/application/ports/usage.ts";
+import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
+import { memoryMessagesFor } from "../../../../src/domain/texts/memory/catalogue.ts";
+import { createRoutingStore } from "../../../../src/infrastructure/store/routing-store.ts";
+import { createUsageStore } from "../../../../src/infrastructure/store/usage-store.ts";
+import { type Bench, openBench } from "./memory-kit.ts";
+
+let bench: Bench;
+let routing: RoutingStore;
+let usage: UsageStore;
+const events: ChatEvent[] = [];
+beforeEach(async () => {
+  bench = await openBench();
+  routing = createRoutingStore(bench.db);
+  usage = createUsageStore(bench.db);
+  events.length = 0;
+});
+afterEach(() => bench.remove());
+
+const decision = (more: Partial<NewDecision> = {}): NewDecision => ({
+  id: "cli:default#g1.000001",
+  chatKey: "cli:default",
+  sessionId: "s",
+  at: "2026-03-01T00:00:00.000Z",
+  message: "utils.ts の様子がなんか変\nだと思う",
+  route: "CHAT",
+  source: "fallback",
+  confidence: 0.5,
+  reason: "r",
+  ...more,
+});
+
+async function send(
+  name: string,
+  rest = "",
+  { channel = "cli", locale = "ja", daily = null as number | null, history = [] as ChatTurn["history"] } = {},
+) {
+  const chatId = channel === "cli" ? "default" : "U1";
+  const sessions = bench.sessions();
+  const now = () => new Date(bench.time.now);
+  const commands = memoryCommands({
+    teacher: createRouteTeacher({ store: routing, configured: () => [], now }),
+    usage,
+    words: memoryMessagesFor(locale as "ja" | "en"),
+    daily,
+    clock: createDayClock("Asia/Tokyo", "00:00"),
+    ruleProblems: () => [
+      { kind: "not-a-pattern", pattern: "(", detail: "d" },
+      { kind: "catastrophic", pattern: "(a+)+", detail: "d" },
+      { kind: "example", pattern: "x", example: "y", expected: true },
+    ],
+  });
+  const { signal } = new AbortController();
+  const { session } = await sessions.open({ channel, chatId }, signal);
+  const turn = {
+    message: { channel, chatId },
+    sessionKey: `${channel}:${chatId}`,
+    session,
+    signal,
+    history,
+    emit: (event: ChatEvent) => void events.push(event),
+  } as unknown as ChatTurn;
+  return commands[name]!({ sessions, now } as unknown as ChatParts, turn, rest);
+}
+
+describe.each(["ja", "en"])("in %s", (locale) => {
+  test("every command says something when there is nothing yet", async () => {
+    for (const name of ["why", "route", "remember", "forget", "rules", "resume", "usage"]) {
+      const { text, jobs } = await send(name, "", { locale });
+      expect([name, text.length > 5, jobs.length]).toEqual([name, true, 0]);
+    }
+    expect((await send("route", "CODE", { locale })).ok).toBe(false);
+    expect((await send("route", "DANCE", { locale })).text).toContain("CODE3");
+  });
+
+  test("/why tells the route, the source, the reason, the words and the models", async () => {
+    await routing.record(decision());
+    await usage.record({
+      at: "2026-03-01T00:00:00.000Z",
+      chatKey: "cli:default",
+      sessionId: "s",
+      groupId: "cli:default#g1",
+      role: "chat",
+      provider: "ollama",
+      model: "chat-v1",
+      local: true,
+      inputTokens: 1,
+      outputTokens: 1,
+      cachedTokens: 0,
+      costUsd: 0,
+    });
+    const { text } = await send("why", "", { locale });
+    for (const part of [
+      "CHAT",
+      "0.50",
+      "r",
+      "utils.ts の様子がなんか変 だと思う",
+      "ollama/chat-v1",
+      "/route",
+    ])
+      expect(text).toContain(part);
+  });
+
+  test("refused rules are listed with the learned ones", async () => {
+    const { text } = await send("rules", "", { locale });
+    expect(text.split("\n")).toHaveLength(4);
+  });
+});
+
+test("/route corrects, offers, and asks for the whole message to be answered again", async () => {
+  await routing.record(decision());
+  const whole = "utils.ts の様子がなんか変\nだと思う。詳しくは…";
+  const history = [{ user: whole, assistant: "はい", agent: "Mio" }];
+  const answer = await send("route", "code2 please", { history });
+  expect(answer).toMatchObject({ ok: true, again: { route: "CODE2", text: whole } });
+  expect(answer.actions).toEqual([{ label: "/remember", message: "/remember" }]);
+  expect((await send("why")).text).toContain("訂正: CODE2");
+  expect((await send("remember")).ok).toBe(true);
+  expect((await send("rules")).text).toStartWith("1. の様子がなんか変");
+  expect((await send("forget", "x")).ok).toBe(false);
+  expect((await send("forget", " 1 ")).ok).toBe(true);
+});
+
+test("/route to where it went already answers nothing again", async () => {
+  await routing.record(decision({ message: "/chat こんにちは、元気ですか", source: "explicit" }));
+  expect((await send("route", "CHAT")).again).toBeUndefined();
+  expect((await send("route", "PLAN")).again).toEqual({ route: "PLAN", text: "こんにちは、元気ですか" });
+});
+
+test("/new and /resume change the session and say so", async () => {
+  const { session } = await bench
+    .sessions()
+    .open({ channel: "cli", chatId: "default" }, new AbortController().signal);
+  await bench
+    .sessions()
+    .append(session, [{ at: bench.time.now, role: "user", text: "x", agent: "", groupId: null }]);
+  expect((await send("new")).text).toContain("20260301-cli-default.2");
+  expect((await send("resume")).text).toContain("20260301-cli-default");
+  expect((await send("resume", "1999")).ok).toBe(false);
+  expect(events.map(({ type }) => type)).toEqual(["cut-over", "cut-over"]);
+});
+
+test("/usage: the owner sees all and the budget, another chat its own share", async () => {
+  const entry = {
+    sessionId: "s",
+    groupId: "g",
+    role: "coder3",
+    provider: "claude",
+    model: "m",
+    local: false,
+    inputTokens: 10,
+    outputTokens: 5,
+    cachedTokens: 0,
+    costUsd: 0.5,
+  };
+  await usage.record({ ...entry, at: "2026-03-01T02:00:00.000Z", chatKey: "cli:default" });
+  await usage.record({ ...entry, at: "2026-03-01T02:00:00.000Z", chatKey: "line:U1" });
+  // Yesterday in Tokyo.
+  await usage.record({ ...entry, at: "2026-02-28T14:59:00.000Z", chatKey: "cli:default" });
+  const owner = (await send("usage", "", { daily: 2 })).text;
+  expect(owner).toContain("claude/m: 2 回、入力 20、出力 10 トークン、$1.0000");
+  expect(owner).toContain("20260228: 1 回");
+  expect(owner).toContain("$2 のうち $1.0000 を使用（50 %）");
+  const other = (await send("usage", "", { channel: "line", daily: 2, locale: "en" })).text;
+  expect(other).toContain("claude/m: 1 calls, 10 tokens in, 5 out, $0.5000");
+  expect(other).not.toContain("$2");
+});

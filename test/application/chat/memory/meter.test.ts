@@ -1,0 +1,196 @@
+import { describe, expect, test } from "bun:test";
+import { createMeter, type MeterParts } from "../../../../src/application/chat/meter.ts";
+import type { Model, ModelEvent, Models } from "../../../../src/application/ports/model.ts";
+import type { UsageEntry, UsageStore } from "../../../../src/application/ports/usage.ts";
+import { answering, listeningLogger, NO_MODEL } from "./memory-kit.ts";
+
+const context = { chatKey: "cli:default", sessionId: "s", groupId: "g" };
+const { signal } = new AbortController();
+
+function ledger(): UsageStore & { entries: UsageEntry[] } {
+  const entries: UsageEntry[] = [];
+  return {
+    entries,
+    record: async (entry) => void entries.push(entry),
+    spent: async (since) =>
+      entries.filter(({ at }) => at >= since.toISOString()).reduce((sum, { costUsd }) => sum + costUsd, 0),
+    totals: async () => [],
+  };
+}
+
+const cloud = answering(["cloud"], { provider: "claude", model: "big", local: false });
+const local = answering(["local"]);
+const both: Models = { forRole: (role) => (role.startsWith("coder") ? cloud : local).models.forRole(role) };
+
+function open(budget: MeterParts["budget"], models: Models = both) {
+  const usage = ledger();
+  const time = { now: "2026-03-01T12:00:00.000Z" };
+  const { log, lines } = listeningLogger();
+  const meter = createMeter({
+    models,
+    usage,
+    // A dollar a call.
+    costOf: ({ local: free }) => (free ? 0 : 1),
+    budget,
+    now: () => new Date(time.now),
+    log,
+    startOfDay: (at) => new Date(`${at.toISOString().slice(0, 10)}T00:00:00.000Z`),
+  });
+  return { meter, usage, time, lines };
+}
+
+async function ask(models: Models, role: "chat" | "coder3" = "coder3"): Promise<ModelEvent> {
+  const model = models.forRole(role);
+  if (!("generate" in model)) return { type: "failed", failure: model };
+  let last: ModelEvent | undefined;
+  for await (const event of model.generate({ messages: [], signal })) last = event;
+  return last!;
+}
+
+const textOf = (event: ModelEvent) =>
+  event.type === "finished" ? event.answer.text : event.type === "failed" ? event.failure.code : "";
+
+describe("the meter", () => {
+  test("writes down every answer with its cost, and sums up the message", async () => {
+    const { meter, usage } = open({ daily: null, on_exceed: "local" });
+    const { models, used, notices } = await meter.open(context);
+    await ask(models);
+    await ask(models, "chat");
+    expect(usage.entries).toMatchObject([
+      {
+        ...context,
+        role: "coder3",
+        provider: "claude",
+        model: "big",
+        local: false,
+        inputTokens: 1000,
+        costUsd: 1,
+      },
+      { ...context, role: "chat", provider: "fake", local: true, outputTokens: 100, costUsd: 0 },
+    ]);
+    expect(used()).toEqual({ inputTokens: 2000, outputTokens: 200, costUsd: 1 });
+    expect(notices()).toEqual([]);
+  });
+
+  test("shows the model it wraps", async () => {
+    const { meter } = open({ daily: null, on_exceed: "local" });
+    const model = (await meter.open(context)).models.forRole("coder3") as Model;
+    expect([model.provider, model.model, model.local, model.family]).toEqual([
+      "claude",
+      "big",
+      false,
+      "other",
+    ]);
+    expect(await model.check(signal)).toMatchObject({ ok: true });
+  });
+
+  test("warns from four fifths of the budget on", async () => {
+    const { meter } = open({ daily: 5, on_exceed: "local" });
+    const kinds = async () => {
+      const { models, notices } = await meter.open(context);
+      expect(textOf(await ask(models))).toBe("cloud");
+      return notices().map(({ kind }) => kind);
+    };
+    expect([await kinds(), await kinds(), await kinds(), await kinds(), await kinds()]).toEqual([
+      [],
+      [],
+      [],
+      ["warn"],
+      ["warn"],
+    ]);
+  });
+
+  test("gives the local model when the budget is spent, and says so; chat goes on", async () => {
+    const { meter, usage } = open({ daily: 2, on_exceed: "local" });
+    const first = await meter.open(context);
+    await ask(first.models);
+    await ask(first.models);
+    expect(textOf(await ask(first.models))).toBe("local");
+    const later = await meter.open(context);
+    const model = later.models.forRole("coder3") as Model;
+    expect([model.local, textOf(await ask(later.models)), textOf(await ask(later.models, "chat"))]).toEqual([
+      true,
+      "local",
+      "local",
+    ]);
+    expect(later.notices()).toEqual([{ kind: "local", spentUsd: 2, dailyUsd: 2, model: "fake-1" }]);
+    expect(usage.entries.filter(({ provider }) => provider === "claude")).toHaveLength(2);
+  });
+
+  test("refuses when told to, and when there is no local model; the next day is new", async () => {
+    for (const [on_exceed, models] of [
+      ["refuse", both],
+      [
+        "local",
+        {
+          forRole: (role: Parameters<Models["forRole"]>[0]) =>
+            role.startsWith("coder") ? cloud.models.forRole(role) : NO_MODEL,
+        },
+      ],
+    ] as const) {
+      const { meter, time } = open({ daily: 1, on_exceed }, models);
+      await ask((await meter.open(context)).models);
+      const spent = await meter.open(context);
+      expect(textOf(await ask(spent.models))).toBe("over-budget");
+      expect(spent.notices()).toEqual([]);
+      time.now = "2026-03-02T00:00:00.000Z";
+      expect(textOf(await ask((await meter.open(context)).models))).toBe("cloud");
+    }
+  });
+
+  test("a call begun before another chat spent the rest is stopped as well", async () => {
+    const { meter } = open({ daily: 1, on_exceed: "refuse" });
+    const early = await meter.open(context);
+    const model = early.models.forRole("coder3") as Model;
+    await ask((await meter.open({ ...context, groupId: "other" })).models);
+    const events: ModelEvent[] = [];
+    for await (const event of model.generate({ messages: [], signal })) events.push(event);
+    expect(events).toMatchObject([{ type: "failed", failure: { code: "over-budget" } }]);
+  });
+
+  test("says when nobody knows what a model costs", async () => {
+    const { log } = listeningLogger();
+    const meter = createMeter({
+      models: both,
+      usage: ledger(),
+      costOf: () => null,
+      budget: { daily: 1, on_exceed: "refuse" },
+      now: () => new Date("2026-03-01T12:00:00.000Z"),
+      log,
+      startOfDay: (at) => at,
+    });
+    const { models, notices } = await meter.open(context);
+    await ask(models);
+    expect(notices()).toEqual([{ kind: "unpriced", spentUsd: 0, dailyUsd: 1, model: "big" }]);
+  });
+
+  test("a budget of nothing never asks a cloud model", async () => {
+    const { meter } = open({ daily: 0, on_exceed: "refuse" });
+    const before = cloud.asked.length;
+    expect(textOf(await ask((await meter.open(context)).models))).toBe("over-budget");
+    expect(cloud.asked.length).toBe(before);
+  });
+
+  test("what cannot be written down is logged, and the answer is given", async () => {
+    const { log, lines } = listeningLogger();
+    const usage: UsageStore = {
+      record: () => Promise.reject(new Error("no disk")),
+      spent: () => Promise.reject(new Error("no disk")),
+      totals: async () => [],
+    };
+    const meter = createMeter({
+      models: both,
+      usage,
+      costOf: () => 0.6,
+      budget: { daily: 1, on_exceed: "refuse" },
+      now: () => new Date("2026-03-01T12:00:00.000Z"),
+      log,
+      startOfDay: (at) => at,
+    });
+    const { models } = await meter.open(context);
+    expect(textOf(await ask(models))).toBe("cloud");
+    expect(textOf(await ask(models))).toBe("cloud");
+    expect(textOf(await ask(models))).toBe("over-budget");
+    expect(lines.map(({ event }) => event)).toEqual(["usage.store_failed", "usage.store_failed"]);
+  });
+});

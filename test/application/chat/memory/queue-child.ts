@@ -1,0 +1,45 @@
+/** Run as a process of its own by chat-queue.test.ts: holds a chat until it is killed, or works on it five times. */
+import { createChatQueue } from "../../../../src/application/chat/chat-queue.ts";
+import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
+import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
+import { createOwnerNames } from "../../../../src/infrastructure/work/process/owner-name.ts";
+
+const [file, what] = process.argv.slice(2) as [string, string];
+const names = createOwnerNames(process.pid);
+const db = openSqlite(file);
+const queue = createChatQueue({
+  leases: createChatLeases(db),
+  now: () => new Date(),
+  newOwner: names.next,
+  isGone: names.isGone,
+  leaseMs: 60_000,
+  pollMs: 5,
+  setTimer(run, ms) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+});
+const { signal } = new AbortController();
+const clock = () => performance.timeOrigin + performance.now();
+
+if (what === "hold")
+  await queue.run(
+    "c",
+    async () => {
+      console.log("holding");
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+    },
+    { signal },
+  );
+else
+  for (let n = 0; n < 5; n++)
+    await queue.run(
+      "c",
+      async () => {
+        const begin = clock();
+        await new Promise((resolve) => setTimeout(resolve, 3));
+        console.log(begin, clock());
+      },
+      { signal },
+    );
+await db.destroy();

@@ -1,0 +1,338 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { backoffMs } from "../../../src/application/inbox/send-replies.ts";
+import type { Reply } from "../../../src/application/ports/conversation.ts";
+import { inbound } from "../../fakes/channel.ts";
+import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";
+import { settle } from "../../fakes/timers.ts";
+import { createServeBench, type ServeBench, type ServeChoices } from "./serve-kit.ts";
+
+const benches: ServeBench[] = [];
+afterEach(async () => {
+  for (const bench of benches.splice(0).reverse()) await bench.close();
+});
+async function open(choices: ServeChoices = {}): Promise<ServeBench> {
+  const bench = await createServeBench(choices);
+  benches.push(bench);
+  return bench;
+}
+const shown = (bench: ServeBench) => bench.fake.shown.map(({ text }) => text);
+
+describe("receiving", () => {
+  test("a message is stored when its acknowledgement may go out", async () => {
+    const bench = await open({ conversation: createFakeConversation(() => new Promise(() => {})) });
+    const received = await bench.receive(inbound(1));
+    expect(received.status).toBe("accepted");
+    expect((await bench.store.message((received as { messageId: string }).messageId))?.text).toBe("text 1");
+    benches.pop();
+  });
+
+  test("the same event twice is one message, also in one burst", async () => {
+    const bench = await open();
+    const [first, second] = await Promise.all([bench.receive(inbound(1)), bench.receive(inbound(1))]);
+    const third = await bench.receive(inbound(1));
+    expect([first.status, second.status, third.status]).toEqual(["accepted", "duplicate", "duplicate"]);
+    await settle();
+    expect(shown(bench)).toEqual(["re: text 1"]);
+  });
+
+  test("the same event id on two channels is two messages", async () => {
+    const bench = await open();
+    await bench.receive(inbound(1));
+    expect((await bench.receive(inbound(1, { channel: "other" }))).status).toBe("accepted");
+  });
+
+  test("a burst is noticed while it lasts", async () => {
+    const bench = await open();
+    expect(bench.isBusy()).toBe(false);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => bench.receive(inbound(n))));
+    expect(bench.isBusy()).toBe(true);
+    await bench.timers.advance(500);
+    expect(bench.isBusy()).toBe(false);
+  });
+
+  test("a message that cannot be stored is not acknowledged", async () => {
+    const bench = await open({
+      around: (store) => ({ ...store, addAll: () => Promise.reject(new Error("disk full")) }),
+    });
+    expect(bench.receive(inbound(1))).rejects.toThrow("disk full");
+  });
+});
+
+describe("answering", () => {
+  test("one chat is answered in order, many at once", async () => {
+    const open2 = new Map<string, (reply: Reply) => void>();
+    const conversation = createFakeConversation(
+      ({ text }) => new Promise((resolve) => open2.set(text, resolve)),
+    );
+    const bench = await open({ conversation });
+    for (const n of [1, 2, 3]) await bench.receive(inbound(n));
+    await bench.receive(inbound(4, { chatId: "chat-2" }));
+    await settle();
+    expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "text 4"]);
+    open2.get("text 4")?.(replyOf("four"));
+    open2.get("text 1")?.(replyOf("one"));
+    await settle();
+    expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "text 4", "text 2"]);
+    open2.get("text 2")?.(replyOf("two"));
+    await settle();
+    open2.get("text 3")?.(replyOf("three"));
+    await settle();
+    expect(bench.fake.shown.filter(({ chatId }) => chatId === "chat-1").map(({ text }) => text)).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
+  });
+
+  test("not more chats than the limit are answered at once, and none is forgotten", async () => {
+    const counts = { now: 0, most: 0 };
+    const conversation = createFakeConversation(async ({ text }) => {
+      counts.now += 1;
+      counts.most = Math.max(counts.most, counts.now);
+      await settle();
+      counts.now -= 1;
+      return replyOf(text);
+    });
+    const bench = await open({ conversation, limit: 3 });
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => bench.receive(inbound(n, { chatId: `chat-${n}` }))),
+    );
+    while (bench.answering.running > 0) await settle();
+    await settle();
+    expect(counts.most).toBe(3);
+    expect(bench.fake.shown.length).toBe(20);
+  });
+
+  test("files that come with a message are read with it", async () => {
+    const conversation = createFakeConversation();
+    const bench = await open({ conversation });
+    await bench.receive(
+      inbound(1, {
+        attachments: [
+          { name: "a.md", mediaType: "text/markdown", sizeBytes: 9, text: "```\nx\n```" },
+          { name: "b.png", mediaType: "image/png", sizeBytes: 7 },
+        ],
+      }),
+    );
+    await settle();
+    expect(conversation.asked[0]?.text).toBe(
+      "text 1\n\na.md:\n````\n```\nx\n```\n````\n\n[attachment: b.png, 7 bytes, not text]",
+    );
+  });
+
+  test("a conversation that breaks its promise and throws loses no message", async () => {
+    const tries = { count: 0 };
+    const conversation = createFakeConversation(({ text }) => {
+      tries.count += 1;
+      if (tries.count === 1) throw new Error("a bug");
+      return replyOf(`re: ${text}`);
+    });
+    const bench = await open({ conversation });
+    await bench.receive(inbound(1));
+    await settle();
+    expect(bench.troubles.length).toBe(1);
+    await bench.timers.advance(5_000);
+    expect(shown(bench)).toEqual(["re: text 1"]);
+  });
+});
+
+describe("after a death", () => {
+  /** What a killed process leaves: the store as it was, and nothing that goes on. */
+  async function killed(choices: ServeChoices, until: (bench: ServeBench) => Promise<void>) {
+    const first = await open({ owner: "host:dead", ...choices });
+    await until(first);
+    return first;
+  }
+
+  test("a message whose answering had begun and changed nothing is answered by the next process", async () => {
+    const stuck = createFakeConversation(() => new Promise(() => {}));
+    const first = await killed({ conversation: stuck }, async (bench) => {
+      await bench.receive(inbound(1));
+      await bench.receive(inbound(2));
+      await settle();
+    });
+    const second = await open({ file: first.file });
+    await second.answering.start((owner) => owner === "host:dead");
+    await settle();
+    expect(shown(second)).toEqual(["re: text 1", "re: text 2"]);
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a message that had caused a job is not carried out twice; its sender is told", async () => {
+    const stuck = createFakeConversation(() => new Promise(() => {}));
+    const first = await killed({ conversation: stuck }, async (bench) => {
+      await bench.receive(inbound(1));
+      await settle();
+    });
+    const second = await open({ file: first.file, standingJobs: () => ["job_1_aaaaaaaa"] });
+    await second.answering.start(() => true);
+    await settle();
+    expect(shown(second)[0]).toStartWith("PicoClaw was ended while it worked on this message.");
+    expect(shown(second)[0]).toContain("job_1_aaaaaaaa");
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a message that kills the process every time is left after three deaths", async () => {
+    const stuck = createFakeConversation(() => new Promise(() => {}));
+    const first = await killed({ conversation: stuck }, async (bench) => {
+      await bench.receive(inbound(1));
+      await settle();
+    });
+    for (const n of [2, 3]) {
+      const next = await open({ file: first.file, owner: `host:dead${n}`, conversation: stuck });
+      await next.answering.start(() => true);
+      await settle();
+      benches.splice(benches.indexOf(next), 1);
+    }
+    const last = await open({ file: first.file });
+    await last.answering.start(() => true);
+    await settle();
+    expect(shown(last)[0]).toStartWith("PicoClaw ended 3 times");
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a living process keeps its messages, until it has not renewed its lease for a minute", async () => {
+    const stuck = createFakeConversation(() => new Promise(() => {}));
+    const first = await killed({ conversation: stuck }, async (bench) => {
+      await bench.receive(inbound(1));
+      await settle();
+    });
+    const second = await open({ file: first.file, timers: first.timers });
+    await second.answering.start(() => false);
+    await first.timers.advance(45_000);
+    expect(shown(second)).toEqual([]);
+    await first.timers.advance(46_000);
+    expect(shown(second)).toEqual(["re: text 1"]);
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a reply that was stored and not sent is sent by the next process", async () => {
+    const first = await open({ owner: "host:dead" });
+    first.fake.faults.push({ status: "later", reason: "network" });
+    await first.receive(inbound(1));
+    await settle();
+    const second = await open({ file: first.file, fake: first.fake });
+    await second.sending.start();
+    await settle();
+    await second.timers.advance(2_000);
+    expect(shown(second)).toEqual(["re: text 1"]);
+  });
+
+  test("a reply that was sent but not marked is sent again under its key, and shows once", async () => {
+    const first = await open({
+      owner: "host:dead",
+      around: (store) => ({ ...store, markSent: () => new Promise(() => {}) }),
+    });
+    await first.receive(inbound(1));
+    await settle();
+    const second = await open({ file: first.file, fake: first.fake });
+    await second.answering.start(() => true);
+    await second.sending.start();
+    await settle();
+    const keys = second.fake.calls.map(({ key }) => key);
+    expect(keys.length).toBe(2);
+    expect(new Set(keys).size).toBe(1);
+    expect(shown(second)).toEqual(["re: text 1"]);
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a channel that knows of the reply is not asked to send it again", async () => {
+    const first = await open({
+      owner: "host:dead",
+      around: (store) => ({ ...store, markSent: () => new Promise(() => {}) }),
+    });
+    await first.receive(inbound(1));
+    await settle();
+    const second = await open({ file: first.file, fake: first.fake });
+    Object.assign(first.fake.channel, { wasDelivered: async () => true });
+    await second.answering.start(() => true);
+    await second.sending.start();
+    await settle();
+    expect(second.fake.calls.length).toBe(1);
+    expect((await second.store.counts()).waitingReplies).toBe(0);
+    benches.splice(benches.indexOf(first), 1);
+  });
+});
+
+describe("sending", () => {
+  test("ten minutes without a network lose no reply, double none and keep their order", async () => {
+    const bench = await open();
+    for (let n = 0; n < 400; n += 1) bench.fake.faults.push({ status: "later", reason: "network" });
+    for (const n of [1, 2, 3]) await bench.receive(inbound(n));
+    await settle();
+    await bench.timers.advance(600_000);
+    expect(shown(bench)).toEqual([]);
+    bench.fake.faults.length = 0;
+    await bench.timers.advance(75_000);
+    expect(shown(bench)).toEqual(["re: text 1", "re: text 2", "re: text 3"]);
+  });
+
+  test("a service that asks for patience gets it", async () => {
+    const bench = await open();
+    bench.fake.faults.push({ status: "later", reason: "429", afterMs: 30_000 });
+    await bench.receive(inbound(1));
+    await settle();
+    await bench.timers.advance(29_000);
+    expect(bench.fake.calls.length).toBe(1);
+    await bench.timers.advance(1_500);
+    expect(shown(bench)).toEqual(["re: text 1"]);
+  });
+
+  test("a reply that arrived without an answer shows once", async () => {
+    const bench = await open();
+    bench.fake.faults.push("silent-success");
+    await bench.receive(inbound(1));
+    await settle();
+    await bench.timers.advance(5_000);
+    expect([shown(bench), bench.fake.calls.length]).toEqual([["re: text 1"], 2]);
+  });
+
+  test("what can never arrive does not hold up what follows", async () => {
+    const bench = await open();
+    bench.fake.faults.push({ status: "impossible", reason: "blocked" });
+    await bench.receive(inbound(1));
+    await bench.receive(inbound(2));
+    await settle();
+    expect(shown(bench)).toEqual(["re: text 2"]);
+    expect((await bench.store.counts()).failedReplies).toBe(1);
+  });
+
+  test("waiting doubles up to a minute, never all at the same moment", () => {
+    expect([1, 2, 3, 7, 50].map((attempt) => backoffMs(attempt, 0.5))).toEqual([
+      1_000, 2_000, 4_000, 60_000, 60_000,
+    ]);
+    expect([backoffMs(1, 0), backoffMs(1, 1)]).toEqual([800, 1_200]);
+  });
+});
+
+describe("stopping", () => {
+  test("what runs is finished within the time", async () => {
+    const finish: ((reply: Reply) => void)[] = [];
+    const bench = await open({
+      conversation: createFakeConversation(() => new Promise((resolve) => finish.push(resolve))),
+    });
+    await bench.receive(inbound(1));
+    await settle();
+    const stopped = bench.answering.stop(20_000);
+    finish[0]?.(replyOf("done"));
+    await stopped;
+    expect((await bench.store.counts()).done).toBe(1);
+  });
+
+  test("what is not finished in time is handed back and answered by the next process", async () => {
+    const conversation = createFakeConversation(
+      (_, signal) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => resolve(replyOf("aborted")))),
+    );
+    const bench = await open({ conversation });
+    await bench.receive(inbound(1));
+    await settle();
+    const stopped = bench.answering.stop(20_000);
+    await bench.timers.advance(20_000);
+    await stopped;
+    const next = await open({ file: bench.file });
+    await next.answering.start(() => false);
+    await settle();
+    expect(shown(next)).toEqual(["re: text 1"]);
+  });
+});

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAnswering } from "../../../src/application/inbox/answer-messages.ts";
+import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
+import { createReceiver } from "../../../src/application/inbox/receive-messages.ts";
+import { createSending } from "../../../src/application/inbox/send-replies.ts";
+import type { Conversation } from "../../../src/application/ports/conversation.ts";
+import type { MessageStore } from "../../../src/application/ports/message-store.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve/catalogue.ts";
+import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createFakeChannel } from "../../fakes/channel.ts";
+import { createFakeConversation } from "../../fakes/conversation.ts";
+import { createManualTimers } from "../../fakes/timers.ts";
+
+export interface ServeChoices {
+  readonly file?: string;
+  readonly conversation?: Conversation;
+  readonly limit?: number;
+  readonly owner?: string;
+  readonly standingJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly timers?: ReturnType<typeof createManualTimers>;
+  readonly fake?: ReturnType<typeof createFakeChannel>;
+  /** Stands between the use cases and the store. */
+  readonly around?: (store: MessageStore) => MessageStore;
+}
+
+/** Receiver, answering and sending over a real SQLite file, with a channel and a conversation that obey the test. */
+export async function createServeBench(choices: ServeChoices = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-serve-"));
+  const file = choices.file ?? join(folder, "store.db");
+  const timers = choices.timers ?? createManualTimers();
+  const db = openSqlite(file);
+  const plain = await createMessageStore(db, timers.now);
+  const store = choices.around?.(plain) ?? plain;
+  const fake = choices.fake ?? createFakeChannel();
+  const conversation = choices.conversation ?? createFakeConversation();
+  const events: ServeEvent[] = [];
+  const troubles: unknown[] = [];
+  const bus = createBus();
+  bus.subscribe((event) => events.push(event));
+  const owner = choices.owner ?? "host:1";
+  const sending = createSending({
+    store,
+    channel: (name) => (name === fake.channel.name ? fake.channel : undefined),
+    bus,
+    owner,
+    timers,
+    chance: () => 0.5,
+    onTrouble: (error) => troubles.push(error),
+  });
+  const answering = createAnswering({
+    store,
+    conversation: () => conversation,
+    channel: () => fake.channel,
+    standingJobs: choices.standingJobs ?? ((_, noted) => noted),
+    bus,
+    owner,
+    timers,
+    uuid: () => crypto.randomUUID(),
+    messages: () => serveMessagesFor("en"),
+    dayOf: (at) => at.toISOString().slice(0, 10),
+    limit: choices.limit ?? 10,
+    isBusy: () => false,
+    replyWaits: (chat) => sending.kick(chat),
+    onTrouble: (error) => troubles.push(error),
+  });
+  const { receive, isBusy } = createReceiver({
+    store,
+    admit: async () => null,
+    bus,
+    wake: (chat) => answering.wake(chat),
+    now: timers.now,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  });
+  return {
+    file,
+    store,
+    timers,
+    fake,
+    events,
+    troubles,
+    answering,
+    sending,
+    receive,
+    isBusy,
+    async close() {
+      await answering.stop(0);
+      await sending.stop(0);
+      await db.destroy();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type ServeBench = Awaited<ReturnType<typeof createServeBench>>;

@@ -1,0 +1,316 @@
+/** The use cases of serve by themselves, in this process. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAdmission } from "../../../src/application/inbox/admission.ts";
+import { createBus } from "../../../src/application/inbox/bus.ts";
+import { checkHealth } from "../../../src/application/inbox/health.ts";
+import { createJobDesk, type DeskWorker } from "../../../src/application/inbox/job-desk.ts";
+import { createMetrics } from "../../../src/application/inbox/metrics.ts";
+import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
+import type { Viewer } from "../../../src/application/inbox/viewer.ts";
+import type { StoredJob } from "../../../src/application/ports/jobs.ts";
+import type { StoreCounts } from "../../../src/application/ports/message-store.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve/catalogue.ts";
+import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
+import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
+import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { inbound } from "../../fakes/channel.ts";
+import { replyOf } from "../../fakes/conversation.ts";
+import { createManualTimers, settle } from "../../fakes/timers.ts";
+import { archiveOf, storedJob } from "../../infrastructure/store/jobs-kit.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function openStores() {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-serve-unit-"));
+  const db = openSqlite(join(folder, "store.db"));
+  const timers = createManualTimers();
+  closing.push(async () => {
+    await db.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    timers,
+    store: await createMessageStore(db, timers.now),
+    access: await createAccessStore(db, timers.now),
+  };
+}
+
+const operator: Viewer = { channel: "web", userId: "operator", role: "operator", scopes: ["read"] };
+const alice: Viewer = { channel: "web", userId: "alice", role: "user", scopes: ["read"] };
+
+describe("signing in", () => {
+  async function open() {
+    const { access, timers } = await openStores();
+    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+    const signIn = createSignIn({
+      access,
+      random,
+      now: timers.now,
+      sha256: (text) => hashHex("sha256", text),
+    });
+    return { access, timers, signIn };
+  }
+
+  test("a link lasts ten minutes and one visit; a session two weeks", async () => {
+    const { signIn, timers } = await open();
+    const late = await signIn.createLink({ userId: "alice", role: "user" });
+    const link = await signIn.createLink({ userId: "alice", role: "user" });
+    const opened = await signIn.openLink(link);
+    expect(await signIn.openLink(link)).toBeNull();
+    const secret = opened?.secret ?? "";
+    expect((await signIn.session(secret))?.viewer).toMatchObject({ userId: "alice", role: "user" });
+    await timers.advance(10 * 60_000);
+    expect(await signIn.openLink(late)).toBeNull();
+    await timers.advance(14 * 24 * 3_600_000);
+    expect(await signIn.session(secret)).toBeNull();
+  });
+
+  test("nothing that opens anything is kept as it is", async () => {
+    const { signIn, access } = await open();
+    const { secret, token } = await signIn.createToken({
+      name: "ci",
+      userId: "bob",
+      role: "user",
+      scopes: ["read"],
+    });
+    expect(JSON.stringify(await access.tokens())).not.toContain(secret);
+    expect(await signIn.token(secret)).toEqual({
+      channel: "web",
+      userId: "bob",
+      role: "user",
+      scopes: ["read"],
+    });
+    expect((await access.tokens())[0]?.lastUsedAt).not.toBeNull();
+    await access.removeToken(token.id);
+    expect(await signIn.token(secret)).toBeNull();
+  });
+
+  test("what is over is forgotten", async () => {
+    const { signIn, access, timers } = await open();
+    const opened = await signIn.openLink(await signIn.createLink({ userId: "a", role: "user" }));
+    await access.prune(new Date(timers.now().getTime() + 15 * 24 * 3_600_000).toISOString());
+    expect(await signIn.session(opened?.secret ?? "")).toBeNull();
+    const again = await signIn.openLink(await signIn.createLink({ userId: "a", role: "user" }));
+    await signIn.closeSession(again?.secret ?? "");
+    expect(await signIn.session(again?.secret ?? "")).toBeNull();
+  });
+});
+
+describe("admission", () => {
+  const words = serveMessagesFor("en");
+  test("strangers are told, known people and schedules are let in", async () => {
+    const { access, timers } = await openStores();
+    const admit = createAdmission({ access, messages: () => words, perMinute: () => 0, now: timers.now });
+    expect(await admit(inbound(1, { channel: "line" }))).toEqual({
+      status: "refused",
+      reason: "stranger",
+      text: words.stranger,
+    });
+    const greeting = createAdmission({
+      access,
+      messages: () => words,
+      perMinute: () => 0,
+      now: timers.now,
+      onStranger: async () => "your code is 1234",
+    });
+    expect((await greeting(inbound(1, { channel: "line" })))?.text).toBe("your code is 1234");
+    const person = { channel: "line", userId: "user-1", name: "", role: "user" as const, addedAt: "" };
+    await access.savePerson(person);
+    expect(await admit(inbound(1, { channel: "line" }))).toBeNull();
+    expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).toBeNull();
+  });
+
+  test("a stranger who goes on is not answered any more", async () => {
+    const { access, timers } = await openStores();
+    let greeted = 0;
+    const onStranger = async () => `greeting ${++greeted}`;
+    const admit = createAdmission({
+      access,
+      messages: () => words,
+      perMinute: () => 2,
+      now: timers.now,
+      onStranger,
+    });
+    const texts: (string | undefined)[] = [];
+    for (let i = 0; i < 4; i++)
+      texts.push((await admit(inbound(i, { channel: "line", userId: "Ux" })))?.text);
+    expect(texts).toEqual(["greeting 1", "greeting 2", "", ""]);
+  });
+
+  test("so many in a minute, each user for themselves; no message without an end", async () => {
+    const { access, timers } = await openStores();
+    const admit = createAdmission({ access, messages: () => words, perMinute: () => 2, now: timers.now });
+    const from = (userId: string) => admit(inbound(1, { channel: "web", userId }));
+    expect([await from("a"), await from("a"), (await from("a"))?.reason, await from("b")]).toEqual([
+      null,
+      null,
+      "too-many",
+      null,
+    ]);
+    await timers.advance(60_001);
+    expect(await from("a")).toBeNull();
+    expect((await admit(inbound(1, { channel: "web", text: "x".repeat(100_001) })))?.reason).toBe("too-long");
+  });
+});
+
+describe("health", () => {
+  test("a part that is silent or broken is named, in time, and holds up nobody", async () => {
+    const timers = createManualTimers();
+    const report = checkHealth(
+      [
+        { name: "well", required: true, check: async () => ({ ok: true, detail: "fine" }) },
+        { name: "silent", required: false, check: () => new Promise(() => {}) },
+        { name: "broken", required: false, check: () => Promise.reject(new Error("no such host")) },
+      ],
+      3_000,
+      timers.after,
+    );
+    await settle();
+    await timers.advance(3_000);
+    expect(await report).toEqual({
+      ready: true,
+      checks: [
+        { name: "well", required: true, ok: true, detail: "fine" },
+        { name: "silent", required: false, ok: false, detail: "no answer within 3000 ms" },
+        { name: "broken", required: false, ok: false, detail: "no such host" },
+      ],
+    });
+  });
+
+  test("without a required part nothing is ready", async () => {
+    const down = { name: "store", required: true, check: async () => ({ ok: false, detail: "gone" }) };
+    expect((await checkHealth([down], 10, createManualTimers().after)).ready).toBe(false);
+  });
+});
+
+test("metrics count what the bus tells, with labels that cannot break the format", () => {
+  const bus = createBus();
+  const metrics = createMetrics(bus);
+  const message = {
+    ...inbound(1, { channel: 'a"b\\c\n' }),
+    id: "m",
+    receivedAt: "",
+    state: "done" as const,
+    attempts: 1,
+  };
+  bus.publish({ type: "received", message });
+  bus.publish({ type: "answered", message, reply: replyOf("x"), ms: 700 });
+  bus.publish({ type: "delivered", channel: "web", ok: true });
+  bus.publish({ type: "chat", message, event: { type: "job-finished", jobId: "j", success: true } });
+  bus.publish({ type: "job", jobId: "j" });
+  const counts: StoreCounts = { received: 1, working: 2, done: 3, waitingReplies: 4, failedReplies: 5 };
+  const text = metrics.render({ extra: 7 }, counts);
+  expect(text).toContain('picoclaw_messages_received_total{channel="a\\"b\\\\c\\n"} 1\n');
+  expect(text).toContain(
+    'picoclaw_answer_seconds_bucket{le="0.5"} 0\npicoclaw_answer_seconds_bucket{le="1"} 1\n',
+  );
+  expect(text).toContain("extra 7\n");
+  expect(text).toContain("picoclaw_replies_failed 5\n");
+  expect(text).toContain('picoclaw_jobs_total{success="true"} 1');
+});
+
+test("a listener that throws is dropped, and the others hear on", () => {
+  const bus = createBus();
+  const heard: string[] = [];
+  bus.subscribe(() => {
+    throw new Error("a bug");
+  });
+  const stop = bus.subscribe(({ type }) => heard.push(type));
+  bus.publish({ type: "job", jobId: "a" });
+  bus.publish({ type: "job", jobId: "a" });
+  stop();
+  bus.publish({ type: "job", jobId: "a" });
+  expect(heard).toEqual(["job", "job"]);
+});
+
+describe("the desk", () => {
+  async function open(jobs: StoredJob[], worker: Partial<DeskWorker> = {}) {
+    const { store, timers } = await openStores();
+    const bus = createBus();
+    const cancelled: string[] = [];
+    const archive = {
+      ...archiveOf(jobs),
+      read: (id: string) => jobs.find(({ jobId }) => jobId === id) ?? null,
+    };
+    const desk = createJobDesk({
+      worker: () =>
+        ({
+          workspace: "/ws",
+          archive,
+          settings: { stopOnError: false, autoCommit: false },
+          isAlive: () => true,
+          takeBack: async () => ({ status: "nothing" }),
+          commitPreview: async () => ({ status: "busy" }),
+          stop: async () => ({ status: "stopped" }),
+          ...worker,
+        }) as DeskWorker,
+      store,
+      cancelMessage: (id) => {
+        cancelled.push(id);
+        return id !== "";
+      },
+      bus,
+      pid: 7,
+      now: timers.now,
+    });
+    return { desk, store, bus, cancelled };
+  }
+  const at = "2026-03-01T00:00:00Z";
+
+  test("shows users their own jobs, operators all, and nobody what is no job", async () => {
+    const [one, two] = [storedJob(1), storedJob(2)];
+    const { desk, store } = await open([one, two]);
+    await store.noteJob({ jobId: one.jobId, channel: "web", userId: "alice", messageId: null, at });
+    expect((await desk.list(alice, 9)).map(({ job }) => job.jobId)).toEqual([one.jobId]);
+    expect((await desk.list(operator, 9)).length).toBe(2);
+    expect(await desk.read(alice, two.jobId)).toBeNull();
+    expect(await desk.read({ ...alice, channel: "line" }, one.jobId)).toBeNull();
+    expect(await desk.read(operator, "../../etc")).toBeNull();
+    expect((await desk.takeBack(alice, two.jobId, "undo", false)).status).toBe("unknown");
+    expect((await desk.applyPreview(alice, two.jobId)).status).toBe("unknown");
+    expect((await desk.stop(alice, two.jobId)).status).toBe("unknown");
+    expect((await desk.takeBack(alice, one.jobId, "undo", false)).status).toBe("nothing");
+    expect((await desk.applyPreview(alice, one.jobId)).status).toBe("busy");
+    expect(desk.latest()).toContain(two.jobId);
+  });
+
+  test("stops a job of this server by its message, of another process by its process", async () => {
+    const ours = storedJob(1, { state: "running", pid: 7 });
+    const other = storedJob(2, { state: "running", pid: 8 });
+    const done = storedJob(3);
+    const { desk, store, cancelled } = await open([ours, other, done]);
+    expect((await desk.stop(operator, ours.jobId)).status).toBe("not-running");
+    await store.noteJob({ jobId: ours.jobId, channel: "web", userId: "alice", messageId: "msg", at });
+    expect((await desk.stop(alice, ours.jobId)).status).toBe("stopped");
+    expect(cancelled).toEqual(["", "msg"]);
+    expect((await desk.stop(operator, other.jobId)).status).toBe("stopped");
+    expect((await desk.stop(operator, done.jobId)).status).toBe("not-running");
+  });
+
+  test("keeps what a running job prints for whoever comes late, and forgets it at its end", async () => {
+    const seen: string[] = [];
+    const { desk, store, bus } = await open([], {
+      async execute(request) {
+        request.onStart?.("job_9_aaaaaaaa");
+        request.onOutput?.("one\n");
+        seen.push(desk.output("job_9_aaaaaaaa"));
+        request.onEvent?.({ type: "note", text: "" });
+        return { status: "parse-error", failure: { code: "not-a-patch", message: "" } };
+      },
+    });
+    bus.subscribe((event) => {
+      if (event.type === "job") seen.push(event.output ?? "changed");
+    });
+    await desk.run(alice, { patch: "x", mode: "apply", source: "web" });
+    expect(seen).toEqual(["changed", "one\n", "one\n", "changed", "changed"]);
+    expect(desk.output("job_9_aaaaaaaa")).toBe("");
+    expect((await store.ownerOf("job_9_aaaaaaaa"))?.userId).toBe("alice");
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test";
+import type { Transaction } from "../../../src/application/ports/transaction.ts";
+import { limitNotes } from "../../../src/application/work/limit-notes.ts";
+import { networkNotes } from "../../../src/application/work/network-notes.ts";
+import { failed, succeeded } from "../../../src/application/work/outcome.ts";
+
+const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as const;
+const unreachable = failed("command failed", "curl: (6) Could not resolve host: a.example");
+const view = (network: Pick<Transaction, "network" | "takeRefused">) => network as Transaction;
+
+describe("a command is told of a network that was not there for it:", () => {
+  test("what a list refused, by host", () => {
+    const transaction = view({ network: "allow-list", takeRefused: () => refused });
+    expect(networkNotes(transaction, "en", succeeded(""))).toEqual([
+      "network: 3 requests to evil.example refused (not in worker.network.allowed_domains)",
+    ]);
+    expect(networkNotes(transaction, "en")).toHaveLength(1);
+  });
+
+  test("why a program reached nobody, when it failed by that", () => {
+    const listed = view({ network: "allow-list", takeRefused: () => [] });
+    expect(networkNotes(listed, "en", unreachable)[0]).toContain("only through the proxy");
+    expect(networkNotes(view({ network: "off" }), "en", unreachable)[0]).toContain("it is off for this job");
+    expect(networkNotes(listed, "en", succeeded(unreachable.output))).toEqual([]);
+    expect(networkNotes(listed, "en", failed("command failed", "no such file"))).toEqual([]);
+    expect(networkNotes(listed, "en")).toEqual([]);
+  });
+
+  test("nothing where the network is the user's own", () => {
+    expect(networkNotes(view({}), "en", unreachable)).toEqual([]);
+  });
+});
+
+describe("a limit that a command seems to have met is named", () => {
+  const limits = { memory: 1024 ** 3, file_size: 1024, open_files: 64, processes: 100, disk: 0 };
+  test.each([
+    ["MemoryError", "memory"],
+    ["terminate called after throwing an instance of 'std::bad_alloc'", "memory"],
+    ["command failed: signal: SIGXFSZ", "file_size"],
+    ["write error: File too large", "file_size"],
+    ["OSError: [Errno 24] Too many open files", "open_files"],
+    ["bash: fork: retry: Resource temporarily unavailable", "processes"],
+  ])("%s → %s", (said, limit) => {
+    expect(limitNotes(limits, "en", said)).toEqual([expect.stringContaining(`worker.limits.${limit} (`)]);
+  });
+
+  test("and none that is not set, or that it said nothing of", () => {
+    const none = { memory: 0, file_size: 0, open_files: 0, processes: 0, disk: 0 };
+    expect(limitNotes(none, "en", "MemoryError, Too many open files")).toEqual([]);
+    expect(limitNotes(limits, "en", "exit status 1")).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks/catalogue.ts";
+import type { TaskMessages } from "../../../src/domain/texts/tasks/messages.ts";
+
+const said = (texts: TaskMessages): readonly string[] => [
+  texts.totalTime(60),
+  texts.maxLoops(10),
+  texts.metaFailed("REASON"),
+  texts.metaMalformed("REASON"),
+  texts.conflict("job_1_a", ["a", "b"]),
+  texts.testFailed(2),
+  texts.allCriteria,
+  texts.workerDone,
+  texts.engineDown("unix:///x"),
+  texts.engineForbidden("unix:///x"),
+  texts.imageMissing("agent-runner-codex:latest", "DETAIL"),
+  texts.containerFailed("DETAIL"),
+  texts.remoteEngine("tcp://x"),
+  ...(["pulling", "building", "starting", "copying"] as const).map((step) => texts.setup(step, "WHAT")),
+  texts.workerTimedOut(60),
+  texts.workerEnded(1),
+  texts.workerKilled("SIGKILL"),
+  texts.workerLost("DETAIL"),
+  texts.workerAborted,
+  texts.unauthorized("codex-cli", ["A", "B"]),
+  texts.unreachable("codex-cli", "DETAIL"),
+  texts.noCredentials("codex-cli", ["A", "B"]),
+  texts.noTaskFile,
+  texts.unknownTask("t1"),
+  texts.taskBusy("t1"),
+  texts.taskDone("t1"),
+  texts.prdUnreadable("prd.md"),
+  texts.taskInvalid("task.yaml"),
+  texts.previewNeedsNoMeta,
+  texts.noModel("REASON"),
+  texts.progress({ state: "RUNNING", loop: 1, maxLoops: 10, elapsed: "0:01", last: "LAST" }),
+  texts.ended({ state: "COMPLETE", id: "t1", summary: "S", note: "n.md", jobs: ["job_1_a"] }),
+  texts.ended({ state: "FAILED", id: "t1", summary: "S", note: "n.md", jobs: [] }),
+  texts.interrupted("t1"),
+];
+
+test("everything is said in both languages, each in its own", () => {
+  const [ja, en] = [said(taskMessagesFor("ja")), said(taskMessagesFor("en"))];
+  for (const [index, text] of en.entries()) {
+    expect(text).not.toContain("undefined");
+    expect(ja[index]).not.toBe(text);
+    expect(ja[index]).toMatch(/[ぁ-んァ-ン一-龠]/);
+  }
+});
+
+test("a missing image names the command that makes it", () => {
+  const { imageMissing } = taskMessagesFor("en");
+  expect(imageMissing("agent-runner-codex:latest", "x")).toContain(
+    "picoclaw images build agent-runner-codex",
+  );
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import { jsonInAnswer } from "../../../src/domain/agents/json-in-answer.ts";
+import { branchName } from "../../../src/domain/forges/branch-name.ts";
+import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
+import { projectChecks } from "../../../src/domain/tasks/solve/checks.ts";
+import { hasEnded, PHASES, phaseAfter, phaseToResume } from "../../../src/domain/tasks/solve/phase.ts";
+import { readDone, readPlan } from "../../../src/domain/tasks/solve/plan.ts";
+import { afterCommand, afterThought, mustReflectBefore } from "../../../src/domain/tasks/solve/reflection.ts";
+
+test("the branch of an issue holds nothing that a forge, a file system or a shell could mind", () => {
+  expect(branchName(7, "Fix the login!")).toBe("picoclaw/7-fix-the-login");
+  expect(branchName(7, "ログインが壊れている")).toBe("picoclaw/7");
+  expect(branchName(7, "Größe & $(rm -rf /) ..lock")).toBe("picoclaw/7-gro-e-rm-rf-lock");
+  expect(branchName(7, "x".repeat(300)).length).toBeLessThan(60);
+  expect(branchName(7, "a b", 2)).toBe("picoclaw/7-a-b-2");
+});
+
+test("what a forge's own machines would run is protected", () => {
+  for (const path of [".github/workflows/ci.yml", ".GITHUB/Workflows/x.yml", ".gitlab-ci.yml", "Jenkinsfile"])
+    expect(isWorkflowPath(path)).toBe(true);
+  // Where a folder would be, a link or a submodule can stand for it.
+  for (const path of [
+    ".github",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+  ])
+    expect(isWorkflowPath(path)).toBe(true);
+  for (const path of [
+    "src/.github/workflows/x.yml",
+    ".github/ISSUE_TEMPLATE.md",
+    ".githubx",
+    "gitlab-ci.yml.md",
+  ])
+    expect(isWorkflowPath(path)).toBe(false);
+});
+
+describe("a model's plan", () => {
+  const environments = ["python", "node"];
+  test("is read bare, in a fence and out of prose, braces and all", () => {
+    const plan = { steps: ["read {x}", "fix"], risk: "low", environment: "Node" };
+    const expected = { steps: ["read {x}", "fix"], risk: "low" as const, environment: "node" };
+    const json = JSON.stringify(plan);
+    for (const answer of [json, `\`\`\`json\n${json}\n\`\`\``, `I {think} so: ${json} — fine?`])
+      expect(readPlan(answer, environments)).toEqual(expected);
+  });
+  test("says what is wrong with it", () => {
+    expect(readPlan("I would rather not", environments)).toContain("no JSON");
+    expect(readPlan('{"steps": "all"}', environments)).toContain("list");
+    expect(readPlan('{"steps": [" "]}', environments)).toContain("empty");
+  });
+  test("an environment that does not exist leaves the choice to the project's files", () => {
+    expect(readPlan('{"steps": ["x"], "environment": "cobol"}', environments)).toEqual({
+      steps: ["x"],
+      risk: "medium",
+      environment: null,
+    });
+  });
+  test("done is only what says done", () => {
+    expect(readDone('All good. {"done": true, "summary": " fixed "}')).toEqual({
+      done: true,
+      summary: "fixed",
+    });
+    expect(readDone('{"done": false}')).toEqual({ done: false, summary: "" });
+    expect(readDone('{"done": "yes"}')).toBeNull();
+    expect(readDone("done: true")).toBeNull();
+  });
+  test("a text of nothing but braces is given up in time", () => {
+    expect(jsonInAnswer("{".repeat(200_000))).toBeUndefined();
+  });
+});
+
+describe("how a project is checked", () => {
+  const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
+    projectChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
+  const cases: readonly [what: string, got: () => string[], expected: string[]][] = [
+    [
+      "npm's scripts",
+      () => checks(["package.json"], { "package.json": '{"scripts":{"test":"x","lint":"y"}}' }),
+      ["test: npm test", "lint: npm run lint"],
+    ],
+    [
+      "npm's own empty script is none",
+      () =>
+        checks(["package.json"], {
+          "package.json": '{"scripts":{"test":"echo \\"Error: no test specified\\""}}',
+        }),
+      [],
+    ],
+    [
+      "pnpm and yarn by their lock files",
+      () => [
+        ...checks(["package.json", "pnpm-lock.yaml"], { "package.json": '{"scripts":{"test":"x"}}' }),
+        ...checks(["package.json", "yarn.lock"], { "package.json": '{"scripts":{"test":"x"}}' }),
+      ],
+      ["test: pnpm test", "test: yarn test"],
+    ],
+    ["pytest", () => checks(["requirements.txt", "tests"]), ["test: python -m pytest -q"]],
+    ["a test beside its module", () => checks(["calc.py", "test_calc.py"]), ["test: python -m pytest -q"]],
+    ["Python without tests", () => checks(["calc.py"]), []],
+    [
+      "ruff and flake8",
+      () => [
+        ...checks(["pyproject.toml"], { "pyproject.toml": "[tool.ruff]\n" }),
+        ...checks(["setup.cfg"], { "setup.cfg": "[flake8]\n" }),
+      ],
+      ["lint: ruff check .", "lint: flake8"],
+    ],
+    [
+      "Rust, Go",
+      () => [...checks(["Cargo.toml"]), ...checks(["go.mod"])],
+      ["test: cargo test", "test: go test ./..."],
+    ],
+    [
+      "a Makefile",
+      () => checks(["Makefile"], { Makefile: "all:\ntest: all\n\ttrue\n" }),
+      ["test: make test"],
+    ],
+    ["what the configuration says wins", () => checks(["Cargo.toml"], {}, "just test"), ["test: just test"]],
+    ["a package.json that is no JSON", () => checks(["package.json"], { "package.json": "{" }), []],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got()).toEqual(expected));
+});
+
+test("a command that failed is not repeated before something was said or changed", () => {
+  const failed = afterCommand("pytest", 1);
+  expect(mustReflectBefore(failed, " pytest ")).toBe(true);
+  expect(mustReflectBefore(failed, "pytest -x")).toBe(false);
+  expect(mustReflectBefore(afterThought(), "pytest")).toBe(false);
+  expect(mustReflectBefore(afterCommand("pytest", 0), "pytest")).toBe(false);
+});
+
+test("phases run in order; after a pause the container is made anew", () => {
+  expect(PHASES.map(phaseAfter)).toEqual(["plan", "prepare", "work", "verify", "publish", null]);
+  expect(PHASES.map(phaseToResume)).toEqual(["gather", "plan", "prepare", "prepare", "prepare", "prepare"]);
+  expect(
+    ["waiting", "running", "paused", "done", "failed", "stopped"].map((s) => hasEnded(s as never)),
+  ).toEqual([false, false, false, true, true, true]);
+});

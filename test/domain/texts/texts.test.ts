@@ -1,0 +1,298 @@
+import { describe, expect, test } from "bun:test";
+import type { CommandResult } from "../../../src/domain/patch/result.ts";
+import { formatBytes } from "../../../src/domain/texts/bytes.ts";
+import { messagesFor } from "../../../src/domain/texts/catalogue.ts";
+import type { ConfigProblem, ConfigWarning } from "../../../src/domain/texts/config-problem.ts";
+import { NOTHING } from "../../../src/domain/texts/config-problem.ts";
+import { en } from "../../../src/domain/texts/en.ts";
+import {
+  formatExecution,
+  formatExecutionResults,
+  oneLine,
+} from "../../../src/domain/texts/format-results.ts";
+import { ja } from "../../../src/domain/texts/ja.ts";
+import type {
+  FileTrouble,
+  Messages,
+  NotCovered,
+  Remedy,
+  TransactionKind,
+  TransactionReason,
+} from "../../../src/domain/texts/messages.ts";
+
+const paths = ["a.ts", "b.ts"];
+const many = Array.from({ length: 25 }, (_, i) => `file-${i}`);
+const at = { file: "picoclaw.yaml", line: 3, column: 5 };
+
+const PROBLEMS: readonly ConfigProblem[] = [
+  { code: "unknown-key", key: "wrker", nearest: "worker", at },
+  { code: "unknown-key", key: "zzz" },
+  { code: "invalid-value", key: "a.b", value: '"x"', expected: "integer", at: { file: "f" } },
+  { code: "invalid-value", key: "a.b", value: '"x"', expected: "integer", variable: "PICOCLAW_A_B" },
+  { code: "literal-secret", key: "line.channel_secret", at },
+  { code: "unset-reference", key: "a", variable: "X", at: { file: "f", line: 1 } },
+  { code: "invalid-yaml", detail: "bad", at },
+  { code: "unreadable-file", detail: "EACCES", at: { file: "f" } },
+];
+const WARNINGS: readonly ConfigWarning[] = [
+  { code: "unknown-variable", variable: "PICOCLAW_X", nearest: "PICOCLAW_HOME" },
+  { code: "unknown-variable", variable: "PICOCLAW_X" },
+  { code: "untrusted-keys", file: "f", keys: ["worker.confine", "mcp_servers.x"] },
+  { code: "ignored-key", key: "k", at },
+  { code: "docker-socket" },
+  { code: "cloud-allowed" },
+];
+const TROUBLES: Readonly<Record<FileTrouble, true>> = {
+  "no-space": true,
+  "read-only": true,
+  "permission-denied": true,
+  "not-text": true,
+  "is-directory": true,
+  "not-directory": true,
+  vanished: true,
+  exists: true,
+  "not-found": true,
+  busy: true,
+  "name-too-long": true,
+};
+const REMEDIES: Readonly<Record<Remedy, true>> = {
+  "install-git": true,
+  "init-repository": true,
+  "install-bubblewrap": true,
+  "install-util-linux": true,
+  "other-file-system": true,
+  "allow-user-namespaces": true,
+  "raise-copy-limit": true,
+  "transaction-none": true,
+  "raise-undo-quota": true,
+  "free-space": true,
+  "create-workspace": true,
+  "trust-workspace": true,
+  "set-git-identity": true,
+  "start-docker": true,
+  "start-ollama": true,
+};
+const KINDS: readonly TransactionKind[] = ["direct", "overlay", "copy", "none"];
+const REASONS: readonly TransactionReason[] = [
+  "file-edits-only",
+  "configured",
+  "overlay-available",
+  "no-bubblewrap",
+  "no-user-namespaces",
+  "mount-below-workspace",
+  "not-linux",
+  "overlay-failed",
+];
+const UNCOVERED: readonly NotCovered[] = ["network", "daemons", "other-folders"];
+const keysOf = <K extends string>(record: Readonly<Record<K, true>>) => Object.keys(record) as K[];
+
+/** Arguments for every message; a new one without an entry here fails to compile. */
+type Samples = {
+  readonly [K in keyof Messages as Messages[K] extends (...args: never[]) => string ? K : never]: (
+    say: Messages[K],
+    m: Messages,
+  ) => readonly string[];
+};
+const SAMPLES: Samples = {
+  parseErrorDetail: (say) => [say("d", 3), say("d", undefined)],
+  commandFailed: (say) => [say("d")],
+  timeout: (say) => [say(300)],
+  patchFailed: (say) => [say("d")],
+  summary: (say) => [say({ total: 3, succeeded: 2, failed: 1 })],
+  gitCommit: (say) => [say("abc")],
+  executionSummary: (say) => [say({ total: 3, fileEdits: 1, shellCommands: 1, gitOperations: 1 })],
+  changesHeader: (say) => [say(2)],
+  executionCompleted: (say) => [say("s")],
+  executionFailed: (say) => [say("e")],
+  rolledBack: (say) => [say("e")],
+  cannotRollBack: (say) => [say("e")],
+  jobLine: (say) => [say("job_1")],
+  undoHint: (say) => [say("job_1")],
+  chatCompleted: (say) => [say({ succeeded: 1, total: 2, plan: "p", summary: "s" })],
+  chatPartly: (say) => [say({ succeeded: 2, total: 3, error: "e" })],
+  workerFailed: (say) => [say("e")],
+  commitConflict: (say) => [say({ jobId: "job_1", paths })],
+  preview: (say) => [say({ jobId: "job_1", changes: 2 })],
+  previewApplied: (say) => [say("job_1")],
+  dryRunHeader: (say) => [say(2)],
+  dryRunLine: (say) => [say(1, "c")],
+  transactionKind: (say) => KINDS.flatMap((kind) => REASONS.map((reason) => say(kind, reason))),
+  notRun: (say) => [say(2)],
+  nothingApplied: (say) => [say("job_1")],
+  copyLimitExceeded: (say) => [say({ bytes: 3 * 1024 ** 3, limitBytes: 2 * 1024 ** 3 })],
+  notCovered: (say) => [say(UNCOVERED)],
+  changedOutside: (say) => [say(paths)],
+  endedWithJob: (say) => [say(paths)],
+  protectedRestored: (say) => [say(many)],
+  protectedCreated: (say) => [say(paths)],
+  protectedLogged: (say) => [say(paths)],
+  undone: (say) => [say("job_1", 2)],
+  undonePartly: (say) => [say({ jobId: "job_1", refs: ["refs/heads/main"] })],
+  undoConflict: (say) => [say({ jobId: "job_1", paths })],
+  notAPreview: (say) => [say("job_1")],
+  wrongState: (say) => [say("job_1", "undone")],
+  changedByJob: (say) => [say("a.ts", "job_2")],
+  foldersKept: (say) => [say(paths)],
+  undoList: (say) => [say("job_1", paths)],
+  redone: (say) => [say("job_1", 2)],
+  undoUnavailable: (say) => [say("job_1")],
+  quotaEvicted: (say) => [say({ jobIds: ["job_1"], bytes: 10, quotaBytes: 1024 })],
+  unknownJob: (say) => [say("job_1")],
+  jobRunning: (say) => [say("job_1", 7), say("job_1", undefined)],
+  jobDied: (say) => [say("job_1")],
+  sandboxPart: (say) =>
+    (["bubblewrap", "setpriv", "user-namespaces", "overlay"] as const).flatMap((part) => [
+      say(part, true),
+      say(part, false),
+    ]),
+  fileSystems: (say) => [say("ext4", "/s", "xfs")],
+  mountsBelow: (say) => [say(paths)],
+  promise: (say) =>
+    (["undo", "confined", "preview-offline", "loopback-reachable"] as const).flatMap((one) => [
+      say(one, true),
+      say(one, false),
+    ]),
+  jobStopped: (say) => [say("job_1_a")],
+  jobNotRunning: (say) => [say("job_1_a")],
+  jobInterrupted: (say) => [say("job_1")],
+  jobRepaired: (say) => [say("job_1", "completed"), say("job_1", "rolled-back")],
+  notARepository: (say) => [say("/ws")],
+  autoCommitAborted: (say) => [say("e")],
+  autoCommitFailed: (say) => [say("e")],
+  workspaceMissing: (say) => [say("/ws")],
+  workspaceNotADirectory: (say) => [say("/ws")],
+  workspaceBusy: (say) => [say("/ws")],
+  fileTrouble: (say) => keysOf(TROUBLES).map((trouble) => say(trouble, "a.ts")),
+  remedy: (say) => keysOf(REMEDIES).map((remedy) => say(remedy)),
+  configProblem: (say) => PROBLEMS.map((problem) => say(problem)),
+  configWarning: (say) => WARNINGS.map((warning) => say(warning)),
+  workspaceTrusted: (say) => [say("/ws")],
+  usageError: (say) => [say("d")],
+  unknownCommand: (say) => [say("aply", "apply"), say("zzz", undefined)],
+  unknownFlag: (say) => [say("--jsn", "--json"), say("--z", undefined)],
+  missingValue: (say) => [say("--config")],
+  unexpectedError: (say) => [say("d")],
+};
+
+function everything(m: Messages): string[] {
+  const functions = Object.entries(SAMPLES).flatMap(([key, sample]) => {
+    const say = m[key as keyof Messages];
+    return (sample as (say: unknown, m: Messages) => readonly string[])(say, m);
+  });
+  const texts = Object.values(m).flatMap((value) =>
+    typeof value === "string"
+      ? [value]
+      : typeof value === "object"
+        ? Object.values(value as object).map(String)
+        : [],
+  );
+  return [...functions, ...texts];
+}
+
+for (const m of [ja, en]) {
+  test(`every message in ${m.locale} can be said`, () => {
+    const said = everything(m);
+    expect(said.length).toBeGreaterThan(100);
+    expect(
+      said.filter((text) => /undefined|\[object|NaN|\$\{/.test(text) || text === "" || text.endsWith("\n")),
+    ).toEqual([]);
+    const unsampled = Object.entries(m).filter(
+      ([key, value]) => typeof value === "function" && !(key in SAMPLES),
+    );
+    expect(unsampled).toEqual([]);
+  });
+}
+
+test("the catalogues have the same keys, and English has no Japanese in it", () => {
+  expect(Object.keys(en).sort()).toEqual(Object.keys(ja).sort());
+  expect(everything(en).filter((text) => /[\u3040-\u30ff\u4e00-\u9fff]/.test(text))).toEqual([]);
+  expect([messagesFor("ja"), messagesFor("en")]).toEqual([ja, en]);
+});
+
+describe("the seeds' wording, exactly", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    [ja.parseError, "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。"],
+    [ja.commandFailed("詳細"), "コマンド実行に失敗したよ: 詳細"],
+    [ja.timeout(300), "コマンドがタイムアウトしたよ（制限時間: 300 秒）"],
+    [ja.securityViolation, "セキュリティエラー: workspace 外への書き込みは許可されていないよ。"],
+    [ja.patchFailed("x"), "patch の実行に失敗したよ: x"],
+    [ja.summary({ total: 3, succeeded: 2, failed: 1 }), "実行: 3 件, 成功: 2 件, 失敗: 1 件"],
+    [ja.executionCompleted("s"), "実行完了。変更内容: s"],
+    [ja.executionFailed("e"), "実行失敗。エラー: e"],
+    [
+      ja.cannotRollBack("e"),
+      "実行失敗: e. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。",
+    ],
+    [
+      ja.chatCompleted({ succeeded: 2, total: 3, plan: "P", summary: "S" }),
+      "実行完了 (2/3 コマンド成功)\n\n【Plan】\nP\n\n【実行結果】\nS",
+    ],
+    [ja.chatPartly({ succeeded: 2, total: 3, error: "e" }), "実行完了 (2/3 コマンド成功). 失敗: e"],
+    [ja.workerFailed("e"), "Worker実行失敗: e"],
+  ];
+  for (const [said, seed] of cases) test(seed, () => expect(said).toBe(seed));
+});
+
+function result(target: string, overrides: Partial<CommandResult> = {}): CommandResult {
+  const command = { type: "shell_command", action: "run", target, content: "" };
+  return {
+    command,
+    success: true,
+    output: "",
+    error: "",
+    duration: 12,
+    changes: [],
+    notes: [],
+    ...overrides,
+  };
+}
+
+describe("results", () => {
+  test("stand one under another, errors four spaces in", () => {
+    const results = [
+      result("go test ./..."),
+      result("false", { success: false, error: "command failed: exit 1", duration: 3 }),
+    ];
+    expect(formatExecutionResults(results, ja)).toBe(
+      "✓ [1] shell_command run go test ./... (12ms)\n✗ [2] shell_command run false (3ms)\n    エラー: command failed: exit 1",
+    );
+    expect(formatExecutionResults(results, en)).toContain("\n    Error: command failed: exit 1");
+    expect(formatExecutionResults([], ja)).toBe("");
+  });
+
+  test("a script stands as its first line", () => {
+    expect([oneLine("npm ci\nnpm test\n"), oneLine("\n  ls  \r\npwd"), oneLine("ls\n")]).toEqual([
+      "npm ci …",
+      "ls …",
+      "ls",
+    ]);
+  });
+
+  test("the whole answer is 000 §8.1's", () => {
+    const summary = ja.summary({ total: 1, succeeded: 1, failed: 0 });
+    expect(
+      formatExecution({ headline: ja.completed, summary, results: [result("ls")], gitCommit: "abc123" }, ja),
+    ).toBe(
+      "実行完了！\n\n実行: 1 件, 成功: 1 件, 失敗: 0 件\n\n詳細:\n✓ [1] shell_command run ls (12ms)\n\nGit コミット: abc123",
+    );
+    expect(formatExecution({ headline: ja.completed, summary, results: [], gitCommit: "" }, ja)).toBe(
+      `実行完了！\n\n${summary}`,
+    );
+  });
+});
+
+test("bytes for people", () => {
+  expect([0, 1023, 1024, 1536, 5 * 1024 ** 3].map(formatBytes)).toEqual([
+    "0 B",
+    "1023 B",
+    "1 KiB",
+    "1.5 KiB",
+    "5 GiB",
+  ]);
+});
+
+test("a key that had to be there is missing, in both languages", () => {
+  const problem = { code: "invalid-value", key: "version", value: NOTHING, expected: "1" } as const;
+  expect(messagesFor("en").configProblem(problem)).toBe("version is missing; expected 1");
+  expect(messagesFor("ja").configProblem(problem)).toBe("version がありません。期待する値: 1");
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { loadConfig } from "../../../src/config/load.ts";
+import { SHIPPED_PRICES } from "../../../src/domain/models/cost.ts";
+import { readScript } from "../../../src/infrastructure/models/script.ts";
+import { openModels } from "../../../src/lib.ts";
+
+const page = readFileSync(join(import.meta.dir, "../../../docs/models.md"), "utf8");
+const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
+const scripts = blocks.filter((block) => block.startsWith("answers:"));
+const configs = blocks.filter((block) => !block.startsWith("answers:"));
+
+describe("docs/models.md", () => {
+  test("its configurations are accepted", async () => {
+    expect(configs.length).toBe(3);
+    for (const text of configs) {
+      const home = mkdtempSync(join(tmpdir(), "picoclaw-docs-"));
+      writeFileSync(join(home, "config.yaml"), text);
+      expect(await loadConfig({ env: {}, cwd: home, home })).toMatchObject({ ok: true });
+    }
+  });
+
+  test("its script can be played", () => {
+    expect(scripts.length).toBe(1);
+    expect(readScript(parse(scripts[0] ?? "")).answers.length).toBe(7);
+  });
+
+  test("its first configuration makes five models", async () => {
+    const home = mkdtempSync(join(tmpdir(), "picoclaw-docs-"));
+    writeFileSync(join(home, "config.yaml"), configs[0] ?? "");
+    const env = { PICOCLAW_HOME: home, OPENROUTER_API_KEY: "k-12345678", GEMINI_API_KEY: "k-12345678" };
+    const models = await openModels({ home, env, workspace: home });
+    const made = (["chat", "worker", "coder1", "coder2", "coder3"] as const).map((role) => {
+      const model = models.forRole(role);
+      return "code" in model ? model.message : `${model.provider} ${model.model} ${model.local}`;
+    });
+    expect(made).toEqual([
+      "here qwen3-coder true",
+      "here qwen3-coder true",
+      "router moonshotai/kimi-k2 false",
+      "gemini gemini-3-pro-preview false",
+      "ollama qwen3-coder:30b true",
+    ]);
+  });
+
+  test("names every shipped price", () => {
+    for (const [model, { input, output }] of Object.entries(SHIPPED_PRICES))
+      expect(page).toContain(`\`${model}\` ${input} / ${output} / `);
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startModelServer } from "../../fakes/model-server/server.ts";
+
+const MAIN = join(import.meta.dir, "../../../src/main.ts");
+
+async function doctor(home: string, env: Record<string, string>, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, "--no-env-file", MAIN, "doctor", ...args], {
+    cwd: home,
+    env: { PATH: process.env.PATH ?? "", HOME: home, PICOCLAW_HOME: home, PICOCLAW_LOCALE: "en", ...env },
+  });
+  return { out: await new Response(child.stdout).text(), code: await child.exited };
+}
+
+test("doctor asks every role's model, says what helps, and does not fail for a model that is missing", async () => {
+  const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
+  const home = mkdtempSync(join(tmpdir(), "picoclaw-doctor-"));
+  writeFileSync(
+    join(home, "config.yaml"),
+    JSON.stringify({
+      ollama: { base_url: server.url },
+      providers: {
+        claude: { base_url: server.url },
+        deepseek: { base_url: "http://127.0.0.1:1/v1" },
+        demo: { type: "scripted", script: "missing.yaml" },
+      },
+      roles: { coder2: { provider: "demo" } },
+    }),
+  );
+  const env = { ANTHROPIC_API_KEY: "sk-ant-12345678", DEEPSEEK_API_KEY: "sk-12345678" };
+  const { out, code } = await doctor(home, env);
+  const lines = out.split("\n");
+  const after = (start: string) => lines[lines.findIndex((line) => line.startsWith(start)) + 1]?.trim();
+  expect(lines).toContain("✓ model for chat (Mio): ollama chat-v1:latest: pulled");
+  expect(after("! model for worker (Shiro): ollama worker-v1:latest")).toBe("→ ollama pull worker-v1:latest");
+  expect(after("! model for coder1 (Aka): deepseek deepseek-chat: ")).toBe(
+    "→ check the network, and providers.deepseek.base_url",
+  );
+  expect(out).toContain("! model for coder2 (Ao): demo scripted: the script ");
+  expect(lines).toContain("✓ model for coder3 (Gin): claude claude-sonnet-4-6: answers");
+  expect(code).toBe(0);
+  expect(out).not.toContain("12345678");
+
+  const json = JSON.parse((await doctor(home, {}, "--json")).out);
+  expect(json.checks).toContainEqual(
+    expect.objectContaining({
+      name: "model:coder3",
+      ok: false,
+      optional: true,
+      remedy: "export ANTHROPIC_API_KEY=…",
+    }),
+  );
+  await server.stop();
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "bun:test";
+import { modelMessagesFor } from "../../../src/domain/texts/models/messages.ts";
+import { createFailures } from "../../../src/infrastructure/models/failures.ts";
+
+const failures = createFailures(
+  { provider: "p", model: "m", baseUrl: "http://h:1", apiKey: "sk-key-1234" },
+  { messages: modelMessagesFor("en"), mask: (text) => text },
+);
+const of = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  failures.ofResponse(
+    { status, headers: new Headers(headers) },
+    typeof body === "string" ? body : JSON.stringify(body),
+  );
+const error = (message: string, more: object = {}) => ({ error: { message, ...more } });
+
+describe("what servers really say is understood", () => {
+  test.each([
+    [
+      "OpenAI",
+      400,
+      error("Input tokens exceed the configured limit of 272000 tokens.", {
+        code: "context_length_exceeded",
+      }),
+    ],
+    [
+      "OpenAI, by the minute",
+      429,
+      error(
+        "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 31000.",
+        { code: "rate_limit_exceeded" },
+      ),
+    ],
+    [
+      "Anthropic",
+      413,
+      { type: "error", error: { type: "request_too_large", message: "Request exceeds the maximum size" } },
+    ],
+    [
+      "Anthropic with an answer",
+      400,
+      error("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+    ],
+    [
+      "DeepSeek",
+      400,
+      error("This model's maximum context length is 131072 tokens. However, you requested 140000 tokens"),
+    ],
+    [
+      "Google",
+      400,
+      error("The input token count exceeds the maximum number of tokens allowed 1048576.", {
+        status: "INVALID_ARGUMENT",
+      }),
+    ],
+    [
+      "vLLM",
+      400,
+      { object: "error", message: "This model's maximum context length is 4096 tokens.", code: 400 },
+    ],
+    [
+      "llama.cpp",
+      400,
+      error("the request exceeds the available context size. try increasing it", {
+        type: "exceed_context_size_error",
+      }),
+    ],
+    [
+      "LM Studio",
+      400,
+      { error: "The number of tokens to keep from the initial prompt is greater than the context length." },
+    ],
+    [
+      "Groq",
+      400,
+      error("Please reduce the length of the messages or completion.", { code: "context_length_exceeded" }),
+    ],
+    ["Ollama", 500, { error: "the input length exceeds the context length" }],
+  ] as const)("too long: %s", (_, status, body) => {
+    expect(of(status, body)).toMatchObject({ code: "context-too-long", retryable: false });
+  });
+
+  test.each([
+    [
+      "OpenAI without credit",
+      429,
+      error("You exceeded your current quota, please check your plan and billing details.", {
+        code: "insufficient_quota",
+      }),
+      "rate-limited",
+      false,
+    ],
+    [
+      "Google by the minute",
+      429,
+      error("You exceeded your current quota, please check your plan and billing details.", {
+        status: "RESOURCE_EXHAUSTED",
+      }),
+      "rate-limited",
+      true,
+    ],
+    ["DeepSeek without credit", 402, error("Insufficient Balance"), "rate-limited", false],
+    ["Anthropic overloaded", 529, error("Overloaded", { type: "overloaded_error" }), "server-error", true],
+    ["a gateway's page", 502, "<html><h1>502 Bad Gateway</h1></html>", "server-error", true],
+    [
+      "OpenRouter, no such model",
+      400,
+      error("foo/bar is not a valid model ID", { code: 400 }),
+      "unknown-model",
+      false,
+    ],
+    ["Ollama, not pulled", 404, { error: "model 'x' not found" }, "unknown-model", false],
+    [
+      "Google, wrong key",
+      400,
+      error("API key not valid. Please pass a valid API key.", { status: "INVALID_ARGUMENT" }),
+      "unauthorized",
+      false,
+    ],
+    [
+      "Google, wrong key in a list",
+      400,
+      [error("API key not valid. Please pass a valid API key.")],
+      "unauthorized",
+      false,
+    ],
+    [
+      "a model that cannot use tools",
+      400,
+      { error: "registry.ollama.ai/library/x does not support tools" },
+      "bad-request",
+      false,
+    ],
+    ["a wrong address", 404, "404 page not found", "bad-request", false],
+  ] as const)("%s", (_, status, body, code, retryable) => {
+    expect(of(status, body)).toMatchObject({ code, retryable, status });
+  });
+
+  test.each([
+    [{ "retry-after": "7" }, {}, 7000],
+    [{ "retry-after-ms": "250", "retry-after": "1" }, {}, 250],
+    [{ "retry-after": new Date(Date.now() - 5000).toUTCString() }, {}, 0],
+    [
+      {},
+      { error: { details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" }] } },
+      34_500,
+    ],
+    [{ "retry-after": "soon" }, {}, undefined],
+  ])("a wait is read from %j %j", (headers, body, ms) => {
+    expect(of(429, body, headers as Record<string, string>).retryAfterMs).toBe(ms as number);
+  });
+
+  test("a page is not repeated, a long story is cut, the key is not told", () => {
+    expect(of(502, "<html>…</html>").message).toBe("p (m) has a problem of its own: HTTP 502");
+    expect(of(400, error("x".repeat(9000))).message.length).toBeLessThan(500);
+    expect(of(401, error("bad key sk-key-1234")).message).not.toContain("sk-key-1234");
+  });
+});

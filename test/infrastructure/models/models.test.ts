@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Model, ModelRole } from "../../../src/application/ports/model.ts";
+import type { ConfigOverrides } from "../../../src/config/config.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { openModels } from "../../../src/wiring/models.ts";
+import { watchModels } from "../../../src/wiring/watch-models.ts";
+import { answerOf, ask, eventsOf, failureOf } from "../../contracts/model-kit.ts";
+import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";
+
+const home = mkdtempSync(join(tmpdir(), "picoclaw-models-"));
+
+async function open(flags: ConfigOverrides, env: Record<string, string> = {}) {
+  const loaded = await loadConfig({ env, cwd: home, home, flags });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
+  const models = openModels(loaded.config, loaded.secrets, { locale: "en", home, env });
+  return { models, config: loaded.config };
+}
+
+async function role(name: ModelRole, flags: ConfigOverrides, env: Record<string, string> = {}) {
+  return (await open(flags, env)).models.forRole(name);
+}
+
+function isModel(found: Model | { code: string }): Model {
+  if ("code" in found) throw new Error(JSON.stringify(found));
+  return found;
+}
+
+const provider = (more: object) => ({
+  type: "openai-compatible",
+  model: "m",
+  base_url: null,
+  api_key: null,
+  max_tokens: 100,
+  temperature: 0.7,
+  local: false,
+  script: null,
+  ...more,
+});
+const withProvider = (more: object, who: ModelRole = "chat") =>
+  ({ providers: { x: provider(more) }, roles: { [who]: { provider: "x" } } }) as ConfigOverrides;
+
+describe("local-only", () => {
+  test.each([
+    ["a provider that is not declared", { base_url: "http://127.0.0.1:1/v1" }],
+    ["a cloud that is declared local", { base_url: "https://api.openai.com/v1", local: true }],
+    ["OpenAI without an address, declared local", { type: "openai", local: true }],
+    ["Ollama at a public host", { type: "ollama", base_url: "http://8.8.8.8:11434" }],
+  ])("%s does not answer a chat, with or without a key", async (_, more) => {
+    for (const name of ["chat", "worker"] as const)
+      expect(await role(name, withProvider(more, name))).toMatchObject({
+        code: "refused-remote",
+        retryable: false,
+      });
+    expect(isModel(await role("coder1", withProvider(more, "coder1"))).local).toBe(false);
+  });
+
+  test("the refusal says who, why and what helps", async () => {
+    const refused = await role(
+      "chat",
+      withProvider({ base_url: "https://api.deepseek.com/v1", local: true }),
+    );
+    expect(refused).toMatchObject({
+      message: expect.stringMatching(
+        /^chat may only use a local model, .*cloud.*Nothing was sent.*roles\.chat/,
+      ),
+    });
+  });
+
+  test("lifted, a cloud may answer and says that it is one", async () => {
+    const flags = {
+      ...withProvider({ base_url: "https://llm.example.com/v1" }),
+      security: { local_only: false },
+    };
+    expect(isModel(await role("chat", flags)).local).toBe(false);
+  });
+
+  test("the public address of the section `ollama` is refused, a private one is not", async () => {
+    expect(await role("chat", { ollama: { base_url: "https://ollama.example.com" } })).toMatchObject({
+      code: "refused-remote",
+    });
+    expect(isModel(await role("chat", { ollama: { base_url: "http://10.0.0.7:11434" } }))).toMatchObject({
+      provider: "ollama",
+      model: "chat-v1:latest",
+      local: true,
+    });
+  });
+
+  describe("an Ollama here whose model is elsewhere", () => {
+    let server: ModelServer;
+    beforeAll(async () => {
+      server = await startModelServer({
+        script: [{ text: "leaked" }],
+        pulled: [{ name: "chat-v1:latest", remote_host: "https://ollama.com" }, { name: "worker-v1:latest" }],
+      });
+    });
+    afterAll(() => server.stop());
+
+    test("is found out before anything is sent", async () => {
+      const model = isModel(await role("chat", { ollama: { base_url: server.url } }));
+      expect(await failureOf(model)).toMatchObject({ code: "refused-remote" });
+      expect(server.requests).toEqual([]);
+      expect(await model.check(new AbortController().signal)).toMatchObject({
+        ok: false,
+        failure: { code: "refused-remote" },
+      });
+    });
+
+    test("the other one is asked, and looked at once only", async () => {
+      const model = isModel(await role("worker", { ollama: { base_url: server.url } }));
+      await answerOf(model);
+      await answerOf(model);
+      expect(server.requests.length).toBe(2);
+    });
+
+    test("a model that is not pulled is named with the one line that helps", async () => {
+      const flags = { ollama: { base_url: server.url }, roles: { chat: { model: "qwen3" } } };
+      expect(await failureOf(isModel(await role("chat", flags)))).toMatchObject({
+        code: "unknown-model",
+        message: expect.stringContaining("→ ollama pull qwen3"),
+      });
+    });
+  });
+
+  test("a proxy of the environment never sees a local model's prompt", async () => {
+    const server = await startModelServer({ script: [{ text: "direct" }] });
+    const seen: string[] = [];
+    const proxy = Bun.serve({
+      port: 0,
+      fetch: (request) => {
+        seen.push(request.url);
+        return new Response("no", { status: 502 });
+      },
+    });
+    const script = `
+      const { openModels } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/wiring/models.ts"))});
+      const { loadConfig } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/config/load.ts"))});
+      const loaded = await loadConfig({ env: process.env, cwd: "/", home: ${JSON.stringify(home)} });
+      const models = openModels(loaded.config, loaded.secrets, { locale: "en", home: "/", env: process.env });
+      const request = { messages: [{ role: "user", text: "x" }], signal: new AbortController().signal };
+      for await (const event of models.forRole("chat").generate(request)) if (event.type === "text") console.log(event.text);`;
+    const child = Bun.spawn([process.execPath, "--no-env-file", "-e", script], {
+      env: {
+        HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+        http_proxy: `http://127.0.0.1:${proxy.port}`,
+        PICOCLAW_OLLAMA_BASE_URL: server.url,
+      },
+      stderr: "inherit",
+    });
+    expect(await new Response(child.stdout).text()).toBe("direct\n");
+    expect(seen).toEqual([]);
+    await proxy.stop(true);
+    await server.stop();
+  });
+});
+
+describe("what is not configured", () => {
+  test("a key that is not there is named, and what sets it", async () => {
+    expect(await role("coder3", {})).toMatchObject({
+      code: "no-key",
+      message: "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ export ANTHROPIC_API_KEY=…",
+    });
+    expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
+      provider: "claude",
+      model: "claude-sonnet-4-6",
+      family: "claude",
+      local: false,
+    });
+  });
+
+  test("a model without a name, a server without an address, a script without a file", async () => {
+    for (const more of [{ model: null, base_url: "http://h/v1" }, {}, { type: "scripted" }])
+      expect(await role("coder1", withProvider(more, "coder1"))).toMatchObject({ code: "not-configured" });
+  });
+
+  test("the key is masked in what a server repeats", async () => {
+    const server = await startModelServer({ script: [{ fault: { kind: "unauthorized" } }] });
+    const flags = { providers: { claude: { base_url: server.url } } };
+    const { message } = await failureOf(
+      isModel(await role("coder3", flags, { ANTHROPIC_API_KEY: "abc-secret-1" })),
+    );
+    expect(message).toContain("refused the key");
+    expect(message).toContain("export ANTHROPIC_API_KEY=…");
+    expect(message).not.toContain("abc-secret-1");
+    await server.stop();
+  });
+});
+
+describe("a script", () => {
+  const write = (text: string) => writeFileSync(join(home, "demo.yaml"), text);
+  const demo = async (text: string, who: ModelRole = "chat") => {
+    write(text);
+    return isModel(await role(who, withProvider({ type: "scripted", script: "demo.yaml" }, who)));
+  };
+
+  test("answers by role, message, turn and step; placeholders are filled in", async () => {
+    const text = `
+answers:
+  - when: { role: worker }
+    text: from the worker
+  - when: { message: "/my name is (\\\\w+)/i" }
+    text: "hello {{1}}"
+  - when: { message: look, step: 0 }
+    tool_calls: [ { name: read_file, arguments: { path: "{{message}}" } } ]
+  - when: { message: LOOK, step: 1 }
+    text: I looked.
+  - when: { turn: 2 }
+    text: second
+  - text: anything else
+`;
+    const chat = await demo(text);
+    expect((await answerOf(chat, ask("My name is Bob"))).text).toBe("hello Bob");
+    expect((await answerOf(chat, ask("x"))).text).toBe("anything else");
+    const { toolCalls } = await answerOf(chat, ask("look"));
+    expect(toolCalls).toMatchObject([{ name: "read_file", arguments: { path: "look" } }]);
+    const looked = ask("look", {
+      messages: [
+        { role: "user", text: "look" },
+        { role: "assistant", text: "", toolCalls },
+        { role: "tool", callId: "1", name: "read_file", text: "" },
+      ],
+    });
+    expect((await answerOf(chat, looked)).text).toBe("I looked.");
+    const second = ask("x", { messages: [ask().messages, ask().messages].flat() });
+    expect((await answerOf(chat, second)).text).toBe("second");
+    expect((await answerOf(await demo(text, "worker"))).text).toBe("from the worker");
+  });
+
+  test("fails as told, so often as told", async () => {
+    const model = await demo(`
+- { times: 1, fail: { code: rate-limited, retry_after_ms: 1 } }
+- { times: 1, fail: context-too-long }
+- { text: "yes" }
+`);
+    expect((await eventsOf(model)).map(({ type }) => type)).toEqual(["retrying", "failed"]);
+    expect((await answerOf(model)).text).toBe("yes");
+  });
+
+  test.each([
+    ["- { txt: hi }", "answers[0] has an unknown key txt"],
+    ["- { when: { role: boss }, text: hi }", "answers[0].when.role is none of"],
+    ["- { fail: nonsense }", "answers[0].fail is none of"],
+    ["- { when: { message: '/(/' }, text: hi }", "Invalid regular expression"],
+    ["text: hi", "no list `answers`"],
+    ["a: [", "demo.yaml"],
+  ])("%j cannot be used, and it says why", async (text, reason) => {
+    const failure = await failureOf(await demo(text));
+    expect(failure.code).toBe("not-configured");
+    expect(failure.message).toContain("demo.yaml");
+    expect(failure.message).toContain(reason);
+  });
+
+  test("without an answer says so; a missing file as well", async () => {
+    expect((await failureOf(await demo("- { when: { message: x }, text: y }"))).message).toContain(
+      "no answer to: hello",
+    );
+    const missing = isModel(await role("chat", withProvider({ type: "scripted", script: "none.yaml" })));
+    expect((await failureOf(missing)).message).toContain("none.yaml");
+  });
+});
+
+test("a watch tells who is ill and what helps, not who is well from the start", async () => {
+  const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
+  const { models, config } = await open({ ollama: { base_url: server.url } });
+  const told = Promise.withResolvers<string>();
+  const stop = watchModels(models, config, { locale: "en", say: told.resolve });
+  expect(await told.promise).toBe(
+    "model for worker (Shiro): ollama worker-v1:latest: ollama has no model worker-v1:latest\n→ ollama pull worker-v1:latest",
+  );
+  stop();
+  await server.stop();
+});
+
+test("an Ollama that is not there is told within a second, after its three tries", async () => {
+  const model = isModel(await role("chat", { ollama: { base_url: "http://127.0.0.1:1" } }));
+  const events = await eventsOf(model);
+  expect(events.map(({ type }) => type)).toEqual(["retrying", "retrying", "retrying", "failed"]);
+  const waits = events.flatMap((event) => (event.type === "retrying" ? [event.waitMs] : []));
+  expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(700);
+  expect(events.at(-1)).toMatchObject({
+    failure: { code: "unreachable", message: expect.stringContaining("→ start Ollama (ollama serve)") },
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  AT_FDCWD,
+  copyXattrs,
+  flock,
+  getXattr,
+  listXattrs,
+  reapChild,
+  removeXattr,
+  renameExchange,
+  renameNoReplace,
+  setChildSubreaper,
+  setXattrFd,
+  syncfs,
+  tryFlock,
+  unlockFlock,
+  withInheritedTag,
+} from "../../../src/infrastructure/runtime/libc.ts";
+
+const linux = process.platform === "linux";
+const folder = mkdtempSync(join(tmpdir(), "picoclaw-libc-"));
+const path = (name: string) => join(folder, name);
+const open: number[] = [];
+const opened = (name: string, flags = "r+") => {
+  const fd = openSync(path(name), flags);
+  open.push(fd);
+  return fd;
+};
+
+beforeAll(() => writeFileSync(path("lock"), ""));
+afterAll(() => {
+  for (const fd of open) closeSync(fd);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a file lock", () => {
+  test("excludes a second open of the same file until it is released", async () => {
+    const [a, b] = [opened("lock"), opened("lock")];
+    expect(tryFlock(a, "exclusive").ok).toBe(true);
+    expect(tryFlock(b, "exclusive")).toEqual({ ok: false, reason: "busy" });
+    expect(await flock(b, "shared", { timeoutMs: 20 })).toEqual({ ok: false, reason: "timed-out" });
+    const waiting = flock(b, "exclusive");
+    expect(unlockFlock(a).ok).toBe(true);
+    expect((await waiting).ok).toBe(true);
+    unlockFlock(b);
+  });
+
+  test("is shared by readers", async () => {
+    const [a, b] = [opened("lock"), opened("lock")];
+    expect([tryFlock(a, "shared").ok, tryFlock(b, "shared").ok]).toEqual([true, true]);
+    expect(tryFlock(a, "exclusive")).toEqual({ ok: false, reason: "busy" });
+    unlockFlock(a);
+    unlockFlock(b);
+  });
+
+  test("waiting for it ends with an abort, and the event loop lives meanwhile", async () => {
+    const [a, b] = [opened("lock"), opened("lock")];
+    tryFlock(a, "exclusive");
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 10);
+    expect(await flock(b, "exclusive", { signal: abort.signal })).toEqual({ ok: false, reason: "aborted" });
+    unlockFlock(a);
+  });
+
+  test("a bad descriptor is an error with its name", () => {
+    expect(tryFlock(9999, "shared")).toMatchObject({ ok: false, reason: "failed", code: "EBADF" });
+  });
+});
+
+describe("renaming", () => {
+  test("exchange swaps two names, a folder and a file too", () => {
+    mkdirSync(path("folder"));
+    writeFileSync(path("folder/inside"), "in the folder");
+    writeFileSync(path("file"), "the file");
+    expect(renameExchange(AT_FDCWD, path("folder"), AT_FDCWD, path("file"))).toEqual({
+      ok: true,
+      value: undefined,
+    });
+    expect(readFileSync(path("folder"), "utf8")).toBe("the file");
+    expect(readFileSync(path("file/inside"), "utf8")).toBe("in the folder");
+  });
+
+  test("names are relative to the given folders", () => {
+    const dir = opened(".", "r");
+    writeFileSync(path("日本"), "one");
+    expect(renameNoReplace(dir, "日本", dir, "two").ok).toBe(true);
+    expect(readFileSync(path("two"), "utf8")).toBe("one");
+  });
+
+  test("no-replace leaves an existing target alone", () => {
+    writeFileSync(path("a"), "a");
+    writeFileSync(path("b"), "b");
+    expect(renameNoReplace(AT_FDCWD, path("a"), AT_FDCWD, path("b"))).toMatchObject({ code: "EEXIST" });
+    expect(readFileSync(path("b"), "utf8")).toBe("b");
+  });
+
+  test("a missing name says ENOENT", () => {
+    expect(renameExchange(AT_FDCWD, path("none"), AT_FDCWD, path("a"))).toMatchObject({ code: "ENOENT" });
+  });
+
+  test("a name with NUL is refused, not cut", () => {
+    expect(() => renameNoReplace(AT_FDCWD, "a\0b", AT_FDCWD, path("c"))).toThrow(TypeError);
+  });
+});
+
+describe.if(linux)("extended attributes", () => {
+  const acl = Buffer.from(
+    "0200000001000600ffffffff02000600e803000004000400ffffffff10000600ffffffff20000400ffffffff",
+    "hex",
+  );
+  const value = (of: string | number, name: string) => {
+    const got = getXattr(of, name);
+    return got.ok ? Buffer.from(got.value).toString() : got.reason;
+  };
+
+  test("are copied with access lists, and what the source lacks is taken away", () => {
+    writeFileSync(path("from"), "");
+    writeFileSync(path("to"), "");
+    const [from, to] = [opened("from"), opened("to")];
+    expect(setXattrFd(from, "user.one", Buffer.from("1")).ok).toBe(true);
+    expect(setXattrFd(from, "user.empty", new Uint8Array()).ok).toBe(true);
+    expect(setXattrFd(from, "user.large", Buffer.alloc(2000, "x")).ok).toBe(true);
+    expect(setXattrFd(from, "system.posix_acl_access", acl).ok).toBe(true);
+    setXattrFd(to, "user.old", Buffer.from("old"));
+    const names = ["system.posix_acl_access", "user.empty", "user.large", "user.one"];
+    const copied = copyXattrs(path("from"), to);
+    expect(copied.ok && [...copied.value.copied].sort()).toEqual(names);
+    const listed = listXattrs(path("to"));
+    expect(listed.ok && [...listed.value].sort()).toEqual(names);
+    expect([value(to, "user.one"), value(to, "user.empty"), value(to, "user.large").length]).toEqual([
+      "1",
+      "",
+      2000,
+    ]);
+    expect(value(path("to"), "system.posix_acl_access")).toBe(value(from, "system.posix_acl_access"));
+    expect(copyXattrs(from, to, (name) => name === "user.none")).toEqual({
+      ok: true,
+      value: { copied: [], skipped: [] },
+    });
+  });
+
+  test("removing one is idempotent and does not follow a symlink", () => {
+    writeFileSync(path("target"), "");
+    symlinkSync("target", path("link"));
+    setXattrFd(opened("target"), "user.kept", Buffer.from("k"));
+    removeXattr(path("link"), "user.kept");
+    expect(value(path("target"), "user.kept")).toBe("k");
+    expect([
+      removeXattr(path("target"), "user.kept").ok,
+      removeXattr(path("target"), "user.kept").ok,
+    ]).toEqual([true, true]);
+    expect(listXattrs(path("target"))).toEqual({ ok: true, value: [] });
+  });
+
+  test("a file system without attributes has none", () => {
+    expect(listXattrs("/proc/self/stat")).toEqual({ ok: true, value: [] });
+    expect(copyXattrs("/proc/self/stat", opened("lock"))).toMatchObject({ ok: true, value: { copied: [] } });
+  });
+
+  test("a missing file is an error", () => {
+    expect(listXattrs(path("none"))).toMatchObject({ ok: false, code: "ENOENT" });
+  });
+});
+
+describe.if(linux)("processes", () => {
+  test("sub-reaper can be set twice", () => {
+    expect([setChildSubreaper().ok, setChildSubreaper().ok]).toEqual([true, true]);
+  });
+
+  test("somebody else's child cannot be buried", () => {
+    expect(reapChild(1)).toMatchObject({ ok: false, code: "ECHILD" });
+  });
+
+  test("a tag is inherited by what starts inside, also through an empty environment, and not kept", () => {
+    const limits = () => readFileSync("/proc/self/limits", "utf8");
+    const before = limits();
+    const { started, tagged } = withInheritedTag(4242424242424242n, () =>
+      Bun.spawnSync(["env", "-i", "setsid", "-w", "cat", "/proc/self/limits"]).stdout.toString(),
+    );
+    expect(tagged).toBe(true);
+    expect(started).toContain("4242424242424242");
+    expect(limits()).toBe(before);
+    expect(() =>
+      withInheritedTag(1n, () => {
+        throw new Error("no");
+      }),
+    ).toThrow("no");
+    expect(limits()).toBe(before);
+  });
+
+  test("a file system can be synced", () => {
+    expect(syncfs(opened("lock")).ok).toBe(true);
+    expect(syncfs(9999)).toMatchObject({ code: "EBADF" });
+  });
+});

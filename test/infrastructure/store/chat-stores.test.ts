@@ -1,0 +1,107 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import { createChatLeases } from "../../../src/infrastructure/store/chat-leases.ts";
+import { createJobIndex } from "../../../src/infrastructure/store/job-index.ts";
+import { migrate, status } from "../../../src/infrastructure/store/migrate.ts";
+import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import { createRoutingStore } from "../../../src/infrastructure/store/routing-store.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createSessionStore } from "../../../src/infrastructure/store/session-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createUsageStore } from "../../../src/infrastructure/store/usage-store.ts";
+import { requirePart } from "../../require.ts";
+import { describeChatLeases } from "./chat-leases.contract.ts";
+import { archiveOf, storedJob } from "./jobs-kit.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
+import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
+import { describeSessionStore } from "./session-store.contract.ts";
+
+const now = () => new Date("2026-03-01T12:00:00Z");
+const TABLES = [
+  "sessions",
+  "turns",
+  "daily_notes",
+  "chat_settings",
+  "decisions",
+  "learned_rules",
+  "usage_entries",
+  "chat_leases",
+  "chat_tickets",
+] as const;
+
+function describeStores(name: string, open: () => Promise<Kysely<Database>>): void {
+  const ready = async () => {
+    const db = await open();
+    await migrate(db, now);
+    for (const table of TABLES) await db.deleteFrom(table).execute();
+    const damage = async (statement: string) => void (await sql.raw(statement).execute(db));
+    return { db, damage };
+  };
+  describeSessionStore(name, async () => {
+    const { db, damage } = await ready();
+    return { store: createSessionStore(db, now), damage };
+  });
+  describeChatLeases(name, async () => createChatLeases((await ready()).db));
+  describeRoutingAndUsage(name, async () => {
+    const { db, damage } = await ready();
+    return { routing: createRoutingStore(db), usage: createUsageStore(db), damage };
+  });
+}
+
+describe("sqlite", () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-chats-"));
+  let opened: Kysely<Database> | undefined;
+  afterEach(async () => {
+    await opened?.destroy();
+    opened = undefined;
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  describeStores("SQLite", async () => {
+    opened = openSqlite(join(folder, "picoclaw.db"));
+    return opened;
+  });
+});
+
+describe.if(requirePart("postgres"))("postgres", () => {
+  let server: PostgresServer;
+  let db: Kysely<Database>;
+  beforeAll(() => {
+    server = startPostgres();
+    db = openPostgres(server.newDatabase());
+  }, 60_000);
+  afterAll(async () => {
+    await db?.destroy();
+    server?.stop();
+  });
+  describeStores("Postgres", async () => db);
+
+  test("several processes' worth of connections migrate an empty database once", async () => {
+    const url = server.newDatabase();
+    const all = Array.from({ length: 4 }, () => openPostgres(url));
+    const done = await Promise.all(all.map((one) => migrate(one, now)));
+    expect(done.filter((names) => names.length > 0)).toHaveLength(1);
+    expect((await status(all[0]!)).pending).toEqual([]);
+    await Promise.all(all.map((one) => one.destroy()));
+  });
+
+  test("the index of jobs lives there as well", async () => {
+    const index = createJobIndex(openPostgres(server.newDatabase()), now);
+    const archive = archiveOf([storedJob(1, { groupId: "turn" }), storedJob(2, { groupId: "turn" })]);
+    expect((await index.status()).jobs).toBe(0);
+    expect(await index.sync(archive)).toEqual({ added: 2, updated: 0 });
+    expect(await index.sync(archive)).toEqual({ added: 0, updated: 0 });
+    expect((await index.jobs({ limit: 9 })).map(({ jobId }) => jobId)).toEqual([
+      storedJob(2).jobId,
+      storedJob(1).jobId,
+    ]);
+    expect((await index.groups({ limit: 9 })).map(({ groupId, jobs }) => [groupId, jobs])).toEqual([
+      ["turn", 2],
+    ]);
+    expect(await index.events(storedJob(1).jobId)).toHaveLength(1);
+    expect((await index.status()).jobs).toBe(2);
+    await index.close();
+  });
+});

@@ -1,0 +1,91 @@
+import { afterEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JobEvent } from "../../../src/application/ports/journal.ts";
+import { createJobIndex } from "../../../src/infrastructure/store/job-index.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { archiveOf, storedJob } from "./jobs-kit.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+const now = () => new Date("2026-01-02T03:04:05Z");
+
+function tempFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-store-"));
+  folders.push(folder);
+  return join(folder, "picoclaw.db");
+}
+
+test("a sync indexes every job once, and a second sync changes nothing", async () => {
+  const index = createJobIndex(openSqlite(tempFile()), now);
+  const archive = archiveOf([storedJob(1), storedJob(2)]);
+  expect(await index.sync(archive)).toEqual({ added: 2, updated: 0 });
+  expect(await index.sync(archive)).toEqual({ added: 0, updated: 0 });
+  expect((await index.jobs({ limit: 10 })).map(({ jobId }) => jobId)).toEqual([
+    "job_2_aaaaaaaa",
+    "job_1_aaaaaaaa",
+  ]);
+  await index.close();
+});
+
+test("an undone job is updated, and its new events are appended", async () => {
+  const index = createJobIndex(openSqlite(tempFile()), now);
+  await index.sync(archiveOf([storedJob(1)]));
+  const undone = storedJob(1, { state: "undone", stateAt: "2026-02-02T00:00:00.000Z" });
+  const events: JobEvent[] = [
+    { type: "committed", changes: 1 },
+    { type: "undone", changes: 1 },
+  ];
+  expect(await index.sync(archiveOf([undone], events))).toEqual({ added: 0, updated: 1 });
+  expect((await index.jobs({ limit: 1 }))[0]?.state).toBe("undone");
+  expect((await index.events("job_1_aaaaaaaa")).map(({ type }) => type)).toEqual(["committed", "undone"]);
+  await index.close();
+});
+
+test("groups gather the jobs of one turn", async () => {
+  const index = createJobIndex(openSqlite(tempFile()), now);
+  await index.sync(
+    archiveOf([storedJob(1, { groupId: "turn" }), storedJob(2, { groupId: "turn" }), storedJob(3)]),
+  );
+  const groups = await index.groups({ limit: 10 });
+  expect(groups.find(({ groupId }) => groupId === "turn")?.jobs).toBe(2);
+  expect(await index.jobs({ groupId: "turn", limit: 10 })).toHaveLength(2);
+  await index.close();
+});
+
+test("a fresh store has its migrations pending, then applied, in whatever process asks first", async () => {
+  const file = tempFile();
+  const index = createJobIndex(openSqlite(file), now);
+  const fresh = await index.status();
+  expect(fresh).toMatchObject({ applied: [], jobs: 0 });
+  expect(fresh.pending[0]).toBe("001-jobs");
+  expect(await index.migrate()).toEqual(fresh.pending);
+  expect(await index.status()).toEqual({ applied: fresh.pending, pending: [], jobs: 0 });
+  const other = createJobIndex(openSqlite(file), now);
+  expect(await other.migrate()).toEqual([]);
+  await index.close();
+  await other.close();
+});
+
+test("eight processes fill one store at once without losing a job", async () => {
+  const file = tempFile();
+  const script = join(import.meta.dir, "fill-index.ts");
+  const children = Array.from({ length: 8 }, (_, n) =>
+    Bun.spawn([process.execPath, script, file, String(n)], { stdout: "ignore", stderr: "pipe" }),
+  );
+  const codes = await Promise.all(children.map((child) => child.exited));
+  expect(codes).toEqual(Array.from({ length: 8 }, () => 0));
+  const index = createJobIndex(openSqlite(file), now);
+  expect((await index.status()).jobs).toBe(8 * 25);
+  await index.close();
+}, 30_000);
+
+test("a file that is no database is refused with an error, not silently replaced", () => {
+  const file = tempFile();
+  writeFileSync(file, "this is not a database, and somebody may want it back".repeat(50));
+  expect(() => openSqlite(file)).toThrow();
+});

@@ -1,0 +1,293 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startGitHub } from "../../fakes/forges/github-server.ts";
+import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
+import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
+import {
+  addItem,
+  addPerson,
+  addRepository,
+  createWorld,
+  type Item,
+  type Repository,
+  type World,
+} from "../../fakes/forges/world.ts";
+import { requirePart } from "../../require.ts";
+import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
+import { buildImages } from "./task-kit.ts";
+import { startWorkerModel } from "./worker-model.ts";
+
+const PICOCLAW = join(import.meta.dir, "../../../bin/picoclaw");
+const RUN = "command-executor_execute_command";
+
+const SAMPLES = {
+  python: {
+    files: {
+      "calc.py": "def add(a, b):\n    return a - b\n",
+      "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    },
+    file: "calc.py",
+    test: "python -m pytest -q",
+  },
+  node: {
+    files: {
+      "package.json": '{"name":"calc","version":"1.0.0","scripts":{"test":"node test.js"}}\n',
+      "calc.js": "exports.add = (a, b) => a - b;\n",
+      "test.js": 'require("assert").strictEqual(require("./calc.js").add(1, 2), 3);\n',
+    },
+    file: "calc.js",
+    test: "npm test",
+  },
+  miniforge: {
+    files: {
+      "environment.yml": "name: calc\ndependencies: [python]\n",
+      "calc.py": "def add(a, b):\n    return a - b\n",
+      "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    },
+    file: "calc.py",
+    test: "python -m pytest -q",
+  },
+} as const;
+type Language = keyof typeof SAMPLES;
+
+describe.if(requirePart("docker") && requirePart("environment-images"))(
+  "solve, with real containers and real git",
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-docker-"));
+    let gateway: string;
+    let world: World;
+    let repository: Repository;
+    let issue: Item;
+    let server: ReturnType<typeof startGitHub> | undefined;
+    let home: string;
+
+    beforeAll(() => {
+      gateway = docker("network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}");
+    });
+    beforeEach(() => {
+      world = createWorld(`forge-secret-${crypto.randomUUID()}`);
+    });
+    afterEach(() => server?.stop());
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+    const set = (language: Language, forge: "github" | "gitlab" = "github") => {
+      const { files, file, test: check } = SAMPLES[language];
+      const alice = addPerson(world, "alice");
+      const below = mkdtempSync(join(folder, "forge-"));
+      repository = addRepository(world, "acme/calc", seedRepository(below, files));
+      repository.permissions.set("alice", "write");
+      issue = addItem(repository, {
+        kind: "issue",
+        title: "Sum is wrong",
+        body: "1 + 2 is -1",
+        author: alice,
+      });
+      server = forge === "github" ? startGitHub(world, gateway) : startGitLab(world, gateway);
+      home = mkdtempSync(join(folder, "home-"));
+      const { host } = new URL(server.url);
+      const base = forge === "github" ? `${server.url}/api/v3` : server.url;
+      const config = {
+        locale: "en",
+        providers: { script: { type: "scripted", script: "solve.json" } },
+        roles: { coder3: { provider: "script" } },
+        forges: { [forge]: { base_url: base } },
+        command_executor: {
+          environments: { miniforge: "coding-agent-executor-miniforge-stand-in:latest" },
+          docker: { network: { allowed_hosts: [host] } },
+        },
+      };
+      writeFileSync(join(home, "config.yaml"), JSON.stringify(config));
+      // Another length: Python takes a file of the same length and second for the one that it compiled.
+      const edit = { command: "str_replace", path: file, old_str: "a - b", new_str: "(a + b)" };
+      const step = (n: number, text: string, name: string, args: object) => ({
+        when: { step: n },
+        times: 1,
+        text,
+        tool_calls: [{ name, arguments: args }],
+      });
+      const answers = [
+        {
+          when: { system: "You plan work" },
+          text: `{"steps":["fix add"],"risk":"low","environment":"${language}"}`,
+        },
+        step(0, "Look first.", RUN, { command: `env; ${check}` }),
+        step(1, "It subtracts.", "text_editor", edit),
+        step(2, "Try.", RUN, { command: check }),
+        { text: '{"done": true, "summary": "add adds now"}' },
+      ];
+      writeFileSync(join(home, "solve.json"), JSON.stringify({ answers }));
+    };
+    const start = (...flags: string[]) => {
+      const kind =
+        server?.url !== undefined && readFileSync(join(home, "config.yaml"), "utf8").includes("gitlab")
+          ? "gitlab"
+          : "github";
+      const path = kind === "github" ? "acme/calc/issues/1" : "acme/calc/-/issues/1";
+      return Bun.spawn([PICOCLAW, "solve", "--json", ...flags, `${server?.url}/${path}`], {
+        cwd: home,
+        env: {
+          PATH: process.env.PATH ?? "",
+          HOME: home,
+          PICOCLAW_HOME: home,
+          DOCKER_HOST,
+          GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
+          GITLAB_PERSONAL_ACCESS_TOKEN: world.token,
+          CODEX_API_KEY: "worker-key",
+        },
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+    };
+    const solve = async (...flags: string[]) => {
+      const child = start(...flags);
+      const [out, err] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      const code = await child.exited;
+      if (out === "") throw new Error(`exit ${code}: ${err}`);
+      return { code, task: JSON.parse(out) as Record<string, unknown> & { task_id: string }, err };
+    };
+    const containersOf = (taskId: string) => docker("ps", "-aq", "--filter", `name=${taskId}`);
+    const pulls = () => [...repository.items.values()].filter(({ kind }) => kind === "pull");
+    const expectSolved = ({ code, task }: Awaited<ReturnType<typeof solve>>, file: string) => {
+      expect(task).toMatchObject({ state: "done", failure: null });
+      expect(code).toBe(0);
+      expect(pulls().length).toBe(1);
+      expect(git(repository.folder ?? "", "show", `${task.branch}:${file}`)).toContain("a + b");
+      expect(containersOf(task.task_id)).toBe("");
+      expect(world.violations).toEqual([]);
+    };
+
+    for (const language of Object.keys(SAMPLES) as Language[])
+      test(`a ${language} project: red test, fix, green test, pull request, no container, no token anywhere`, async () => {
+        set(language);
+        const solved = await solve();
+        expectSolved(solved, SAMPLES[language].file);
+        const { task } = solved;
+        expect(task.environment).toBe(language);
+        expect((task.commands as { exit_code: number }[]).map(({ exit_code }) => exit_code)).toEqual([1, 0]);
+        expect(task.checks).toMatchObject([{ kind: "test", command: SAMPLES[language].test, exit_code: 0 }]);
+        const said = [...repository.items.values()].flatMap((item) => [
+          item.body,
+          ...item.comments.map(({ body }) => body),
+        ]);
+        for (const text of [...said, JSON.stringify(task), solved.err])
+          expect(text).not.toContain(world.token);
+        for (const path of filesBelow(home))
+          expect(readFileSync(path).includes(world.token), path).toBe(false);
+        expect(docker("volume", "ls", "-q").includes(task.task_id)).toBe(false);
+        expect(spawnSync("grep", ["-rqF", world.token, home]).status).toBe(1);
+      }, 120_000);
+
+    test("GitLab: the same, up to a merge request", async () => {
+      set("python", "gitlab");
+      expectSolved(await solve(), "calc.py");
+    }, 120_000);
+
+    test("solve --worker codex-cli: the real CLI does the work in its own image", async () => {
+      buildImages("agent-runner-codex");
+      const model = await startWorkerModel();
+      try {
+        set("python");
+        issue.body = '1 + 2 is -1\n[[RUN ["sed -i s/a.-.b/a+b/ calc.py"]]]';
+        const file = join(home, "config.yaml");
+        const config = JSON.parse(readFileSync(file, "utf8"));
+        config.command_executor.docker.network.allowed_hosts.push(model.host);
+        config.tasks = { test_command: "grep -q a+b calc.py" };
+        writeFileSync(file, JSON.stringify(config));
+        mkdirSync(join(home, ".codex"));
+        writeFileSync(
+          join(home, ".codex/config.toml"),
+          `model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\nname = "stub"\nbase_url = "http://${model.host}/v1"\nwire_api = "responses"\nenv_key = "CODEX_API_KEY"\nsupports_websockets = false\n`,
+        );
+        const { code, task, err } = await solve("--worker", "codex-cli");
+        expect(err).toContain("sed -i");
+        expect(task).toMatchObject({ state: "done", environment: "agent-runner-codex", failure: null });
+        expect(code).toBe(0);
+        expect(task.checks).toMatchObject([{ exit_code: 0 }]);
+        expect(git(repository.folder ?? "", "show", `${task.branch}:calc.py`)).toContain("a+b");
+        expect(containersOf(task.task_id)).toBe("");
+      } finally {
+        await model.stop();
+      }
+    }, 900_000);
+
+    test("serve takes a labelled issue in by webhook and answers it with a pull request", async () => {
+      set("python");
+      const file = join(home, "config.yaml");
+      const config = JSON.parse(readFileSync(file, "utf8"));
+      config.command_executor.enabled = true;
+      writeFileSync(file, JSON.stringify(config));
+      const child = Bun.spawn([PICOCLAW, "serve", "--port", "0"], {
+        cwd: home,
+        env: {
+          PATH: process.env.PATH ?? "",
+          HOME: home,
+          PICOCLAW_HOME: home,
+          DOCKER_HOST,
+          GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
+          GITHUB_WEBHOOK_SECRET: "hook-secret",
+        },
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      try {
+        let told = "";
+        let url = "";
+        for await (const chunk of child.stdout) {
+          told += new TextDecoder().decode(chunk);
+          url = /http:\/\/127\.0\.0\.1:\d+/.exec(told)?.[0] ?? "";
+          if (url !== "") break;
+        }
+        issue.labels = ["picoclaw"];
+        const body = JSON.stringify({
+          action: "labeled",
+          label: { name: "picoclaw" },
+          issue: { number: 1, user: { login: "alice" } },
+          repository: { full_name: "acme/calc" },
+          sender: { login: "alice" },
+        });
+        const headers = {
+          "x-github-event": "issues",
+          "x-github-delivery": "d-1",
+          "x-hub-signature-256": `sha256=${createHmac("sha256", "hook-secret").update(body).digest("hex")}`,
+        };
+        const response = await fetch(`${url}/webhooks/github`, { method: "POST", body, headers });
+        expect(await response.json()).toEqual({ did: ["start"] });
+        for (let i = 0; i < 600 && !(issue.comments[0]?.body ?? "").includes("PicoClaw is done"); i++)
+          await Bun.sleep(100);
+        expect(pulls().length).toBe(1);
+      } finally {
+        child.kill("SIGTERM");
+        expect(await child.exited).toBe(0);
+      }
+    }, 120_000);
+
+    for (const phase of ["read the task", "plan", "prepare the environment", "work", "verify", "publish"])
+      test(`kill -9 in “${phase}”, and the next run finishes the task, once`, async () => {
+        set("python");
+        const child = start();
+        let told = "";
+        for await (const chunk of child.stderr) {
+          told += new TextDecoder().decode(chunk);
+          if (told.split("\n").includes(phase)) break;
+        }
+        child.kill("SIGKILL");
+        await child.exited;
+        const solved = await solve();
+        expectSolved(solved, "calc.py");
+        expect(issue.comments.length).toBe(1);
+      }, 120_000);
+  },
+);
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
+}

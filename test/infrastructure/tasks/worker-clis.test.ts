@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { WORKER_KINDS } from "../../../src/infrastructure/tasks/workers/find-kind.ts";
+import type { WorkerKind } from "../../../src/infrastructure/tasks/workers/worker-kind.ts";
+import { requirePart } from "../../require.ts";
+import { DOCKER_HOST } from "../environments/real-engine.ts";
+import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
+import { startWorkerModel, type WorkerModel } from "./worker-model.ts";
+
+const run = (...commands: string[]) => `Do it. [[RUN ${JSON.stringify(commands)}]]`;
+
+/** Points each CLI at the stub, as a user would point it at another server. */
+function pointAt(kind: WorkerKind, at: TaskBench, { host }: WorkerModel): Record<string, string> {
+  const user = join(at.folder, "user");
+  writeFileSync(
+    join(at.home, "config.yaml"),
+    JSON.stringify({
+      command_executor: {
+        docker: { host: DOCKER_HOST, network: { external_access: false, allowed_hosts: [host] } },
+      },
+      providers: { planner: { type: "scripted", script: "planner.json", model: "script", local: true } },
+      roles: { coder3: { provider: "planner" } },
+    }),
+  );
+  switch (kind.name) {
+    case "codex-cli":
+      writeFileSync(
+        join(user, ".codex/config.toml"),
+        `model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\nname = "stub"\nbase_url = "http://${host}/v1"\nwire_api = "responses"\nenv_key = "CODEX_API_KEY"\nsupports_websockets = false\nrequest_max_retries = 1\nstream_max_retries = 1\n`,
+      );
+      return {};
+    case "claude-code":
+      return { ANTHROPIC_BASE_URL: `http://${host}`, ANTHROPIC_API_KEY: "key-of-the-test-1234567" };
+    default:
+      mkdirSync(join(user, ".gemini"), { recursive: true });
+      writeFileSync(
+        join(user, ".gemini/settings.json"),
+        JSON.stringify({
+          security: { auth: { selectedType: "gemini-api-key" } },
+          general: { enableAutoUpdate: false },
+          privacy: { usageStatisticsEnabled: false },
+        }),
+      );
+      return { GOOGLE_GEMINI_BASE_URL: `http://${host}`, GEMINI_API_KEY: "key-of-the-test-1234567" };
+  }
+}
+
+describe.if(requirePart("docker"))("the real worker CLIs in their images", () => {
+  let model: WorkerModel;
+  const benches: TaskBench[] = [];
+  beforeAll(async () => {
+    buildImages(...WORKER_KINDS.map(({ image }) => image));
+    model = await startWorkerModel();
+  }, 1_800_000);
+  afterAll(async () => {
+    await model?.stop();
+    for (const one of benches) one.end();
+  });
+
+  for (const kind of WORKER_KINDS)
+    test(`${kind.name} edits, is tested, is reused, and its failures are told`, async () => {
+      const at = createTaskBench("ws", kind);
+      benches.push(at);
+      at.write("greet.sh", "echo bye\n");
+      at.git("add", ".");
+      at.git("commit", "-qm", "first");
+      const outside = join(at.folder, "outside.txt");
+      const { record } = await at.run({
+        id: `real-${kind.image}`,
+        workerEnv: pointAt(kind, at, model),
+        maxRunTimeSec: 25,
+        test: 'test "$(sh greet.sh)" = hello',
+        prompts: [
+          run(
+            "echo echo hello > greet.sh",
+            `echo x > ${outside}; echo x > /workspace/outside; echo x > ../escape; touch /var/tmp/marker; true`,
+          ),
+          run("test -e /var/tmp/marker && echo '# reused' >> greet.sh"),
+          "Refuse. [[FAULT 401]]",
+          run("kill -9 $PPID"),
+        ],
+      });
+      const runs = record.turns.flatMap((turn) => (turn.run ? [turn.run] : []));
+      const [edited, reused, refused, killed] = runs;
+      expect([edited?.error, reused?.error]).toEqual([null, null]);
+      expect(edited?.summary).toBe("done");
+      expect(edited?.usage.inputTokens).toBeGreaterThan(0);
+      expect(edited?.job?.changes).toEqual([{ path: "greet.sh", kind: "modified" }]);
+      expect(at.read("greet.sh")).toBe("echo hello\n# reused\n");
+      expect(refused?.error).toContain("the key or login is wrong");
+      expect(killed?.error).not.toBeNull();
+      expect(record.turns.flatMap((turn) => (turn.test ? [turn.test.exitCode] : []))).toEqual(
+        Array(4).fill(0),
+      );
+      expect(record.state).toBe("COMPLETE");
+      expect([existsSync(outside), existsSync(join(at.folder, "escape"))]).toEqual([false, false]);
+      expect(at.git("status", "--short")).toBe(" M greet.sh\n");
+      const gone = await at.run({
+        id: `gone-${kind.image}`,
+        // A port where nobody listens.
+        workerEnv: pointAt(kind, at, { ...model, host: "host.docker.internal:9" }),
+        maxRunTimeSec: 25,
+        noMeta: true,
+        prompts: ["Nobody hears this."],
+      });
+      expect(gone.record.end?.summary).toContain(`${kind.name} does not reach its model's server`);
+      const hung = await at.run({
+        id: `hung-${kind.image}`,
+        workerEnv: pointAt(kind, at, model),
+        maxRunTimeSec: 4,
+        noMeta: true,
+        prompts: ["Wait. [[FAULT hang]]"],
+      });
+      expect(hung.record.end).toMatchObject({
+        code: "worker",
+        summary: expect.stringContaining("ended after 4 seconds"),
+      });
+    }, 120_000);
+});

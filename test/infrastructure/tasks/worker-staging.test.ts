@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { requirePart } from "../../require.ts";
+import { docker } from "../environments/real-engine.ts";
+import { buildImages, createTaskBench, shellKind, type TaskBench } from "./task-kit.ts";
+
+const containers = () => docker("ps", "-a", "--filter", "name=agent-runner-", "--format", "{{.Names}}");
+
+describe.if(requirePart("docker"))("a worker's runs on the host's repository", () => {
+  const benches: TaskBench[] = [];
+  function bench(name?: string): TaskBench {
+    const made = createTaskBench(name);
+    benches.push(made);
+    made.write("a.txt", "one\n");
+    made.write("lib/x", "x\n");
+    made.write("lib/deep/y", "y\n");
+    made.git("add", ".");
+    made.git("commit", "-qm", "first");
+    return made;
+  }
+  /** What the engine says happened to the container of a task. */
+  async function frozenDuring(at: TaskBench, prompts: readonly string[]): Promise<string[]> {
+    const since = String(Date.now() / 1000);
+    const { record } = await at.run({ id: "staging-still", prompts });
+    expect(record.state).toBe("COMPLETE");
+    const until = String(Date.now() / 1000 + 1);
+    const filters = ["--filter", "container=agent-runner-staging-still", "--format", "{{.Action}}"];
+    const events = docker("events", "--since", since, "--until", until, ...filters);
+    return events.split("\n").filter((action) => /^(un)?pause$/.test(action));
+  }
+  beforeAll(() => buildImages("coding-agent-executor"), 900_000);
+  afterAll(() => {
+    for (const one of benches) one.end();
+  });
+
+  test("each is a job of its own in one container, and the group is taken back exactly", async () => {
+    const at = bench();
+    const before = at.tree();
+    const { record } = await at.run({
+      id: "staging1",
+      prompts: [
+        "echo two >> a.txt; rm -r lib; mkdir -p new/sub; echo 1 > new/sub/f; echo 2 > new/g; touch /var/tmp/marker; chmod +x a.txt; ln -s a.txt link; echo first",
+        // What the first run made is gone, changed or replaced by the second, which runs in the same container.
+        "test -e /var/tmp/marker && test $GIVEN = value || exit 9; rm new/g; echo more >> new/sub/f; mkdir lib; echo again > lib/x; rm link; git add -A; git -c user.name=w -c user.email=w@w commit -qm work; pwd",
+        "rm -r new; echo three >> a.txt",
+      ],
+      test: "cat a.txt",
+    });
+    expect(record.state).toBe("COMPLETE");
+    const runs = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    expect(runs.map(({ error, job }) => [error, job?.outcome])).toEqual(Array(3).fill([null, "committed"]));
+    expect(runs[1]?.summary).toBe("/workspace/project\n");
+    const changed = ["a.txt", "lib", "link", "new", "new/g", "new/sub", "new/sub/f"];
+    expect(runs[0]?.job?.changes.map(({ path }) => path).sort()).toEqual(changed);
+    expect(runs[2]?.job?.changes).toEqual([
+      { path: "a.txt", kind: "modified" },
+      { path: "new", kind: "deleted" },
+    ]);
+    expect(at.tree()).toEqual({ "a.txt": "one\ntwo\nthree\n", "lib/x": "again\n" });
+    expect(statSync(join(at.workspace, "a.txt")).mode & 0o111).not.toBe(0);
+    expect(at.git("log", "--format=%s").split("\n").slice(0, 2)).toEqual(["work", "first"]);
+    expect(existsSync(join(at.workspace, "new"))).toBe(false);
+    const { worker } = await at.open();
+    const undone = await worker.takeBack({ direction: "undo", name: "staging1", force: false });
+    expect(undone.status).toBe("done");
+    expect(at.tree()).toEqual(before);
+    expect(at.git("status", "--short")).toBe("");
+    expect(at.git("log", "--format=%s")).toBe("first\n");
+    expect(containers()).not.toContain("staging1");
+    expect(readdirSync(join(worker.storage, "tasks", "staging1"))).not.toContain("view");
+  }, 60_000);
+
+  test("protected files, hooks and git's settings are put back, in the container too", async () => {
+    const at = bench();
+    at.write(".env", "PORT=1\n");
+    const { record } = await at.run({
+      id: "staging2",
+      prompts: [
+        "echo PORT=2 > .env; echo '#!/bin/sh' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git config core.pager 'sh -c id'; echo ok > fine.txt",
+        "cat .env; test ! -e .git/hooks/pre-commit && echo no hook; git config core.pager || echo no pager",
+      ],
+    });
+    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    expect(first?.error).toContain("protected file cannot be modified: .env (restored)");
+    expect(first?.job?.changes).toEqual([{ path: "fine.txt", kind: "added" }]);
+    expect(second?.summary).toBe("PORT=1\nno hook\nno pager\n");
+    expect(at.read(".env")).toBe("PORT=1\n");
+    expect(existsSync(join(at.workspace, ".git/hooks/pre-commit"))).toBe(false);
+  }, 60_000);
+
+  test("what hides from being ended stands still while the job is judged and copied", async () => {
+    const at = bench();
+    const hidden = `perl -e '# Runs commands inside an environment
+use POSIX; exit if fork; POSIX::setsid(); open($_, "+<", "/dev/null") for *STDIN, *STDOUT, *STDERR;
+my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
+    const paused = await frozenDuring(at, ["echo 1 > one", hidden, "echo 2 > two"]);
+    expect(paused).toEqual(["pause", "unpause", "pause", "unpause", "pause", "unpause"]);
+    expect(existsSync(join(at.workspace, "two"))).toBe(true);
+  }, 60_000);
+
+  test("what somebody edits on the host meanwhile is a conflict, and never lost", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging3",
+      prompts: ["echo worker > a.txt; echo ready; sleep 1"],
+      onProgress: (progress) => {
+        if (progress.kind === "text" && progress.text === "ready") at.write("a.txt", "mine\n");
+      },
+    });
+    expect([record.state, record.end?.code]).toEqual(["FAILED", "conflict"]);
+    expect(at.read("a.txt")).toBe("mine\n");
+  }, 60_000);
+
+  test("what somebody edits between two runs is left alone by the second", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging4",
+      prompts: ["echo worker > a.txt; mkdir made; echo 1 > made/one", "echo b > b.txt"],
+      test: "true",
+      onTested(loop) {
+        if (loop !== 1) return;
+        at.write("a.txt", "mine\n");
+        at.write("made/mine", "mine\n");
+      },
+    });
+    expect(record.state).toBe("COMPLETE");
+    expect(at.tree()).toMatchObject({
+      "a.txt": "mine\n",
+      "b.txt": "b\n",
+      "made/one": "1\n",
+      "made/mine": "mine\n",
+    });
+  }, 60_000);
+
+  test("a preview leaves the repository as it is until it is applied", async () => {
+    const at = bench();
+    const before = at.tree();
+    const { record } = await at.run({
+      id: "staging5",
+      prompts: ["echo two >> a.txt"],
+      noMeta: true,
+      preview: true,
+    });
+    const job = record.turns[0]?.run?.job;
+    expect([record.state, job?.outcome]).toEqual(["COMPLETE", "staged"]);
+    expect(at.tree()).toEqual(before);
+    const { worker } = await at.open();
+    expect((await worker.commitPreview(job?.id ?? "")).status).toBe("done");
+    expect(at.read("a.txt")).toBe("one\ntwo\n");
+  }, 60_000);
+
+  test("a run past its time is ended with everything it started, and the next one goes on", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging6",
+      prompts: [
+        "echo partly > p.txt; setsid sleep 999 & (trap '' TERM; sleep 998) & sleep 997",
+        "ps -eo args | grep -c '[s]leep 99' || echo none",
+      ],
+      maxRunTimeSec: 2,
+    });
+    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    expect(first?.error).toContain("ended after 2 seconds");
+    expect(first?.job?.changes).toEqual([{ path: "p.txt", kind: "added" }]);
+    expect(second?.summary).toBe("0\nnone\n");
+  }, 60_000);
+
+  test("a container that is killed from outside fails the run, and the next run gets another", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging7",
+      prompts: ["echo lost > lost.txt; echo ready; sleep 60", "echo kept > kept.txt"],
+      onProgress: (progress) => {
+        if (progress.kind === "text" && progress.text === "ready") docker("kill", "agent-runner-staging7");
+      },
+    });
+    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    expect(first?.error).not.toBeNull();
+    expect([second?.error, record.state]).toEqual([null, "COMPLETE"]);
+    expect(at.tree()).toMatchObject({ "kept.txt": "kept\n" });
+  }, 60_000);
+
+  test("an interrupt takes the run back, removes the container, and a resume goes on", async () => {
+    const at = bench();
+    const before = at.tree();
+    const stop = new AbortController();
+    const first = await at.run({
+      id: "staging8",
+      prompts: ["echo half > half.txt; echo ready; sleep 60"],
+      signal: stop.signal,
+      onProgress: (progress) => {
+        if (progress.kind === "text" && progress.text === "ready") stop.abort();
+      },
+    });
+    expect([first.interrupted, at.tree()]).toEqual([true, before]);
+    expect(containers()).not.toContain("staging8");
+    const second = await at.run({ id: "staging8", prompts: ["echo whole > whole.txt"], resume: true });
+    expect(second.record.state).toBe("COMPLETE");
+    expect(at.tree()).toMatchObject({ "whole.txt": "whole\n" });
+    expect(at.read(".picoclaw/task-staging8.md")).toContain("COMPLETE");
+  }, 60_000);
+
+  test("a crash leaves the repository as it was, and the next task clears away what is left", async () => {
+    const child = Bun.spawn([process.execPath, "--no-env-file", join(import.meta.dir, "task-child.ts")], {
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { ...process.env },
+    });
+    let said = "";
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+      said += piece;
+      if (said.includes("ready\n")) break;
+    }
+    child.kill("SIGKILL");
+    await child.exited;
+    const { folder } = JSON.parse(said.split("\n")[0] ?? "") as { folder: string };
+    const at = createTaskBench("ws", shellKind, folder);
+    benches.push(at);
+    expect(at.tree()).toEqual({ "a.txt": "one\n" });
+    expect(containers()).toContain("agent-runner-killed1");
+    const { record } = await at.run({ id: "after1", prompts: ["cat a.txt"] });
+    expect([record.state, record.turns[0]?.run?.summary]).toEqual(["COMPLETE", "one\n"]);
+    expect(containers()).not.toContain("killed1");
+    const { worker } = await at.open();
+    expect(existsSync(join(worker.storage, "tasks/killed1/view"))).toBe(false);
+    const resumed = await at.run({ id: "killed1", prompts: ["echo done > a.txt"], resume: true });
+    expect([resumed.record.state, at.read("a.txt")]).toEqual(["COMPLETE", "done\n"]);
+  }, 60_000);
+
+  test("where no overlay can be laid, a copy serves, and its difference is the job", async () => {
+    const at = bench("w,s");
+    const { record } = await at.run({
+      id: "staging9",
+      prompts: ["echo two >> a.txt; rm -r lib; echo n > n", "cat a.txt; ls; rm n"],
+    });
+    expect(record.turns.flatMap(({ run }) => (run ? [run.error] : []))).toEqual([null, null]);
+    expect(at.tree()).toEqual({ "a.txt": "one\ntwo\n" });
+    expect(record.turns[1]?.run?.job?.changes).toEqual([{ path: "n", kind: "deleted" }]);
+  }, 60_000);
+
+  test("a worktree's commits land in the repository it belongs to", async () => {
+    const at = bench();
+    at.git("worktree", "add", "-q", "../tree", "-b", "side");
+    const other: TaskBench = { ...at, workspace: join(at.folder, "tree") };
+    const opened = await import("../../../src/wiring/tasks.ts");
+    const tasks = await opened.openTasks(
+      at.env,
+      { cwd: other.workspace, workspace: other.workspace },
+      () => shellKind,
+    );
+    if (!tasks.ok) throw new Error("not opened");
+    const { readTaskFile } = await import("../../../src/config/task-file.ts");
+    const source = JSON.stringify({
+      version: 1,
+      task: {
+        id: "staging10",
+        prd: {
+          text: "echo w > w.txt; git add w.txt; git -c user.name=w -c user.email=w@w commit -qm side && git log --format=%s -1",
+        },
+      },
+      runner: { worker: { kind: "codex-cli", env: { A: "b" } } },
+    });
+    const file = readTaskFile(source, "t", {});
+    if (!file.ok) throw new Error("not read");
+    const ran = await tasks.tasks.run({
+      ...file,
+      source,
+      noMeta: true,
+      preview: false,
+      signal: new AbortController().signal,
+      onRecord() {},
+      onProgress() {},
+    });
+    expect(ran).toMatchObject({ ok: true, record: { state: "COMPLETE", end: { summary: "side\n" } } });
+    expect(at.git("log", "--format=%s", "-1", "side")).toBe("side\n");
+  }, 60_000);
+
+  test("the project's own tests do not see the worker's key", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging13",
+      noMeta: true,
+      prompts: ["echo $CODEX_API_KEY | wc -c; echo x > x"],
+      test: 'test -z "$CODEX_API_KEY"',
+    });
+    expect(record.state).toBe("COMPLETE");
+  }, 60_000);
+
+  test("the login's files are in memory only, and nothing of a key stays anywhere", async () => {
+    const at = bench();
+    mkdirSync(join(at.folder, "user/.codex"), { recursive: true });
+    const secret = "token-abcdefghijklmnopqrstuvwxyz0123456789";
+    writeFileSync(join(at.folder, "user/.codex/auth.json"), JSON.stringify({ token: secret }));
+    chmodSync(join(at.folder, "user/.codex/auth.json"), 0o600);
+    let seen = "";
+    const { record, json } = await at.run({
+      id: "staging11",
+      noMeta: true,
+      prompts: [
+        `cat $HOME/.codex/auth.json; stat -f -c %T $HOME/.codex/auth.json; stat -c %a $(readlink $HOME/.codex/auth.json); echo ready; sleep 1`,
+      ],
+      onProgress: (progress) => {
+        if (progress.kind === "text" && progress.text === "ready")
+          seen = docker("inspect", "agent-runner-staging11");
+      },
+    });
+    expect(record.end?.summary).toContain("tmpfs\n600\n");
+    const { worker } = await at.open();
+    const everything = [
+      seen,
+      json,
+      at.read(".picoclaw/task-staging11.md"),
+      ...filesBelow(worker.storage),
+    ].join("\n");
+    expect(seen).toContain("agent-runner-staging11");
+    expect(everything).not.toContain(secret);
+    expect(everything).not.toContain(at.env.CODEX_API_KEY);
+  }, 60_000);
+});
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+}

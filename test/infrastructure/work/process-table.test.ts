@@ -1,0 +1,120 @@
+import { describe, expect, test } from "bun:test";
+import { parseDarwinProcesses } from "../../../src/infrastructure/work/process/darwin-process-table.ts";
+import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/work/process/job-tag.ts";
+import { parseStat, parseTag } from "../../../src/infrastructure/work/process/linux-process-table.ts";
+import type { ProcessEntry } from "../../../src/infrastructure/work/process/process-entry.ts";
+import { signalProcess } from "../../../src/infrastructure/work/process/process-table.ts";
+import { selectProcesses } from "../../../src/infrastructure/work/process/select-processes.ts";
+
+function entry(pid: number, parentPid: number, change: Partial<ProcessEntry> = {}): ProcessEntry {
+  return {
+    pid,
+    parentPid,
+    group: pid,
+    session: pid,
+    startedAt: 1000,
+    zombie: false,
+    tag: () => undefined,
+    hasVariable: () => false,
+    command: () => `command ${pid}`,
+    ...change,
+  };
+}
+
+const pids = (entries: readonly ProcessEntry[]) => entries.map((e) => e.pid).sort((a, b) => a - b);
+
+describe("/proc", () => {
+  test("a command name with blanks and parentheses does not shift the fields", () => {
+    const line = `42 (a) Z 1 (b) S 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 98765 1 2 3\n`;
+    expect(parseStat(line)).toEqual({
+      pid: 42,
+      parentPid: 7,
+      group: 42,
+      session: 43,
+      startedAt: 98765,
+      zombie: false,
+    });
+  });
+
+  test("a dead first thread with living siblings is no zombie", () => {
+    const line = (threads: number) =>
+      `42 (x) Z 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 ${threads} 0 98765 1\n`;
+    expect([parseStat(line(2)).zombie, parseStat(line(1)).zombie]).toEqual([false, true]);
+  });
+
+  test("the tag is the soft limit of real-time CPU", () => {
+    const limits = (soft: string) =>
+      `Max realtime priority     0    0\nMax realtime timeout      ${soft}   unlimited   us\n`;
+    expect(parseTag(limits("1657324662872342528"))).toBe(1657324662872342528n);
+    expect(parseTag(limits("unlimited"))).toBeUndefined();
+  });
+
+  test("a recycled pid is not signaled", () => {
+    signalProcess({ ...entry(process.pid, 1), startedAt: 1 }, "SIGKILL");
+    expect(true).toBe(true);
+  });
+});
+
+describe("ps on macOS", () => {
+  test("tree and environment are read, other lines are passed over", () => {
+    const tree = `  501     1   500 S    Mon Nov  3 09:12:44 2025     /bin/sh -c sleep 9\n  502   501   500 Z+   Mon Nov 13 09:12:45 2025     (sleep)\ngarbage\n`;
+    const environments = `  501 /bin/sh -c sleep 9 PATH=/bin PICOCLAW_JOB=job_1\n  502 (sleep)\n`;
+    const [shell, dead] = parseDarwinProcesses(tree, environments);
+    expect(shell).toMatchObject({ pid: 501, parentPid: 1, group: 500, session: 500, zombie: false });
+    expect(shell?.command()).toBe("/bin/sh -c sleep 9");
+    expect(shell?.hasVariable("PICOCLAW_JOB", "job_1")).toBe(true);
+    expect(shell?.hasVariable("PICOCLAW_JOB", "job_")).toBe(false);
+    expect(dead).toMatchObject({ pid: 502, parentPid: 501, zombie: true });
+    expect(dead?.hasVariable("PICOCLAW_JOB", "job_1")).toBe(false);
+  });
+});
+
+describe("which processes belong to a job", () => {
+  const marked = { hasVariable: (_: string, value: string) => value === "job_a" };
+  const table = [
+    entry(10, 1, marked),
+    entry(11, 10),
+    entry(12, 11),
+    entry(20, 1, { tag: () => newRunTag("job_a") }),
+    entry(30, 1, { tag: () => newRunTag("job_b"), ...marked }),
+    entry(process.pid, 10),
+    entry(40, process.pid),
+    entry(50, 1),
+  ];
+
+  test("the marked and their descendants; a tag outweighs the variable; never this process and its own", () => {
+    expect(pids(selectProcesses(table, { jobMarker: "job_a" }))).toEqual([10, 11, 12, 20]);
+  });
+
+  test("of one run: its tag, its leader's session, its variable without a tag, and nothing older", () => {
+    const runTag = newRunTag("job_a");
+    const leader = { pid: 60, startedAt: 500, runTag };
+    const run = [
+      entry(60, process.pid, { startedAt: 500 }),
+      entry(61, process.pid, { session: 60 }),
+      entry(62, 1, { tag: () => runTag }),
+      entry(63, 1, { tag: () => runTag ^ 1n, ...marked }),
+      entry(64, 1, marked),
+      entry(65, 1, { ...marked, startedAt: 499 }),
+      entry(66, 1, { session: 60, startedAt: 499 }),
+    ];
+    expect(pids(selectProcesses(run, { jobMarker: "job_a", leader }))).toEqual([60, 61, 62, 64]);
+  });
+
+  test("a known process stays known after it lost every mark", () => {
+    expect(pids(selectProcesses(table, { jobMarker: "none" }, new Set(["50:1000", "11:999"])))).toEqual([50]);
+  });
+});
+
+describe("a tag", () => {
+  test("names its job, fits a signed 64-bit limit, and is no other job's", () => {
+    const tag = newRunTag("job_1_abc");
+    expect(isTag(tag) && tag < 2n ** 63n).toBe(true);
+    expect([isOfJob(tag, "job_1_abc"), isOfJob(tag, "job_1_abd"), isTag(2n ** 64n - 1n), isTag(0n)]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
