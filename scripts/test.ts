@@ -34,7 +34,8 @@ const coverageIn = (part: string) => [
   `--coverage-dir=coverage/${part}`,
 ];
 /** What mostly waits (for containers, browsers, whole programs) runs beside what mostly computes. */
-const WAITING = /^\.\/test\/(?:e2e|adapters\/web|application\/inbox|infrastructure\/(?:environments|tasks))\//;
+const WAITING =
+  /^\.\/test\/(?:e2e|adapters\/web|application\/inbox|infrastructure\/(?:environments|tasks))\//;
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {

@@ -1,4 +1,4 @@
-import { walkReply } from "../patch/formats/markdown-walk.ts";
+import { walkReply } from "../patch/formats/markdown/walk.ts";
 import { type Route, readRoute } from "../routing/route.ts";
 
 /** Shiro's answer (003 §7.3, §8.1). */

@@ -1,4 +1,4 @@
-import { meaningOf, parseJsonText, readCommands } from "./formats/json.ts";
+import { meaningOf, parseJsonText, readCommands } from "./formats/json/json.ts";
 import type { ParseResult } from "./parse-error.ts";
 
 /** Characters. Far above what a model writes, and still parsed in memory. */

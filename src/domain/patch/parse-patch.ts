@@ -1,5 +1,5 @@
-import { jsonFailure, meaningOf, parseJsonText } from "./formats/json.ts";
-import { parseReply } from "./formats/markdown.ts";
+import { jsonFailure, meaningOf, parseJsonText } from "./formats/json/json.ts";
+import { parseReply } from "./formats/markdown/markdown.ts";
 import type { ParseFailure, ParseResult } from "./parse-error.ts";
 import { firstCharacter, LONGEST_PATCH, parseJsonPatch } from "./parse-json-patch.ts";
 

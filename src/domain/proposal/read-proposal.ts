@@ -1,5 +1,5 @@
-import { openFence } from "../patch/formats/fences.ts";
-import { walkReply } from "../patch/formats/markdown-walk.ts";
+import { openFence } from "../patch/formats/markdown/fences.ts";
+import { walkReply } from "../patch/formats/markdown/walk.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
 import type { Proposal, ReadProposal, RiskLevel } from "./proposal.ts";
 import { readSections } from "./sections.ts";

@@ -1,4 +1,4 @@
-import { walkReply } from "../patch/formats/markdown-walk.ts";
+import { walkReply } from "../patch/formats/markdown/walk.ts";
 
 export type SectionName = "plan" | "patch" | "risk" | "cost" | "flags" | "files";
 

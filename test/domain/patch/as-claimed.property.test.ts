@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createTwoFilesPatch } from "diff";
 import fc from "fast-check";
 import type { Hunk } from "../../../src/domain/patch/edit.ts";
-import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { applyAsClaimed } from "../../../src/domain/patch/match/as-claimed.ts";
 import { toBytesText } from "../../../src/domain/patch/match/bytes.ts";
 import { editFile } from "../../../src/domain/patch/match/edit-file.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { planEdit } from "../../../src/domain/patch/plan-edit.ts";
 import { MemoryTree, planOptions } from "../../scenarios/edit/memory-tree.ts";
 

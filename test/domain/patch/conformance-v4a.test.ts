@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
+import { parseV4a } from "../../../src/domain/patch/formats/v4a/v4a.ts";
 import { runCommands } from "../../scenarios/edit/memory-commands.ts";
 import { readTree } from "../../scenarios/edit/memory-tree.ts";
 

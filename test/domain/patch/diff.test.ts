@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { createTwoFilesPatch } from "diff";
 import fc from "fast-check";
-import { looksLikeUnifiedDiff, parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff.ts";
+import {
+  looksLikeUnifiedDiff,
+  parseUnifiedDiff,
+} from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { editPaths, formatEditReport, planEdit } from "../../../src/domain/patch/plan-edit.ts";
 import { MemoryTree, planOptions } from "../../scenarios/edit/memory-tree.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import {
   looksLikeSearchReplace,
   parseSearchReplace,
-} from "../../../src/domain/patch/formats/search-replace.ts";
+} from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
 import { runCommands } from "../../scenarios/edit/memory-commands.ts";
 import { MemoryTree } from "../../scenarios/edit/memory-tree.ts";
 

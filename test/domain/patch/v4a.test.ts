@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
+import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a/v4a.ts";
 import { runCommands } from "../../scenarios/edit/memory-commands.ts";
 import { MemoryTree } from "../../scenarios/edit/memory-tree.ts";
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PatchCommand } from "../../../src/domain/patch/command.ts";
-import { looksLikeSearchReplace, parseSearchReplace } from "../../../src/domain/patch/formats/search-replace.ts";
-import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff.ts";
-import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
+import { looksLikeSearchReplace, parseSearchReplace } from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
+import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a/v4a.ts";
 import { runCommands } from "./memory-commands.ts";
 import { readTree } from "./memory-tree.ts";
 

@@ -1,6 +1,6 @@
 import { closeFence, closeNestedFence, type Fence, type FenceEnd } from "./fences.ts";
-import type { EmbeddedFormat } from "./markdown-marks.ts";
-import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./markdown-marks.ts";
+import type { EmbeddedFormat } from "./marks.ts";
+import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./marks.ts";
 
 const REPLACE = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
 const END_PATCH = "*** End Patch";

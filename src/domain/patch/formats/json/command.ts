@@ -1,5 +1,5 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseFailure } from "../parse-error.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { ParseFailure } from "../../parse-error.ts";
 
 export type CommandRead =
   | { readonly ok: true; readonly command: PatchCommand; readonly ignored: readonly string[] }

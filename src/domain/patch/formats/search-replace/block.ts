@@ -1,4 +1,4 @@
-import { lineAfter, lineAt } from "./line-offsets.ts";
+import { lineAfter, lineAt } from "../line-offsets.ts";
 
 /** Finds the parts of one block. Marks of five to nine characters count; where lengths differ, equal ones belong together. */
 export type BlockRead =

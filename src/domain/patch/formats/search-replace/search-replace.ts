@@ -1,10 +1,10 @@
-import type { PatchCommand } from "../command.ts";
-import type { Hunk, HunkLine } from "../edit.ts";
-import { toBytesText } from "../match/bytes.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { createLineCounter, lineAfter } from "./line-offsets.ts";
-import { pathAbove, type Range, readBlock, startOfBlock } from "./search-replace-block.ts";
-import { UnreadHunk } from "./unread-hunk.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { Hunk, HunkLine } from "../../edit.ts";
+import { toBytesText } from "../../match/bytes.ts";
+import type { ParseFailure } from "../../parse-error.ts";
+import { createLineCounter, lineAfter } from "../line-offsets.ts";
+import { UnreadHunk } from "../unread-hunk.ts";
+import { pathAbove, type Range, readBlock, startOfBlock } from "./block.ts";
 
 /**
  * SEARCH/REPLACE blocks. Each block is one command; one without a path of its own continues the file of the

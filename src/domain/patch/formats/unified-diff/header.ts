@@ -1,4 +1,4 @@
-import type { DiffPaths } from "../edit.ts";
+import type { DiffPaths } from "../../edit.ts";
 import {
   cleanPath,
   gitHeaderNames,
@@ -9,8 +9,8 @@ import {
   stripCount,
   stripCr,
   unquote,
-} from "./unified-diff-names.ts";
-import type { DiffText } from "./unified-diff-text.ts";
+} from "./names.ts";
+import type { DiffText } from "./text.ts";
 
 /** Reads what stands before the hunks of one file: git's extended header, or a plain `---` / `+++` pair. */
 export type HeaderRead =

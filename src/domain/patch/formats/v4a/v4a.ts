@@ -1,8 +1,8 @@
-import type { PatchCommand } from "../command.ts";
-import type { Hunk } from "../edit.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { createLineCounter, lineAfter, lineAt } from "./line-offsets.ts";
-import { V4aHunks } from "./v4a-hunks.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { Hunk } from "../../edit.ts";
+import type { ParseFailure } from "../../parse-error.ts";
+import { createLineCounter, lineAfter, lineAt } from "../line-offsets.ts";
+import { V4aHunks } from "./hunks.ts";
 
 /**
  * The `*** Begin Patch` format. Each operation becomes one command, in order. A text that is not well formed

@@ -1,10 +1,10 @@
-import type { DiffFile, DiffPaths, Hunk } from "../edit.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { createLineCounter } from "./line-offsets.ts";
-import { readBinary } from "./unified-diff-binary.ts";
-import { readGitHeader, readPlainHeader } from "./unified-diff-header.ts";
-import { isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./unified-diff-hunk.ts";
-import { DiffText } from "./unified-diff-text.ts";
+import type { DiffFile, DiffPaths, Hunk } from "../../edit.ts";
+import type { ParseFailure } from "../../parse-error.ts";
+import { createLineCounter } from "../line-offsets.ts";
+import { readBinary } from "./binary.ts";
+import { readGitHeader, readPlainHeader } from "./header.ts";
+import { isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./hunk.ts";
+import { DiffText } from "./text.ts";
 
 /**
  * Unified diffs as git, GNU diff and models write them. Steps: find the next file header (anything else is prose),

@@ -1,6 +1,6 @@
-import { meaningOf } from "./json.ts";
-import { scanJson, skipJsonSpace } from "./json-syntax.ts";
-import { createFinder } from "./markdown-marks.ts";
+import { meaningOf } from "../json/json.ts";
+import { scanJson, skipJsonSpace } from "../json/syntax.ts";
+import { createFinder } from "./marks.ts";
 
 export interface JsonHit {
   readonly piece:

@@ -1,9 +1,9 @@
+import { createMeasure } from "./extent.ts";
 import { columnsOf, dedent, openFence } from "./fences.ts";
-import { createListContext } from "./fences-list.ts";
-import { createJsonSearch } from "./json-search.ts";
-import { createMeasure } from "./markdown-extent.ts";
-import type { EmbeddedFormat } from "./markdown-marks.ts";
-import { createFinder, embeddedFormat, markAt } from "./markdown-marks.ts";
+import { createJsonSearch } from "./json-in-prose.ts";
+import { createListContext } from "./list-items.ts";
+import type { EmbeddedFormat } from "./marks.ts";
+import { createFinder, embeddedFormat, markAt } from "./marks.ts";
 
 /** One part of a reply that may hold commands. Offsets are into the reply; `end` is where the text after it starts. */
 export type Piece = { readonly end: number } & PieceKind;

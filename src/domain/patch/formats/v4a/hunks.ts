@@ -1,7 +1,7 @@
-import type { Hunk, HunkLine } from "../edit.ts";
-import { toBytesText } from "../match/bytes.ts";
-import { lineAfter, lineAt } from "./line-offsets.ts";
-import { UnreadHunk } from "./unread-hunk.ts";
+import type { Hunk, HunkLine } from "../../edit.ts";
+import { toBytesText } from "../../match/bytes.ts";
+import { lineAfter, lineAt } from "../line-offsets.ts";
+import { UnreadHunk } from "../unread-hunk.ts";
 
 const END_OF_FILE = "*** End of File";
 const STAR = 42;

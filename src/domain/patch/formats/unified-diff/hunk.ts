@@ -1,7 +1,7 @@
-import type { Hunk, HunkLine } from "../edit.ts";
-import { stripCr } from "./unified-diff-names.ts";
-import type { DiffText } from "./unified-diff-text.ts";
-import { UnreadHunk } from "./unread-hunk.ts";
+import type { Hunk, HunkLine } from "../../edit.ts";
+import { UnreadHunk } from "../unread-hunk.ts";
+import { stripCr } from "./names.ts";
+import type { DiffText } from "./text.ts";
 
 /**
  * Reads one hunk. The counts of the header are followed where they are right, because only they tell a deleted

@@ -1,12 +1,12 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { createLineCounter } from "./line-offsets.ts";
-import { createExtents } from "./markdown-extent.ts";
-import type { EmbeddedFormat } from "./markdown-marks.ts";
-import { createFinder } from "./markdown-marks.ts";
-import { parseSearchReplace } from "./search-replace.ts";
-import { parseUnifiedDiff } from "./unified-diff.ts";
-import { parseV4a } from "./v4a.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { ParseFailure } from "../../parse-error.ts";
+import { createLineCounter } from "../line-offsets.ts";
+import { parseSearchReplace } from "../search-replace/search-replace.ts";
+import { parseUnifiedDiff } from "../unified-diff/unified-diff.ts";
+import { parseV4a } from "../v4a/v4a.ts";
+import { createExtents } from "./extent.ts";
+import type { EmbeddedFormat } from "./marks.ts";
+import { createFinder } from "./marks.ts";
 
 export type EmbeddedRead =
   | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }

@@ -1,5 +1,5 @@
-import { readableText } from "../match/bytes.ts";
-import { trimEndBlank } from "../match/white-space.ts";
+import { readableText } from "../../match/bytes.ts";
+import { trimEndBlank } from "../../match/white-space.ts";
 
 /** File names as diffs write them: quoted, followed by a date, with a prefix to strip. Input is bytes text. */
 

@@ -1,5 +1,5 @@
-import type { PatchCommand } from "../command.ts";
-import { splitGitLines } from "./git-block-words.ts";
+import type { PatchCommand } from "../../command.ts";
+import { splitGitLines } from "./git-words.ts";
 
 /**
  * The commands of a ```` ```git ```` block: `git add x`, `add x`, `commit -m "…"`, `reset …`, `checkout …`.

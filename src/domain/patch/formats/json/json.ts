@@ -1,7 +1,7 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { isRecord, readCommand } from "./json-command.ts";
-import { scanJson } from "./json-syntax.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { ParseFailure } from "../../parse-error.ts";
+import { isRecord, readCommand } from "./command.ts";
+import { scanJson } from "./syntax.ts";
 
 /** What a JSON value means as a patch. */
 export type JsonMeaning =

@@ -1,6 +1,6 @@
-import type { BinaryPatch } from "../edit.ts";
-import { stripCr } from "./unified-diff-names.ts";
-import type { DiffText } from "./unified-diff-text.ts";
+import type { BinaryPatch } from "../../edit.ts";
+import { stripCr } from "./names.ts";
+import type { DiffText } from "./text.ts";
 
 /** Reads the base85 data after `GIT binary patch`: a forward hunk and, for undoing, often a reverse one. */
 export type BinaryRead =

@@ -1,14 +1,14 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseFailure, PatchFormat } from "../parse-error.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { ParseFailure, PatchFormat } from "../../parse-error.ts";
+import { meaningOf, parseJsonText, readCommands } from "../json/json.ts";
+import type { EmbeddedPlace } from "./embedded.ts";
+import { readEmbedded } from "./embedded.ts";
 import { gitBlock } from "./git-block.ts";
-import { meaningOf, parseJsonText, readCommands } from "./json.ts";
-import type { EmbeddedPlace } from "./markdown-embedded.ts";
-import { readEmbedded } from "./markdown-embedded.ts";
-import type { BlockInfo } from "./markdown-info.ts";
-import { extensionOf, readInfo } from "./markdown-info.ts";
-import type { EmbeddedFormat } from "./markdown-marks.ts";
-import type { Piece } from "./markdown-walk.ts";
+import type { BlockInfo } from "./info.ts";
+import { extensionOf, readInfo } from "./info.ts";
+import type { EmbeddedFormat } from "./marks.ts";
 import { consoleBlock, shellBlock } from "./shell-block.ts";
+import type { Piece } from "./walk.ts";
 
 export type Block = Extract<Piece, { kind: "block" }>;
 

@@ -1,4 +1,4 @@
-import type { PatchCommand } from "../command.ts";
+import type { PatchCommand } from "../../command.ts";
 
 /** A ```` ```bash ```` block is one command. Undefined when there is nothing in it. */
 export function shellBlock(body: string, shell: "sh" | "zsh" | undefined): PatchCommand | undefined {

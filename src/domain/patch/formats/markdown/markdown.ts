@@ -1,12 +1,12 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseResult, PatchFormat } from "../parse-error.ts";
-import { jsonFailure, meaningOf, readCommands } from "./json.ts";
-import { createLineCounter } from "./line-offsets.ts";
-import type { Block, BlockPlace, BlockRead } from "./markdown-block.ts";
-import { embeddedCommands, readBlock } from "./markdown-block.ts";
-import { shiftFailure, shiftWarning } from "./markdown-embedded.ts";
-import type { Piece } from "./markdown-walk.ts";
-import { walkReply } from "./markdown-walk.ts";
+import type { PatchCommand } from "../../command.ts";
+import type { ParseResult, PatchFormat } from "../../parse-error.ts";
+import { jsonFailure, meaningOf, readCommands } from "../json/json.ts";
+import { createLineCounter } from "../line-offsets.ts";
+import type { Block, BlockPlace, BlockRead } from "./block.ts";
+import { embeddedCommands, readBlock } from "./block.ts";
+import { shiftFailure, shiftWarning } from "./embedded.ts";
+import type { Piece } from "./walk.ts";
+import { walkReply } from "./walk.ts";
 
 const MOST_COMMANDS = 1_000_000;
 const MOST_WARNINGS = 100;
