@@ -3,7 +3,7 @@ import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.
 import { keepTime } from "../application/chat/keep-time.ts";
 import { memoryCommands } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
-import { createMeter, type Meter } from "../application/chat/meter.ts";
+import { createMeter, type Meter } from "../application/models/meter.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
 import { createSessions, type Sessions } from "../application/chat/sessions.ts";

@@ -10,7 +10,7 @@ import type { PreviewCommit } from "../work/commit-preview.ts";
 import type { ExecuteRequest, Execution } from "../work/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
 import type { ChatQueue } from "./chat-queue.ts";
-import type { Meter } from "./meter.ts";
+import type { Meter } from "../models/meter.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Answer, ChatTurn } from "./turn.ts";

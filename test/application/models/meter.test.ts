@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createMeter, type MeterParts } from "../../../../src/application/chat/meter.ts";
-import type { Model, ModelEvent, Models } from "../../../../src/application/ports/model.ts";
-import type { UsageEntry, UsageStore } from "../../../../src/application/ports/usage.ts";
-import { answering, listeningLogger, NO_MODEL } from "./memory-kit.ts";
+import { createMeter, type MeterParts } from "../../../src/application/models/meter.ts";
+import type { Model, ModelEvent, Models } from "../../../src/application/ports/model.ts";
+import type { UsageEntry, UsageStore } from "../../../src/application/ports/usage.ts";
+import { answering, listeningLogger, NO_MODEL } from "../chat/memory/memory-kit.ts";
 
 const context = { chatKey: "cli:default", sessionId: "s", groupId: "g" };
 const { signal } = new AbortController();
