@@ -3,11 +3,11 @@ import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.
 import { keepTime } from "../application/chat/keep-time.ts";
 import { memoryCommands } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
-import { createMeter, type Meter } from "../application/models/meter.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
 import { createSessions, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
+import { createMeter, type Meter } from "../application/models/meter.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";

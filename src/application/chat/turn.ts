@@ -1,7 +1,7 @@
+import type { MeteredModels } from "../models/meter.ts";
 import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
 import type { Session } from "../ports/sessions.ts";
 import type { ResultJson } from "../work/result-json.ts";
-import type { MeteredModels } from "../models/meter.ts";
 
 /** One message on its way through the conversation. */
 export interface ChatTurn {
