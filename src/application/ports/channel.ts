@@ -89,6 +89,8 @@ export interface Delivery {
   readonly channel: string;
   readonly chatId: string;
   readonly userId: string;
+  /** The message that this answers; absent when nobody asked. */
+  readonly messageId?: string;
   readonly content: Outgoing;
   readonly replyTo?: Readonly<Record<string, unknown>>;
   /** When the message came that this answers; reply tokens age from here. */

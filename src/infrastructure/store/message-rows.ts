@@ -80,6 +80,7 @@ export function toClaimedReply(row: ReplyRow, mayHaveArrived: boolean): ClaimedR
     channel: row.channel,
     chatId: row.chat_id,
     userId: row.user_id,
+    ...(row.message_id !== null && { messageId: row.message_id }),
     content: JSON.parse(row.content) as Outgoing,
     ...(row.reply_to !== null && { replyTo: JSON.parse(row.reply_to) as Record<string, unknown> }),
     since: row.since,

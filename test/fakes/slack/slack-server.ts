@@ -23,7 +23,8 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
   const uploads = new Map<string, { name: string; text: string }>();
   const faults: {
     readonly method?: string;
-    readonly answer: () => Response | Promise<Response> | "arrived";
+    /** `arrived`: carried out, but the caller learns nothing. A promise of `late`: carried out when it resolves. */
+    readonly answer: () => Response | Promise<Response | "late"> | "arrived";
   }[] = [];
   const calls: string[] = [];
   const acks: { readonly envelope_id: string; readonly payload?: unknown }[] = [];
@@ -138,8 +139,8 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
           )
         : Object.fromEntries(new URLSearchParams(raw));
       const at = faults.findIndex((fault) => fault.method === undefined || fault.method === method);
-      const fault = at < 0 ? undefined : faults.splice(at, 1)[0]?.answer();
-      if (fault !== undefined && fault !== "arrived") return fault;
+      const fault = at < 0 ? undefined : await faults.splice(at, 1)[0]?.answer();
+      if (fault instanceof Response) return fault;
       const answer = await api(
         method,
         args as Record<string, string>,

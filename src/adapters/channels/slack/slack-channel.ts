@@ -5,6 +5,7 @@ import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
 import { type Shown, section, toBlocks } from "./blocks.ts";
 import { escaped, toMrkdwn } from "./mrkdwn.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
+import { createSlackDraft, type Progress, type SlackDraft } from "./slack-draft.ts";
 
 export interface SlackChannelParts {
   readonly client: SlackClient;
@@ -23,18 +24,9 @@ export interface SlackPlace {
 }
 
 const CALL_MS = 20_000;
-const UPDATE_MS = 1500;
 const STREAMED_CHARS = 2900;
 const EVENT_TYPE = "picoclaw_reply";
-
-/** What is shown while a message is worked on. */
-interface Draft {
-  readonly ts: Promise<string | null>;
-  text: string;
-  note: string;
-  busy: boolean;
-  dirty: boolean;
-}
+const REMEMBERED = 1_000;
 
 /**
  * Slack: one message per reply, begun as "working…", streamed into at a polite rate, and replaced by the result. Each
@@ -42,7 +34,10 @@ interface Draft {
  */
 export function createSlackChannel(parts: SlackChannelParts): Channel {
   const { client, timers } = parts;
-  const drafts = new Map<string, Draft>();
+  /** By the message that is being answered. */
+  const drafts = new Map<string, SlackDraft>();
+  /** Messages whose result was sent: an event that comes late must not begin another draft. */
+  const answered = new Set<string>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
 
   const post = async (place: SlackPlace, shown: Shown, key: string | null, signal: AbortSignal) => {
@@ -71,65 +66,55 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
           blocks: shown.blocks as never,
           ...metadata,
         }),
-      limit(signal),
+      signal,
     );
   };
 
-  const stream = async (place: SlackPlace, draft: Draft) => {
-    if (draft.busy) return;
-    draft.busy = true;
-    const ts = await draft.ts;
-    draft.dirty = false;
-    if (ts !== null) {
-      const said = draft.text === "" ? "" : toMrkdwn(draft.text.slice(-STREAMED_CHARS));
-      const note = escaped(draft.note);
-      const blocks = [said, `_${note}_`].filter((part) => part !== "").map(section);
-      await update(place, ts, { text: note, blocks, file: null }, null, AbortSignal.timeout(CALL_MS));
-    }
-    timers.after(UPDATE_MS, () => {
-      draft.busy = false;
-      if (draft.dirty) void stream(place, draft);
-    });
+  const draftOf = (place: SlackPlace): SlackDraft => {
+    const { working } = parts.texts();
+    return createSlackDraft(
+      {
+        timers,
+        async begin() {
+          const shown = { text: working, blocks: [section(working)], file: null };
+          const made = await post(place, shown, null, AbortSignal.timeout(CALL_MS));
+          return made.ok ? (made.value.ts ?? null) : null;
+        },
+        // Without a limit: an update that was given up by us may still arrive.
+        update: async (ts, progress) =>
+          void (await update(place, ts, shownOf(progress), null, new AbortController().signal)),
+      },
+      { text: "", note: working },
+    );
   };
 
   return {
     name: "slack",
     progress(message, event) {
       const place = placeOf(message.replyTo);
-      if (place === null) return;
-      const key = chatOf(message);
-      const texts = parts.texts();
-      let draft = drafts.get(key);
-      if (draft === undefined) {
-        const begun = post(
-          place,
-          { text: texts.working, blocks: [section(texts.working)], file: null },
-          null,
-          AbortSignal.timeout(CALL_MS),
-        );
-        draft = {
-          ts: begun.then((made) => (made.ok ? (made.value.ts ?? null) : null)),
-          text: "",
-          note: texts.working,
-          busy: false,
-          dirty: false,
-        };
-        drafts.set(key, draft);
-      }
-      if (event.type === "text") draft.text += event.text;
-      else draft.note = parts.describe(event) ?? draft.note;
-      draft.dirty = true;
-      void stream(place, draft);
+      if (place === null || answered.has(message.id)) return;
+      const draft = drafts.get(message.id) ?? draftOf(place);
+      drafts.set(message.id, draft);
+      draft.show(({ text, note }) =>
+        event.type === "text"
+          ? { text: text + event.text, note }
+          : { text, note: parts.describe(event) ?? note },
+      );
     },
     async deliver(delivery, signal) {
       const place = placeOf(delivery.replyTo) ?? placeIn(delivery.chatId);
       const shown = toBlocks(delivery.content, parts.texts());
-      const draft = drafts.get(chatOf(delivery));
-      drafts.delete(chatOf(delivery));
-      if (draft !== undefined) draft.busy = true;
-      const ts = (await draft?.ts) ?? null;
-      const updated = ts === null ? null : await update(place, ts, shown, delivery.key, signal);
-      const sent = updated?.ok === true ? updated : await post(place, shown, delivery.key, signal);
+      const { key, messageId = "" } = delivery;
+      const ts = (await drafts.get(messageId)?.close()) ?? null;
+      const updated = ts === null ? null : await update(place, ts, shown, key, limit(signal));
+      const sent =
+        updated === null || (!updated.ok && updated.refused)
+          ? await post(place, shown, key, signal)
+          : updated;
+      if (!sent.ok && sent.delivered.status === "later") return sent.delivered;
+      drafts.delete(messageId);
+      answered.add(messageId);
+      if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
       if (!sent.ok) return sent.delivered;
       if (shown.file !== null) await upload(client, place, shown.file, limit(signal));
       return { status: "sent" };
@@ -193,8 +178,10 @@ function placeIn(chatId: string): SlackPlace {
   return { channel, ...(thread !== undefined && { thread }) };
 }
 
-function chatOf({ chatId }: { readonly chatId: string }): string {
-  return chatId;
+function shownOf({ text, note }: Progress): Shown {
+  const streamed = toMrkdwn(text.slice(-STREAMED_CHARS));
+  const blocks = [streamed, `_${escaped(note)}_`].filter((part) => part !== "").map(section);
+  return { text: escaped(note), blocks, file: null };
 }
 
 function reasonOf(delivered: Delivered): string {

@@ -4,15 +4,22 @@ import { inTime } from "../../in-time.ts";
 
 export type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
 
-/** The time that Slack wants us to wait, or that it never will; null when the call went well. */
-export async function callSlack<T>(
-  call: () => Promise<T>,
-  signal: AbortSignal,
-): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly delivered: Delivered }> {
+export type SlackCall<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly delivered: Delivered;
+      /** Slack answered that it will not do this; otherwise it was too busy, or nobody knows. */
+      readonly refused: boolean;
+    };
+
+/** What the call brought, or how its reply is to go on. */
+export async function callSlack<T>(call: () => Promise<T>, signal: AbortSignal): Promise<SlackCall<T>> {
   try {
     return { ok: true, value: await inTime(call(), signal, "no answer in time") };
   } catch (error) {
-    return { ok: false, delivered: deliveredOf(error) };
+    const { code } = error as { code?: string };
+    return { ok: false, delivered: deliveredOf(error), refused: code === webApi.ErrorCode.PlatformError };
   }
 }
 

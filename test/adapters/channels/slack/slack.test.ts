@@ -12,12 +12,20 @@ import type {
   StoredMessage,
 } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
+import type { Timers } from "../../../../src/application/ports/timers.ts";
 import { slackMessagesFor } from "../../../../src/domain/texts/slack/messages.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
-import { createManualTimers } from "../../../fakes/timers.ts";
+import { createManualTimers, settle } from "../../../fakes/timers.ts";
 
 const TOKENS = { botToken: "xoxb-test", appToken: "xapp-test" };
 const SIGNING = "signing-secret";
+const realTimers: Timers = {
+  now: () => new Date(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 describe("Slack", () => {
   let slack: ReturnType<typeof startSlack>;
@@ -29,7 +37,7 @@ describe("Slack", () => {
   const timers = createManualTimers();
   const { signal } = new AbortController();
 
-  const begin = (appToken: string | null) => {
+  const begin = (appToken: string | null, clock: Timers = timers) => {
     app = createSlackApp({
       botToken: TOKENS.botToken,
       appToken,
@@ -48,7 +56,7 @@ describe("Slack", () => {
     channel = createSlackChannel({
       client: app.client,
       texts: () => slackMessagesFor("en"),
-      timers,
+      timers: clock,
       describe: ({ type }) => type,
       onClose: () => app.stop(),
     });
@@ -119,6 +127,7 @@ describe("Slack", () => {
     channel: "slack",
     chatId: "C1:1700000001.000100",
     userId: "Ualice",
+    messageId: "msg_1",
     content: { kind: "reply", reply: typeof content === "string" ? reply(content) : content },
     replyTo: place,
     since: new Date().toISOString(),
@@ -270,6 +279,72 @@ describe("Slack", () => {
     await channel.deliver(delivery("the end"), signal);
     expect(slack.messages.length).toBe(1);
     expect(slack.messages[0]?.text).toBe("the end");
+  });
+
+  const word = (text: string) => ({ type: "text", agent: "Mio", text }) as const;
+  const updated = async (times: number) => {
+    while ((slack.messages[0]?.updates ?? 0) < times) await Bun.sleep(5);
+  };
+
+  test("nothing follows the result: an update that waited for its turn is dropped", async () => {
+    begin(null, realTimers);
+    channel.progress?.(stored(), word("first "));
+    await updated(1);
+    channel.progress?.(stored(), word("second "));
+    expect(await channel.deliver(delivery("the end"), signal)).toEqual({ status: "sent" });
+    channel.progress?.(stored(), word("too late"));
+    const calls = slack.calls.length;
+    await Bun.sleep(2_000);
+    expect(slack.messages.map(({ text }) => text)).toEqual(["the end"]);
+    expect(slack.calls.length).toBe(calls);
+  });
+
+  test("nothing follows the result: an update in flight is waited for", async () => {
+    begin(null, realTimers);
+    const held = Promise.withResolvers<"late">();
+    slack.faults.push({ method: "chat.update", answer: () => held.promise });
+    channel.progress?.(stored(), word("first "));
+    while (!slack.calls.includes("chat.update")) await Bun.sleep(5);
+    channel.progress?.(stored(), word("second "));
+    const sent = channel.deliver(delivery("the end"), signal);
+    await Bun.sleep(50);
+    held.resolve("late");
+    expect(await sent).toEqual({ status: "sent" });
+    await Bun.sleep(2_000);
+    expect(slack.messages.map(({ text }) => text)).toEqual(["the end"]);
+  });
+
+  test("an update that does not end cannot touch the result: it gets a message of its own", async () => {
+    const held = Promise.withResolvers<"late">();
+    slack.faults.push({ method: "chat.update", answer: () => held.promise });
+    channel.progress?.(stored(), word("first "));
+    while (!slack.calls.includes("chat.update")) await Bun.sleep(5);
+    const sent = channel.deliver(delivery("the end"), signal);
+    await settle();
+    await timers.advance(60_000);
+    expect(await sent).toEqual({ status: "sent" });
+    held.resolve("late");
+    await updated(1);
+    expect(slack.messages.map(({ text }) => text)).toEqual([expect.stringContaining("orking"), "the end"]);
+  });
+
+  test("the result of one message leaves what streams for the next of its chat alone", async () => {
+    channel.progress?.(stored("msg_1"), word("first "));
+    await updated(1);
+    channel.progress?.(stored("msg_2"), word("next "));
+    while ((slack.messages[1]?.updates ?? 0) < 1) await Bun.sleep(5);
+    await channel.deliver(delivery("the end"), signal);
+    expect(slack.messages.map(({ text }) => text)).toEqual(["the end", expect.stringContaining("orking")]);
+  });
+
+  test("a result that could not be sent at once still takes the place of what streamed", async () => {
+    channel.progress?.(stored(), word("first "));
+    await updated(1);
+    const slow = () => new Response("", { status: 429, headers: { "retry-after": "7" } });
+    slack.faults.push({ method: "chat.update", answer: slow });
+    expect(await channel.deliver(delivery("the end"), signal)).toMatchObject({ afterMs: 7000 });
+    expect(await channel.deliver(delivery("the end"), signal)).toEqual({ status: "sent" });
+    expect(slack.messages.map(({ text }) => text)).toEqual(["the end"]);
   });
 
   test("after a death a reply that arrived is found by its key, one that did not is not", async () => {

@@ -1,0 +1,84 @@
+import type { Timers } from "../../../application/ports/timers.ts";
+
+export interface SlackDraftParts {
+  /** Posts the message that is streamed into; null when that failed. */
+  readonly begin: () => Promise<string | null>;
+  /** Replaces its text. Resolves when Slack has answered, or surely will not. */
+  readonly update: (ts: string, progress: Progress) => Promise<void>;
+  readonly timers: Timers;
+}
+
+export interface Progress {
+  /** The answer so far. */
+  readonly text: string;
+  /** One line of what is being done. */
+  readonly note: string;
+}
+
+/** The message that shows the work on one message until its result takes its place. */
+export interface SlackDraft {
+  show(change: (progress: Progress) => Progress): void;
+  /**
+   * Ends the streaming: when it resolves, no update follows and none is on its way. The answer is the message that the
+   * result may replace; null when there is none, or when an update of it did not end in time and may still arrive.
+   */
+  close(): Promise<string | null>;
+}
+
+const UPDATE_MS = 1500;
+const CLOSE_MS = 10_000;
+
+export function createSlackDraft(parts: SlackDraftParts, first: Progress): SlackDraft {
+  const { timers } = parts;
+  const ts = parts.begin();
+  let progress = first;
+  let dirty = false;
+  let inFlight: Promise<void> | null = null;
+  let cancelPause: (() => void) | null = null;
+  let closed: Promise<string | null> | null = null;
+
+  async function send(): Promise<void> {
+    const found = await ts;
+    if (found === null || closed !== null) return;
+    dirty = false;
+    await parts.update(found, progress);
+  }
+
+  function pump(): void {
+    if (closed !== null || inFlight !== null || cancelPause !== null || !dirty) return;
+    inFlight = send().finally(() => {
+      inFlight = null;
+      if (closed !== null) return;
+      cancelPause = timers.after(UPDATE_MS, () => {
+        cancelPause = null;
+        pump();
+      });
+    });
+  }
+
+  async function end(): Promise<string | null> {
+    cancelPause?.();
+    const late = Promise.withResolvers<"late">();
+    const cancel = timers.after(CLOSE_MS, () => late.resolve("late"));
+    const settled = (async () => {
+      await inFlight;
+      return ts;
+    })();
+    const outcome = await Promise.race([settled, late.promise]);
+    cancel();
+    return outcome === "late" ? null : outcome;
+  }
+
+  return {
+    show(change) {
+      if (closed !== null) return;
+      progress = change(progress);
+      dirty = true;
+      pump();
+    },
+    close() {
+      closed ??= end();
+      return closed;
+    },
+  };
+}
