@@ -7,7 +7,10 @@ import { trySandbox } from "../infrastructure/work/overlay/try-sandbox.ts";
 import { rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../infrastructure/work/transaction/storage.ts";
 
-/** What a sandbox needs, part by part, and what is therefore promised of commands. */
+/**
+ * What a sandbox needs, part by part, and what is therefore promised of commands. A job runs without a sandbox as well,
+ * so what is missing is a failure only where the configuration insists on one.
+ */
 export function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace, storage, staging, config }: OpenWorker,
@@ -17,7 +20,8 @@ export function diagnoseSandbox(
     ok: true,
     text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
   };
-  const { network } = config.worker;
+  const { network, confine } = config.worker;
+  const optional = confine !== "on" && network.mode === "on";
   const said = confinementMessages(messages.locale);
   const networkCheck = (holds: boolean): Check => ({
     name: "promise-network",
@@ -33,7 +37,14 @@ export function diagnoseSandbox(
   if (process.platform !== "linux")
     return [
       places,
-      ...promises(messages, "copy", false, false, true),
+      ...promises({
+        messages,
+        optional,
+        kind: "copy",
+        confined: false,
+        previewOffline: false,
+        reachesLoopback: true,
+      }),
       networkCheck(false),
       limitsCheck(false),
       ...(process.platform === "darwin" ? [{ name: "macos", ok: true, text: said.macos }] : []),
@@ -48,12 +59,14 @@ export function diagnoseSandbox(
     {
       name: "bubblewrap",
       ok: trial.bubblewrap !== null,
+      optional,
       text: trial.bubblewrap ?? messages.sandboxPart("bubblewrap", false),
       remedy: messages.remedy("install-bubblewrap"),
     },
     {
       name: "setpriv",
       ok: trial.setpriv,
+      optional,
       text: messages.sandboxPart("setpriv", trial.setpriv),
       remedy: messages.remedy("install-util-linux"),
     },
@@ -61,12 +74,13 @@ export function diagnoseSandbox(
   if (bubblewrap !== null) {
     const { namespaces: spaces, overlay } = trial;
     const text = `${messages.sandboxPart("user-namespaces", spaces.ok)}${complaint(spaces)}`;
-    checks.push({ name: "user-namespaces", ok: spaces.ok, text, remedy: namespaces });
+    checks.push({ name: "user-namespaces", ok: spaces.ok, optional, text, remedy: namespaces });
     if (spaces.ok) {
       const tried = `${messages.sandboxPart("overlay", overlay.ok)}${complaint(overlay)}`;
       checks.push({
         name: "overlay",
         ok: overlay.ok,
+        optional,
         text: tried,
         remedy: messages.remedy("other-file-system"),
       });
@@ -82,36 +96,39 @@ export function diagnoseSandbox(
   return [
     ...checks,
     places,
-    ...promises(
+    ...promises({
       messages,
+      optional,
       kind,
       confined,
-      confined || (works && kind === "overlay"),
-      !holds || network.mode === "on",
-    ),
+      previewOffline: confined || (works && kind === "overlay"),
+      reachesLoopback: !holds || network.mode === "on",
+    }),
     networkCheck(holds),
     limitsCheck(holds),
   ];
 }
 
-function promises(
-  messages: OpenWorker["messages"],
-  kind: string,
-  confined: boolean,
-  previewOffline: boolean,
-  reachesLoopback: boolean,
-): Check[] {
-  const kept = {
-    undo: kind !== "none",
-    confined,
-    "preview-offline": previewOffline,
-    "loopback-reachable": reachesLoopback,
-  };
-  return (Object.keys(kept) as (keyof typeof kept)[]).map((promise) => ({
+function promises(found: {
+  readonly messages: OpenWorker["messages"];
+  readonly optional: boolean;
+  readonly kind: string;
+  readonly confined: boolean;
+  readonly previewOffline: boolean;
+  readonly reachesLoopback: boolean;
+}): Check[] {
+  const { messages, optional, kind, confined, previewOffline, reachesLoopback } = found;
+  const check = (promise: Parameters<typeof messages.promise>[0], kept: boolean) => ({
     name: `promise-${promise}`,
-    ok: kept[promise] || promise === "loopback-reachable",
-    text: messages.promise(promise, kept[promise]),
-  }));
+    ok: kept,
+    text: messages.promise(promise, kept),
+  });
+  return [
+    check("undo", kind !== "none"),
+    { ...check("confined", confined), optional },
+    { ...check("preview-offline", previewOffline), optional },
+    { ...check("loopback-reachable", reachesLoopback), ok: true },
+  ];
 }
 
 const RESTRICTED = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";

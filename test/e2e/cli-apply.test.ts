@@ -63,7 +63,9 @@ describe("apply", () => {
   });
 
   test("prints one JSON document of the agreed shape and nothing else", () => {
-    const ran = cli.apply([create("a.txt", "x"), shell("exit 4")], ["--json"]);
+    // Confined or not is said by a note of its own; here neither.
+    const env = { PICOCLAW_WORKER_CONFINE: "off" };
+    const ran = cli.apply([create("a.txt", "x"), shell("exit 4")], ["--json"], { env });
     expect([ran.code, ran.err]).toEqual([1, ""]);
     const result = cli.json(ran);
     expect(result).toEqual({

@@ -162,8 +162,8 @@ describe.if(here)("doctor", () => {
   test("says what confinement that is off, and staging that is off, do not promise", () => {
     const open = { PICOCLAW_WORKER_CONFINE: "off", PICOCLAW_WORKER_TRANSACTION: "copy" };
     const off = cli.run(["doctor"], { env: open });
-    expect(off.out).toContain("✗ Commands are NOT confined");
-    expect(off.out).toContain("✗ A preview is NOT kept from the network");
+    expect(off.out).toContain("! Commands are NOT confined");
+    expect(off.out).toContain("! A preview is NOT kept from the network");
     const none = cli.run(["doctor"], { env: { PICOCLAW_WORKER_TRANSACTION: "none" } });
     expect(none.out).toContain("✗ Undo does NOT cover what commands do");
   });
@@ -202,7 +202,20 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
   test("without bubblewrap", () => {
     const PATH = path(null);
     expect(notes(PATH)).toContain("bubblewrap");
-    expect(cli.run(["doctor"], { env: { PATH } }).out).toContain("Install bubblewrap");
+    const doctor = cli.run(["doctor"], { env: { PATH } });
+    expect(doctor.out).toContain("! bubblewrap");
+    expect(doctor.out).toContain("Install bubblewrap");
+    expect(doctor.code).toBe(0);
+  });
+
+  test.each([
+    ["confinement", { PICOCLAW_WORKER_CONFINE: "on" }],
+    ["a network that is off", { PICOCLAW_WORKER_NETWORK_MODE: "off" }],
+  ])("without bubblewrap, and %s insisted on, doctor fails", (_name, insisted) => {
+    const { code, out } = cli.run(["doctor"], { env: { PATH: path(null), ...insisted } });
+    expect(code).toBe(1);
+    expect(out).toContain("✗ bubblewrap");
+    expect(out).toContain("✗ Commands are NOT confined");
   });
 
   test("where user namespaces are forbidden: once, and remembered until the machine changes", () => {
@@ -224,7 +237,7 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     const doctor = cli.run(["doctor"], { env: { PATH } }).out;
     expect(doctor).toContain("AppArmor");
     expect(doctor).toContain("setting up uid map: Permission denied");
-    expect(doctor).toContain("✗ Commands are NOT confined");
+    expect(doctor).toContain("! Commands are NOT confined");
   });
 
   test("where bubblewrap is killed and leaves a child that waits for ever: nothing hangs, nobody stays", () => {
