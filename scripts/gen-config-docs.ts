@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SEED_VARIABLES } from "../src/config/environment.ts";
+import { SHORT_VARIABLES } from "../src/config/environment.ts";
 import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
 import { generateJsonSchema } from "../src/config/schema/json-schema.ts";
@@ -65,14 +65,14 @@ Trust holds for that folder and that content: a changed file must be trusted aga
 `;
 
 export function configurationReference(root: SchemaNode): string {
-  const seeds = Object.entries(SEED_VARIABLES).map(([name, key]) => `| \`${name}\` | \`${key}\` |`);
+  const short = Object.entries(SHORT_VARIABLES).map(([name, key]) => `| \`${name}\` | \`${key}\` |`);
   const keys = knownKeys(root);
   const sections = [...new Set(keys.map((key) => key.path[0] ?? ""))];
   const single = sections.filter((name) => keys.some((key) => key.path.length === 1 && key.path[0] === name));
   return [
     INTRODUCTION,
     "| variable | key |\n|---|---|",
-    ...seeds,
+    ...short,
     SECRETS,
     ...table(keys.filter((key) => key.path.length === 1)),
     ...sections

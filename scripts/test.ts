@@ -24,6 +24,7 @@ const CHECKS: readonly Step[] = [
   { name: "format and lint", argv: [tool("biome"), "check", "."] },
   { name: "types", argv: [tool("tsc"), "--noEmit"] },
   { name: "import directions", argv: ["scripts/check-imports.ts"] },
+  { name: "no pages or hosts that a contributor lacks", argv: ["scripts/check-citations.ts"] },
   { name: "nothing unused", argv: [tool("knip"), "--no-progress"] },
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };

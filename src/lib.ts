@@ -199,7 +199,7 @@ export async function listJobs(options: WorkspaceOptions = {}): Promise<readonly
   return (await open(options)).archive.list();
 }
 
-/** 000 §8.2: one line per command, errors below. */
+/** One line per command, errors below. */
 export function formatExecutionResults(results: readonly CommandResult[], locale: Locale = "ja"): string {
   return formatResults(
     results.map((result) => ({ ...result, notes: result.notes ?? [] })),

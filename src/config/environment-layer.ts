@@ -1,6 +1,6 @@
 import type { ConfigProblem, ConfigWarning } from "../domain/texts/config-problem.ts";
 import { coerce } from "./coerce.ts";
-import { type Env, SEED_VARIABLES, settingVariables, variableOf } from "./environment.ts";
+import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import type { KeyInfo } from "./keys.ts";
 import { nearest } from "./nearest.ts";
 import { invalidValue } from "./origin.ts";
@@ -48,7 +48,7 @@ export function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree)
 
 /** Chats leave this machine only by a decision that stands written in a file. */
 const LOCAL_ONLY = "security.local_only";
-const OTHERS = [...Object.keys(SEED_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCALE"];
+const OTHERS = [...Object.keys(SHORT_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCALE"];
 
 function isPlain(key: KeyInfo): boolean {
   return !key.path.includes("*");
@@ -65,9 +65,9 @@ function findKey(
   keys: readonly KeyInfo[],
   below: Tree,
 ): { readonly key: KeyInfo; readonly path: readonly string[] } | undefined {
-  const seed = SEED_VARIABLES[variable];
+  const short = SHORT_VARIABLES[variable];
   const exact = keys.find((key) =>
-    seed === undefined ? variableOf(key.path) === variable : key.path.join(".") === seed,
+    short === undefined ? variableOf(key.path) === variable : key.path.join(".") === short,
   );
   if (exact !== undefined) return { key: exact, path: exact.path };
   for (const key of keys.filter((one) => !isPlain(one))) {

@@ -1,8 +1,8 @@
 /** Light on purpose: the start of every command asks it whether there is anything to validate. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The seeds' own names (000 §3.1, 003 §1.2, 001 §10.2, DECISIONS 16) and the keys they set. */
-export const SEED_VARIABLES: Readonly<Record<string, string>> = {
+/** Names that are not made of a key's path, and the keys they set. */
+export const SHORT_VARIABLES: Readonly<Record<string, string>> = {
   PICOCLAW_WORKER_COMMIT_PREFIX: "worker.commit_message_prefix",
   PICOCLAW_DRY_RUN: "worker.dry_run",
   COMMAND_EXECUTOR_ENABLED: "command_executor.enabled",
@@ -18,14 +18,14 @@ const PREFIX = "PICOCLAW_";
 /** Known, but no keys: where things are, which language, who may use the MCP server, and what tests use. */
 const OWN = /^PICOCLAW_(?:HOME|LOCALE|MCP_TOKEN|TEST_.*)$/;
 
-/** Set variables that may set a key, seed names first so that the full name wins. An empty one counts as unset. */
+/** Set variables that may set a key, short names first so that the full name wins. An empty one counts as unset. */
 export function settingVariables(env: Env): string[] {
-  const seeds = Object.keys(SEED_VARIABLES).filter((name) => isSet(env, name));
+  const short = Object.keys(SHORT_VARIABLES).filter((name) => isSet(env, name));
   const own = Object.keys(env).filter(
     (name) =>
-      name.startsWith(PREFIX) && !OWN.test(name) && !Object.hasOwn(SEED_VARIABLES, name) && isSet(env, name),
+      name.startsWith(PREFIX) && !OWN.test(name) && !Object.hasOwn(SHORT_VARIABLES, name) && isSet(env, name),
   );
-  return [...seeds, ...own.sort()];
+  return [...short, ...own.sort()];
 }
 
 function isSet(env: Env, name: string): boolean {

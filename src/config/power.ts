@@ -3,7 +3,7 @@ import { parseByteSize } from "./byte-size.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**
- * What a workspace's own file may set without being trusted (DECISIONS 15). Everything that is not listed counts as
+ * What a workspace's own file may set without being trusted: it comes from a stranger's repository. Everything that is not listed counts as
  * widening. `free`: any value. `add`: the list is added to what holds otherwise. `lower`: not above what holds
  * otherwise. `raise`: not below it. `only`: this one value, the stricter one. `local-routes`: rules of routing, after
  * those that hold otherwise, and none that sends a message to a coder, who may be in the cloud.

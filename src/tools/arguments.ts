@@ -6,7 +6,7 @@ export type CleanArguments =
 
 /**
  * Arguments as a tool may see them: a plain object, of a bearable size, all text well-formed. An argument that is
- * null counts as not given (001 §11.2), since models write null for what they leave out.
+ * null counts as not given, since models write null for what they leave out.
  */
 export function cleanArguments(raw: unknown, limitChars: number): CleanArguments {
   if (raw === undefined || raw === null) return { ok: true, value: {} };

@@ -1,4 +1,4 @@
-/** Keeps head and tail of a long text and says how much is gone (DECISIONS 10). */
+/** Keeps head and tail of a long text and says how much is gone: an error is mostly at the end. */
 export function capText(text: string, limitChars: number): string {
   if (text.length <= limitChars) return text;
   const half = Math.floor(limitChars / 2);

@@ -64,7 +64,7 @@ export interface SecureTool<
 }
 
 /**
- * Puts the checks before a tool, in the order of 002 §7:
+ * Puts the checks before a tool, in this order:
  *   policy → write permission → path → the tool (its arguments first)
  */
 export function createSecureTool<Name extends string, Schema extends z.ZodObject, Data>(

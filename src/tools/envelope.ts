@@ -4,7 +4,6 @@ import type { Change } from "../domain/patch/result.ts";
 export type StopReason = "policy" | "write-permission" | "path" | "arguments" | "tool";
 
 export type ToolErrorCode =
-  // 002 §4.3
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
   | "FILE_TOO_LARGE"

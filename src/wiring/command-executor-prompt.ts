@@ -4,7 +4,7 @@ import { allowedCommandsText, type CommandPolicy } from "../domain/policy/comman
 import { fillExecutorPrompt } from "../domain/policy/commands/executor-prompt.ts";
 import { findInstallation } from "./installation.ts";
 
-/** 001 §6.5.4: the template lies in the project's root, where people can read and change it. */
+/** The template lies in the project's root, where people can read and change it. */
 export function commandExecutorPrompt(policy: CommandPolicy): string {
   const file = join(findInstallation().folder, "system_prompt_command_executor.txt");
   return fillExecutorPrompt(readFileSync(file, "utf8"), allowedCommandsText(policy));

@@ -225,7 +225,7 @@ export function createContainerToolkits(parts: ContainerToolParts): ContainerToo
   };
 }
 
-/** DECISIONS 24: the toolkit's envelope as 001 §11 has it. */
+/** The toolkit's envelope in the shape of {@link TextEditorResult}. */
 export function textResult(result: ToolResult | ToolEnvelope): TextEditorResult {
   if (result.status !== "success") return { success: false, content: "", error: result.message };
   const { data, notes } = result as Extract<ToolResult, { status: "success" }>;

@@ -154,8 +154,8 @@ function managerConfig({ command_executor: executor }: Config): ManagerParts["co
   };
 }
 
-export /** The lists of 001 §6.3; the parser of shell commands is loaded with the first command. */
-function commandLists(
+/** The lists of allowed and denied commands; the parser of shell commands is loaded with the first command. */
+export function commandLists(
   config: Config,
   locale: Locale,
 ): Pick<ManagerParts, "refuse" | "allowedCommands" | "allowedCommandsText"> {

@@ -1,7 +1,7 @@
 /**
  * The network proxy as a program of its own, for a sidecar container:
  *
- *   bun --no-env-file dist/wiring/proxy.js '{"listen":{"host":"0.0.0.0","port":3128},"allowed":["*.npmjs.org"],"denied":[]}'
+ *   bun --no-env-file dist/wiring/proxy.js '{"listen":{"host":"0.0.0.0","port":3128},"allowed":["*.example.org"],"denied":[]}'
  *
  * (or `src/wiring/proxy.ts`; without an argument the same JSON is read from PICOCLAW_PROXY). `listen` may be
  * `{"path":"/run/proxy.sock"}`. Entries are those of src/domain/policy/network.ts: `[]` allows nothing, `["*"]` every

@@ -15,7 +15,7 @@ export interface CleanUpParts {
 const HOUR_MS = 3_600_000;
 const LONGEST_MS = 20 * 24 * HOUR_MS;
 
-/** 001 §7.4: containers that were left behind go at the start and on an interval. The answer stops it. */
+/** Containers that were left behind go at the start and on an interval. The answer stops it. */
 export function startCleanUp({ env, options, config, onTrouble }: CleanUpParts): () => void {
   const state: { timer?: ReturnType<typeof setTimeout>; stopped: boolean } = { stopped: false };
   const cleanUp = async () => {

@@ -22,7 +22,7 @@ const LOOK_MS = 30_000;
 
 /**
  * Tasks from GitHub and GitLab while serving: webhooks, polling, and whoever carries them out. Null where environments
- * are off (DECISIONS 17) or no forge has a token; a text says why it cannot be.
+ * are off or no forge has a token; a text says why it cannot be.
  */
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,

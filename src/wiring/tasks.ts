@@ -136,7 +136,7 @@ async function run(
   }
 }
 
-/** The coder role unless the task file names another (DECISIONS 19). */
+/** The coder role unless the task file names another. */
 async function planner(
   env: Environment,
   { worker, loaded }: Workspace,

@@ -108,7 +108,7 @@ describe("order", () => {
 });
 
 describe("the environment", () => {
-  test("sets any key by its path, and the seeds' own names", async () => {
+  test("sets any key by its path or by its short name", async () => {
     const { config, warnings } = await load({
       home: "providers: { my-llm: { base_url: 'http://127.0.0.1:9' } }\n",
       env: {
@@ -294,7 +294,7 @@ describe("refusals", () => {
     });
   });
 
-  test("001's mcp_server is accepted, ignored and mentioned", async () => {
+  test("mcp_server is accepted, ignored and mentioned", async () => {
     const { config, warnings } = await load({
       home: "command_executor:\n  mcp_server:\n    name: command-executor\n    command: [npx, x]\n",
     });

@@ -51,7 +51,7 @@ test("a session is begun anew and gone back to; usage adds up", () => {
   expect(cli.chat("/usage").out).toContain("demo/demo: 3 calls");
 }, 60_000);
 
-test("a failed classifier is logged as the seed says", () => {
+test("a failed classifier is logged", () => {
   const cli = chatCli();
   cli.rewrite([{ when: { message: "以下のメッセージを分類" }, text: "no idea" }, { text: "fine" }]);
   expect(cli.chat("なんとなく気になる").out).toContain("fine");

@@ -1,4 +1,4 @@
-/** The six scenarios of 003's chapter on tests, through the real program. */
+/** Six scenarios of a day's use, through the real program. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

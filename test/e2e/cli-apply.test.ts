@@ -31,7 +31,7 @@ describe("apply", () => {
     expect([cli.read("a.txt"), cli.read("b.txt")]).toEqual(["1", "2"]);
   });
 
-  test("says the result in the seeds' words and form", () => {
+  test("says the result in its documented form", () => {
     cli.write("b.txt", "b");
     const ran = cli.apply(
       [create("a.txt", "x"), { type: "file_edit", action: "delete", target: "b.txt" }, create("/etc/x", "")],

@@ -82,7 +82,7 @@ describe("language", () => {
     expect(header(env)).toBe(word);
   });
 
-  test("a parse error is said in the seeds' words, with its detail", () => {
+  test("a parse error is said with its detail", () => {
     const ja = cli.run(["apply"], { input: "hello", env: { PICOCLAW_LOCALE: "ja" } });
     expect([ja.code, ja.out]).toEqual([2, ""]);
     expect(ja.err).toStartWith("patch のフォーマットが不正だよ。JSON または Markdown で書いてね。\n詳細");
@@ -91,7 +91,7 @@ describe("language", () => {
     );
   });
 
-  test("a timeout is said in the seeds' words, with its limit", () => {
+  test("a timeout is said with its limit", () => {
     const ran = cli.run(["apply"], {
       input: JSON.stringify([{ type: "shell_command", action: "run", target: "echo early; sleep 30" }]),
       env: { PICOCLAW_LOCALE: "ja", PICOCLAW_WORKER_COMMAND_TIMEOUT: "1" },

@@ -39,7 +39,7 @@ describe("execute_command", () => {
     },
   );
 
-  test("a time limit ends it with -1, the output so far and the seeds' words", async () => {
+  test("a time limit ends it with -1, the output so far and the reason", async () => {
     const toolkit = await bench.toolkit();
     const result = await toolkit.executeCommand({ command: "echo so far; sleep 60", timeout: 0.4 });
     expect(dataOf(result)).toEqual({

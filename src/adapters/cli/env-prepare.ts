@@ -25,7 +25,7 @@ export const envPrepare: CliCommand = async (program, args) => {
   const environments = await openEnvironments(program, values);
   const { manager, texts, messages } = environments;
   const known = Object.keys(manager.getAvailableEnvironments());
-  // By hand a wrong name is a mistake (DECISIONS 31); a model's is mended.
+  // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
   if (typeof values.env === "string" && !known.includes(values.env))
     throw usage(program, values, texts.unknownEnvironment(values.env, known));
   const task = {

@@ -18,7 +18,7 @@ import { type CliProgram, EXIT, type Opened, type ToolEnvelope } from "./program
 export interface OpenEnvironments {
   readonly manager: ExecutionEnvironmentManager;
   readonly sandboxes: SandboxManager;
-  /** What a model is told: its tools, and the fragment of its prompt (001 §6.5). */
+  /** What a model learns of environments: its tools, and the fragment of its prompt. */
   modelSide(): Promise<{ readonly tools: readonly FunctionDefinition[]; readonly promptFragment: string }>;
   readonly config: Config;
   readonly messages: Messages;

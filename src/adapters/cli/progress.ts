@@ -12,7 +12,7 @@ const CLEAR = "\r\x1b[K";
 const COLUMNS = 100;
 
 /**
- * For a person at a terminal, on standard error: what is about to run (003 §9.3), then one line that says what
+ * For a person at a terminal, on standard error: what is about to run, then one line that says what
  * runs now. Nothing elsewhere.
  */
 export function createProgress(program: CliProgram, worker: OpenWorker, on: boolean): Progress {

@@ -44,7 +44,7 @@ export function reportExecution(
   }
 }
 
-/** DESIGN §6; what stood in the way of the commit is there only when something did. */
+/** The document of `apply --json`. What kept the commit from happening is there only when something did. */
 function toJson({ messages }: OpenWorker, execution: Ran): Record<string, unknown> {
   const { outcome, conflicts, result } = execution;
   const taken = outcome === "rolled-back" || outcome === "aborted" || execution.keptAfterFailure;

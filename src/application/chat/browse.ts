@@ -15,7 +15,7 @@ interface BrowserWork {
 const DUTY =
   "You carry out a plan in a web browser, with the browser tools, step by step, and report what you saw there.";
 
-/** `uses_browser` (DECISIONS 22): Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
+/** `uses_browser`: Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
 export async function browse(
   parts: ChatParts,
   turn: ChatTurn,

@@ -12,7 +12,7 @@ const MESSAGE_CHARS = 4000;
 const REASON_CHARS = 300;
 const ANSWER_TOKENS = 300;
 
-/** 003 §5.2, the message quoted as JSON so that no quotation mark in it ends it. */
+/** The classifier's prompt quotes the message as JSON, so that no quotation mark in it ends it. */
 function prompt(message: string): string {
   return `以下のメッセージを分類してください:
 ${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}

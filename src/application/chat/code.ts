@@ -9,7 +9,7 @@ import { propose } from "./propose.ts";
 import { reportJob } from "./report-job.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
-/** A coder route: its proposal runs at once as a job of the workspace (DESIGN §5.8); the answer is the job's facts. */
+/** A coder route: its proposal runs at once as a job of the workspace; the answer is the job's facts. */
 export async function answerWithCode(
   parts: ChatParts,
   turn: ChatTurn,
@@ -69,7 +69,7 @@ export async function answerWithCode(
   return { ...about, text, ok, jobs, actions };
 }
 
-/** 003 §1.2: what is about to run is written down before it does. */
+/** Nobody approves a job, so the log says what is about to run before it runs. */
 function announce(
   { worker, logger }: ChatParts,
   turn: ChatTurn,

@@ -130,7 +130,7 @@ async function unknown({ chat, commands }: ChatParts, name: string): Promise<Ans
   return { text, ok: false, agent: "", jobs: [] };
 }
 
-/** One route's answer, and at most one more when Shiro says that it is not for it (003 §6.2). */
+/** One route's answer, and at most one more when Shiro says that it is not for it. */
 async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: Asked): Promise<Answer[]> {
   const first = await answer(parts, turn, decision.route, text);
   const advice = first.reroute;

@@ -10,7 +10,7 @@ export function isCoderAgent(agent: string): boolean {
 }
 
 /**
- * Earlier exchanges as a model may see them. What was said on local routes stays local (DESIGN §5.10): a cloud model
+ * Earlier exchanges as a model may see them. What was said on local routes stays local: a cloud model
  * is shown only what coders answered before.
  */
 export function historyFor(

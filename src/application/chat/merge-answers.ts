@@ -2,7 +2,7 @@ import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
 import { isCoderAgent } from "./history.ts";
 import type { Answer, Asked } from "./turn.ts";
 
-/** Answers of several routes become one reply (DECISIONS 20): each under its agent's name, in the order they came. */
+/** Answers of several routes become one reply: each under its agent's name, in the order they came. */
 export function mergeAnswers(
   chat: ChatMessages,
   asked: readonly Asked[],

@@ -89,7 +89,7 @@ export interface ToolboxRequest {
 /** Tools for one message. A call never rejects. */
 export interface Toolbox {
   readonly tools: readonly ModelTool[];
-  /** Servers that could not be started, and why (003 §9.4: the rest goes on). */
+  /** Servers that could not be started, and why; the rest goes on. */
   readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
   call(
     name: string,

@@ -25,7 +25,7 @@ export interface JobReport {
   readonly actions: Reply["actions"];
 }
 
-/** Words a job for the chat (DECISIONS 1), from the executor's facts alone. */
+/** Words a job for the chat, from the executor's facts alone. */
 export function reportJob(
   parts: Parts,
   execution: Execution,

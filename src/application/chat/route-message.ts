@@ -8,11 +8,11 @@ import type { Models } from "../ports/model.ts";
 import type { RoutingStore } from "../ports/routing-store.ts";
 import { classify } from "./classify.ts";
 
-/** Mio decides who answers (003 §5.2). */
+/** Mio decides who answers: explicit command, forced route, rules, classifier, then CHAT. */
 export interface Router {
   /** Never rejects: what fails ends in CHAT. The decision is stored. */
   decide(request: RouteRequest): Promise<Routed>;
-  /** Stores a decision that was made on the way: the re-route of 003 §6.2. Never rejects. */
+  /** Stores a decision that was made on the way: Shiro's re-route. Never rejects. */
   record(request: RecordRequest, decision: Decision): Promise<void>;
 }
 
@@ -120,7 +120,6 @@ async function classified(parts: RouterParts, request: RouteRequest): Promise<De
         }))
       : { ok: false as const, error: model.message, errorType: model.code };
   if (!answer.ok) {
-    // 003 §9.4
     parts.log.error("routing", "Classifier failed, fallback to CHAT", "routing.classifier_failed", {
       job_id: request.groupId,
       message: [...request.text].slice(0, LOGGED_CHARS).join(""),

@@ -20,7 +20,7 @@ export interface SummariseInput {
 }
 
 export interface SummariseParts {
-  /** The models for one session, metered. Only the chat role is asked, which is local (DESIGN §5.10). */
+  /** The models for one session, metered. Only the chat role is asked, which is local. */
   readonly modelsFor: (session: Pick<SummariseInput, "chatKey" | "sessionId">) => Promise<Models>;
   readonly log: Logger;
   readonly timeoutMs: number;

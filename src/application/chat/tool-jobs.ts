@@ -38,7 +38,7 @@ export function describeToolJobs(
   };
 }
 
-/** 003 §9.4: how many calls of MCP servers succeeded, and the first that failed. */
+/** How many calls of MCP servers succeeded, and the first that failed. */
 export function describeOutward(chat: ChatParts["chat"], calls: readonly MadeCall[]): string {
   const failed = calls.filter(({ ok }) => !ok);
   const total = calls.length;

@@ -48,7 +48,7 @@ export interface Answer {
   readonly actions?: Reply["actions"];
   /** A command's wish that a message is answered by another route. */
   readonly again?: { readonly route: Route; readonly text: string };
-  /** Shiro's advice that somebody else should answer (003 §6.2). */
+  /** Shiro's advice that somebody else should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }
 

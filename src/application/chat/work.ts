@@ -42,7 +42,7 @@ export interface MadeCall {
 }
 
 /**
- * Shiro at work (003 §6, §8): rounds of tool calls, each ending in the JSON of 003 §7.3, until it says that no next
+ * Shiro at work: rounds of tool calls, each ending in the JSON of {@link WorkerOutput}, until it says that no next
  * loop is needed or a limit is reached.
  */
 export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
@@ -154,7 +154,7 @@ async function callTool(
   return { name, ok, text, ...(jobId !== undefined && { jobId }), ...(server !== undefined && { server }) };
 }
 
-/** 003 §9.4. */
+/** An MCP call that failed is an error of the log; the conversation goes on. */
 function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
   const made = calls.at(-1);
   const about = { job_id: turn.groupId, tool_name: call.name };

@@ -1,4 +1,4 @@
-/** 001 §2.2, §11. */
+/** One task's container. The names of the fields are public. */
 export interface ContainerInfo {
   readonly container_id: string;
   readonly task_uuid: string;
@@ -12,7 +12,7 @@ export interface ContainerInfo {
 
 const PREFIX = "coding-agent-exec-";
 
-/** 001 §3.2 */
+/** The name under which an operator finds the container of a task. */
 export function containerName(taskUuid: string): string {
   return `${PREFIX}${taskUuid}`;
 }

@@ -1,6 +1,6 @@
 import type { PrepareFailure } from "./progress.ts";
 
-/** 001 §6.1: no environment is ready. Carries the failure where preparing it failed. */
+/** No environment is ready. Carries the failure where preparing it failed. */
 export class EnvironmentError extends Error {
   constructor(
     message: string,

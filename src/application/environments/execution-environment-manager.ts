@@ -33,11 +33,11 @@ export interface CommandOptions {
   readonly onOutput?: ExecRequest["onOutput"];
   /** Commands of one session share working directory and exported variables. */
   readonly session?: string;
-  /** A person's own command: the lists are for what a model proposes (DECISIONS 28). */
+  /** A person's own command: the lists are for what a model proposes. */
   readonly byHand?: boolean;
 }
 
-/** 001 §2.2 */
+/** The public shape of a text editor's answer. */
 export interface TextEditorResult {
   readonly success: boolean;
   readonly content: string;
@@ -73,7 +73,7 @@ export interface ManagerParts {
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
   readonly credentialFor: (source: RepositorySource) => Credential | null;
-  /** Null where the command may run, else why it may not (001 §6.3). Loaded when first asked. */
+  /** Null where the command may run, else why it may not. Loaded when first asked. */
   readonly refuse: (command: string) => Promise<string | null>;
   readonly allowedCommands: () => Readonly<Record<string, readonly string[]>>;
   readonly allowedCommandsText: () => string;
@@ -97,7 +97,7 @@ export interface ManagerParts {
 
 const NEVER = new AbortController().signal;
 
-/** 001 §2.2, §11: one container a task. */
+/** One container a task. Programs use this class: its names are public. */
 export class ExecutionEnvironmentManager {
   readonly #parts: ManagerParts;
   readonly #active = new Map<string, ContainerInfo>();
@@ -328,7 +328,7 @@ export class ExecutionEnvironmentManager {
   }
 }
 
-/** 001 §11 names the categories so; the prompt has headings instead. */
+/** Programs see the categories by these names; the prompt has headings instead. */
 const CATEGORIES: Readonly<Record<string, string>> = {
   "Build/Package Management": "build_package",
   "Test Execution": "test",

@@ -1,6 +1,6 @@
 import type { ExceededLimit, ExecResult } from "../ports/sandbox.ts";
 
-/** 001 §2.2, §6.4. */
+/** The public shape of a command's result. */
 export interface ExecutionResult {
   /** -1 when the command did not end by itself. */
   readonly exit_code: number;
@@ -9,7 +9,7 @@ export interface ExecutionResult {
   readonly duration_ms: number;
 }
 
-/** An engine's result in the seed's words (001 §6.1). What the command printed so far stays; the reason comes last. */
+/** An engine's result in the public shape. What the command printed so far stays; the reason comes last. */
 export function executionResult(result: ExecResult, timeoutSeconds: number): ExecutionResult {
   const { stdout, stderr } = result;
   const as = (exitCode: number, errors: string): ExecutionResult => ({

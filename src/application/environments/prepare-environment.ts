@@ -14,7 +14,7 @@ import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from ".
 import { createRunIn, type RunIn } from "./run-in.ts";
 
 /**
- * 001 §5.1: choose the environment → its image → a container, in place of one with the same name → clone → install.
+ * Choose the environment → its image → a container, in place of one with the same name → clone → install.
  * Where nobody named an environment and the project's files are known only after the clone, a container of another
  * image may take the first one's place. Whatever goes wrong, and an abort at any moment, leaves nothing behind.
  */

@@ -1,7 +1,7 @@
 import type { StoredMessage } from "../ports/channel.ts";
 import type { ChatEvent, Reply } from "../ports/conversation.ts";
 
-/** What happens while serving, for whoever watches (DECISIONS 23). */
+/** What happens while serving, for whoever watches. */
 export type ServeEvent =
   | { readonly type: "received"; readonly message: StoredMessage }
   | { readonly type: "chat"; readonly message: StoredMessage; readonly event: ChatEvent }

@@ -38,7 +38,7 @@ export interface HandleOptions {
   readonly onEvent?: (event: ChatEvent) => void;
 }
 
-/** The domain events of one message (DECISIONS 23), also the lines of `chat --events`. */
+/** The domain events of one message, also the lines of `chat --events`. */
 export type ChatEvent =
   | { readonly type: "queued"; readonly ahead: number }
   | { readonly type: "decided"; readonly decision: Decision }

@@ -2,7 +2,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * One line per call. `msg` is the name of seed 000 §7, `event` that of seed 003 §11; {@link LOG} holds the pairs,
+ * One line per call. `msg` is the sentence for a person, `event` the name for a program; {@link LOG} holds the pairs,
  * so a call reads `log.info("worker", ...LOG.commandExecuted, { command_index: 0 })`.
  *
  * Never throws and never fails the caller: a line that cannot be written is lost. Every string in `fields`,

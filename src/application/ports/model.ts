@@ -114,7 +114,7 @@ export type ModelCheck =
   | { readonly ok: true; readonly detail: string }
   | { readonly ok: false; readonly failure: ModelFailure; readonly remedy?: string };
 
-/** Who answers: 003 §3.2. The coder roles may be cloud models, the others only local ones (DESIGN §5.10). */
+/** Who answers. The coder roles may be cloud models, the others only local ones. */
 export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 
 /** The models of the configuration. */

@@ -1,7 +1,7 @@
 import type { OutputStream } from "./process.ts";
 
 /**
- * Containers as tasks need them (seed 004 §6.2). Nothing here rejects for what can be expected: failures are values.
+ * Containers as tasks need them. Nothing here rejects for what can be expected: failures are values.
  * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
  */
 export interface SandboxManager {

@@ -6,7 +6,7 @@ export interface TaskEnvironments {
   available(): Readonly<Record<string, string>>;
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
-  /** What the system prompt says about them (001 §6.5). */
+  /** What the system prompt says about them. */
   readonly promptFragment: string;
   /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;

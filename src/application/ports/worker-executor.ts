@@ -2,7 +2,7 @@ import type { TestRun, WorkerRun } from "../../domain/tasks/events.ts";
 import type { SandboxFailure } from "./sandbox.ts";
 
 /**
- * A worker CLI in a container of its own (seed 004 §6.1): started once for a task, used for every run, stopped at the
+ * A worker CLI in a container of its own: started once for a task, used for every run, stopped at the
  * end. Nothing rejects for what can be expected.
  */
 export interface WorkerExecutor {

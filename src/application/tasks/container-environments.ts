@@ -56,7 +56,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
 const WRITE_TREE =
   "export GIT_INDEX_FILE=/workspace/tmp/.picoclaw-index; cp .git/index $GIT_INDEX_FILE 2>/dev/null; git add --all && git write-tree; rm -f $GIT_INDEX_FILE";
 
-/** Tasks' environments over the manager of containers (001 §2.2). */
+/** Tasks' environments over the manager of containers. */
 export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
   const { manager, describe } = parts;
   return {

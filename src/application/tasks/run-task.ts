@@ -46,7 +46,7 @@ class Ended extends Error {
 }
 
 /**
- * The loop of seed 004: criteria, then turn by turn a decision, a worker run and the tests, until the criteria and the
+ * The loop of a task file: criteria, then turn by turn a decision, a worker run and the tests, until the criteria and the
  * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins.
  */
 export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"): Promise<TaskOutcome> {

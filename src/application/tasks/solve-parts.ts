@@ -11,7 +11,7 @@ export interface SolveParts {
   readonly environments: TaskEnvironments;
   readonly publisher: Publisher;
   readonly store: SolveStore;
-  /** The coder role (DECISIONS 19). */
+  /** The coder role, which may be in the cloud: a task holds a project, not a conversation. */
   readonly model: () => Model | ModelFailure;
   readonly messages: SolveMessages;
   readonly config: SolveConfig;

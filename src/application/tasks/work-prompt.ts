@@ -1,6 +1,6 @@
 import type { ModelTool } from "../ports/model.ts";
 
-/** The system prompt of the work loop: tools, then the fragment of 001 §6.5, then the rules (DECISIONS 34). */
+/** The system prompt of the work loop: tools, then the fragment of the executor, then the rules. */
 export function workPrompt(prompt: {
   readonly tools: readonly ModelTool[];
   readonly fragment: string;

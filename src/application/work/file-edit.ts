@@ -99,7 +99,7 @@ function withTarget(permitted: Permitted, use: (target: Resolved) => string): Ou
   };
 }
 
-/** Gives a fault the seeds' opening words and keeps its cause. */
+/** Gives a fault its documented opening words and keeps its cause. */
 export function failing(what: string, use: () => void): void {
   try {
     use();

@@ -49,7 +49,7 @@ export function jobRecord(
 
 const TITLE_CHARACTERS = 50;
 
-/** First line of the plan, else of the patch, cut by characters (DECISIONS 5). */
+/** First line of the plan, else of the patch, cut by characters: bytes would split a Japanese one. */
 export function titleOf({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {
   const text = plan !== undefined && plan.trim() !== "" ? plan : patch;
   const line = text.trimStart().slice(0, 1000).split("\n", 1)[0]?.trim() ?? "";

@@ -194,7 +194,7 @@ export class JobRun {
     return results;
   }
 
-  /** What undo cannot reach is named in every result where it may have happened (DECISIONS 12). */
+  /** What undo cannot reach is named in every result where it may have happened. */
   private noteWhatStays(): void {
     const { messages } = this.#parts;
     this.#notes.push(

@@ -12,7 +12,7 @@ export interface EditPolicy {
   readonly rootNames: readonly string[];
 }
 
-/** A refusal in the seeds' words; the command fails, the job goes on as it is told to. */
+/** A refusal as a value; the command fails, the job goes on as it is told to. */
 export class PolicyFault extends Error {
   constructor(
     readonly code: "protected" | "git" | "picoclaw",

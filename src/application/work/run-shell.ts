@@ -92,7 +92,7 @@ function workingDirectory({ transaction, policy }: ProcessParts, workdir: string
   }
 }
 
-/** The seeds' wording: what went wrong first, then what the program printed. */
+/** Says what went wrong first, then what the program printed. */
 export function outcomeOf(result: ProcessResult, opening: string, timeoutSeconds: number): Outcome {
   const { output } = result;
   const said = output === "" ? "" : ` (output: ${output})`;

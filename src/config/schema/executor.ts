@@ -45,7 +45,7 @@ const ownImage = z
   .meta({ description: "An environment's image.", shown: "{ dockerfile: path in the workspace }" });
 const builtin = (name: string) => image.default(name).meta({ description: "An environment's image." });
 
-/** 001 §10.1, §6.3.8 and DECISIONS 16. */
+/** Task environments: their containers, their commands and what a model may do there. */
 export const commandExecutor = z
   .strictObject({
     enabled: flag(false, "Offer environments to the models and take in tasks."),
@@ -112,7 +112,7 @@ export const commandExecutor = z
       .prefault({}),
     allowed_commands: z
       .strictObject({
-        use_default: flag(true, "Start from the built-in list of 001 §6.3."),
+        use_default: flag(true, "Start from the built-in list."),
         additional: texts([], "Commands to allow as well."),
         exclude: texts([], "Commands to take out of the built-in list."),
         custom_list: texts([], "The whole list, when use_default is false."),

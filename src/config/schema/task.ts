@@ -75,7 +75,7 @@ const runner = z
   })
   .meta({ description: "How to do it." });
 
-/** Seed 004 §4.4, §5.2, as `picoclaw run` reads it. */
+/** A task file, as `picoclaw run` reads it. */
 export const taskFileSchema = z
   .strictObject({
     version: z.literal(1).meta({ description: "The version of this format.", shown: "1" }),

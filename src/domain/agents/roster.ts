@@ -1,6 +1,6 @@
 import type { Route } from "../routing/route.ts";
 
-/** Who answers what (003 §3.2, §5.1). */
+/** Who answers what. */
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 export type CoderRole = Extract<AgentRole, `coder${number}`>;
@@ -17,7 +17,7 @@ export function agentOf(role: AgentRole): AgentName {
   return NAMES[role];
 }
 
-/** `CODE` is the configured default coder (DESIGN §5.8). */
+/** `CODE` is the configured default coder. */
 export function roleOf(route: Route, defaultCoder: CoderRole): AgentRole {
   switch (route) {
     case "CHAT":

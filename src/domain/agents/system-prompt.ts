@@ -14,7 +14,7 @@ export interface SystemPrompt {
   readonly workspace: string;
 }
 
-/** The one base (DECISIONS 34): the tools, then the executor's fragment, then the rules. */
+/** The one base of every agent's prompt: the tools, then the executor's fragment, then the rules. */
 export function systemPrompt(prompt: SystemPrompt): string {
   const { agent, duty, tools, executorFragment, memory, today, workspace } = prompt;
   const parts = [

@@ -1,7 +1,7 @@
 import { walkReply } from "../patch/formats/markdown/walk.ts";
 import { type Route, readRoute } from "../routing/route.ts";
 
-/** Shiro's answer (003 §7.3, §8.1). */
+/** Shiro's answer at the end of a round. */
 export interface WorkerOutput {
   readonly result: string;
   readonly needsNextLoop: boolean;

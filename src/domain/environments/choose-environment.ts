@@ -20,7 +20,7 @@ export interface ChosenEnvironment {
 
 /** What a person should know of the choice. */
 export type EnvironmentNotice =
-  /** 001: an unknown name falls back to the default. */
+  /** An unknown name falls back to the default: a model's slip must not end the task. */
   | { readonly code: "unknown-environment"; readonly asked: string; readonly used: string }
   /** We have no image for the language; this is the nearest. */
   | { readonly code: "nearest"; readonly language: string; readonly wanted: string; readonly used: string };

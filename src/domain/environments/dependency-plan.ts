@@ -156,7 +156,7 @@ interface Rule {
   readonly step: Omit<InstallStep, "file">;
 }
 
-/** 001 §5.3 with DECISIONS 31: the environment is created; where it exists already, updated. */
+/** The environment is created; where it exists already, updated. */
 function conda(file: string): Rule {
   return {
     file,

@@ -9,13 +9,12 @@ export interface ImageRecipe {
 
 const BASE_IMAGE = "coding-agent-executor";
 
-/** 001 §3.3, bases first. */
+/** Bases first. */
 export const IMAGE_RECIPES: readonly ImageRecipe[] = [
   { name: BASE_IMAGE, folder: "base", on: null },
   { name: `${BASE_IMAGE}-python`, folder: "python", on: BASE_IMAGE },
   { name: `${BASE_IMAGE}-miniforge`, folder: "miniforge", on: BASE_IMAGE },
   { name: `${BASE_IMAGE}-node`, folder: "node", on: BASE_IMAGE },
-  // 004 §2.1
   { name: "agent-runner-codex", folder: "agent-runner-codex", on: BASE_IMAGE },
   { name: "agent-runner-claude", folder: "agent-runner-claude", on: BASE_IMAGE },
   { name: "agent-runner-gemini", folder: "agent-runner-gemini", on: BASE_IMAGE },
@@ -41,14 +40,14 @@ export function withBases(recipe: ImageRecipe): readonly ImageRecipe[] {
   return below === undefined ? [recipe] : [...withBases(below), recipe];
 }
 
-/** 004 §2.1: where an image can be pulled under another name. */
+/** Where an image can be pulled under another name. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "agent-runner-codex": "ghcr.io/biwakonbu/agent-runner-codex:latest",
   "agent-runner-claude": "ghcr.io/biwakonbu/agent-runner-claude:latest",
   "agent-runner-gemini": "ghcr.io/biwakonbu/agent-runner-gemini:latest",
 };
 
-/** Names to pull an image by, the bare one first (DECISIONS 32). */
+/** Names to pull an image by, the bare one first: it may be built here. */
 export function pullNames(image: string): readonly string[] {
   const elsewhere = ELSEWHERE[image.replace(/:latest$/, "")];
   return elsewhere === undefined ? [image] : [image, elsewhere];

@@ -11,7 +11,7 @@ export interface Language {
 }
 
 /**
- * 001 §3.3 and §5.3, and what projects have today. Conda comes first: its file names the whole environment, whatever
+ * The files by which a project's language is known. Conda comes first: its file names the whole environment, whatever
  * else lies beside it. The order of the others counts only between equals.
  */
 export const LANGUAGES: readonly Language[] = [

@@ -1,5 +1,5 @@
 /**
- * Whether what a model is sent stays with the user (DESIGN §5.10: not by a misconfiguration either).
+ * Whether what a model is sent stays with the user. A misconfiguration must not send it to a cloud either.
  * A `scripted` model sends nothing. Ollama is judged by its address. Any other server is local only when its
  * provider says `local: true`, and never at an address of a cloud.
  */

@@ -10,7 +10,7 @@ export interface ParseFailure {
     | "invalid-v4a"
     | "invalid-block"
     | "too-large";
-  /** English, technical, in the seeds' wording where they have one: `command[2]: target is required`. */
+  /** English and technical: `command[2]: target is required`. */
   readonly message: string;
   /** 0-based command index, when one is to blame. */
   readonly index?: number;

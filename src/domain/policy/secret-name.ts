@@ -12,7 +12,7 @@ const HONEST_TOKEN =
 const COUNTER = /^(?:\d+|base64|value)$/;
 
 /**
- * For the environment allow-list (DECISIONS 8): broad, because a variable kept back costs little. `PWD` and
+ * For the environment allow-list: broad, because a variable kept back costs little. `PWD` and
  * `OLDPWD` are folders.
  */
 export function looksLikeSecretName(name: string): boolean {

@@ -1,7 +1,7 @@
 import type { PatchCommand } from "../patch/command.ts";
 import { editPaths } from "../patch/plan-edit.ts";
 
-/** The paths that a patch names (003 §4.6). What its programs touch shows only when they ran. */
+/** The paths that a patch names. What its programs touch shows only when they ran. */
 export function affectedFiles(commands: readonly PatchCommand[]): string[] {
   const paths = commands.flatMap(({ type, action, target, content, edit }) => {
     if (type !== "file_edit") return [];

@@ -1,4 +1,4 @@
-/** What a coder proposes (003 §4.6, §7.4). It runs nothing itself. */
+/** What a coder proposes. It runs nothing itself. */
 export interface Proposal {
   readonly plan: string;
   /** In any of the patch formats; empty means that there is nothing to do. */

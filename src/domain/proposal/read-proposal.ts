@@ -5,7 +5,7 @@ import type { Proposal, ReadProposal, RiskLevel } from "./proposal.ts";
 import { readSections } from "./sections.ts";
 
 /**
- * Reads a coder's answer: the JSON of 003 §7.4 (alone, in a fence, or amid prose), or sections. An answer without
+ * Reads a coder's answer: the JSON of a proposal (alone, in a fence, or amid prose), or sections. An answer without
  * any heading that still holds commands is a patch, with the prose before it as its plan.
  */
 export function readProposal(answer: string): ReadProposal {

@@ -1,4 +1,4 @@
-/** Where a message can go (003 §5.1). */
+/** Where a message can go. */
 export const ROUTES = [
   "CHAT",
   "PLAN",

@@ -1,9 +1,9 @@
-/** `<channel>:<chatId>` (003 §12): a channel's name has no colon, so two chats never share a key. */
+/** `<channel>:<chatId>`: a channel's name has no colon, so two chats never share a key. */
 export function chatKeyOf(channel: string, chatId: string): string {
   return `${channel}:${chatId}`;
 }
 
-/** `YYYYMMDD-<channel>-<chatId>` (003 §4.10); the second session of a day ends in `.2`. */
+/** `YYYYMMDD-<channel>-<chatId>`; the second session of a day ends in `.2`. */
 export function sessionIdOf(day: string, channel: string, chatId: string, ordinal = 1): string {
   return `${day}-${channel}-${chatId}${ordinal === 1 ? "" : `.${ordinal}`}`;
 }

@@ -32,7 +32,7 @@ export function firstConfig(found: Found, words: SetupMessages["file"]): string 
     ...comment(words.worker),
     "# worker:",
     "#   auto_commit: false",
-    "#   network: { mode: allow_list, allowed_domains: [registry.npmjs.org] }",
+    "#   network: { mode: allow_list, allowed_domains: [packages.example.org] }",
     "",
     ...comment(words.budget),
     "# budget: { daily: 5 }",

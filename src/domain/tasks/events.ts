@@ -93,7 +93,7 @@ export function addUsage(a: TaskUsage, b: TaskUsage): TaskUsage {
   };
 }
 
-/** One run of a worker CLI (seed 004 §3.3), and the job that it was. */
+/** One run of a worker CLI, and the job that it was. */
 export interface WorkerRun {
   readonly id: string;
   readonly startedAt: string;

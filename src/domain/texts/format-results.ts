@@ -1,7 +1,7 @@
 import type { CommandResult } from "../patch/result.ts";
 import type { Messages } from "./messages.ts";
 
-/** 000 §8.2: `✓ [1] type action target (12ms)`, and the error four spaces in on a line of its own. */
+/** `✓ [1] type action target (12ms)`, and the error four spaces in on a line of its own. */
 export function formatExecutionResults(results: readonly CommandResult[], messages: Messages): string {
   return results.map((result, index) => formatResult(result, index, messages)).join("\n");
 }
@@ -21,7 +21,7 @@ export function oneLine(target: string): string {
 }
 
 /**
- * The whole answer of `apply` (000 §8.1). `headline` says what the journal says: never "done" over a failure
+ * The whole answer of `apply`. `headline` says what the journal says: never "done" over a failure
  * that rolled everything back.
  */
 export function formatExecution(

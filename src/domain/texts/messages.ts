@@ -22,7 +22,7 @@ export type TransactionReason =
   | "not-linux"
   | "overlay-failed";
 
-/** What a job cannot take back (DECISIONS 12). */
+/** What a job cannot take back. */
 export type NotCovered = "network" | "daemons" | "other-folders";
 
 /** Why a path could not be read or written. */
@@ -65,12 +65,12 @@ export type Remedy =
 
 /**
  * Everything PicoClaw says to a person, one member per message; `ja.ts` and `en.ts` are its two catalogues.
- * Japanese uses the seeds' wording exactly where they have one. Nothing here ends in a newline.
+ * Nothing here ends in a newline.
  */
 export interface Messages {
   readonly locale: Locale;
 
-  // The result of a job (000 §6, §8; 003 §9.3, §9.4)
+  // The result of a job
   readonly parseError: string;
   parseErrorDetail(detail: string, line: number | undefined): string;
   commandFailed(detail: string): string;
@@ -92,7 +92,7 @@ export interface Messages {
   jobLine(jobId: string): string;
   undoHint(jobId: string): string;
 
-  // The reply in a chat (003 MessageOrchestrator, §9.4)
+  // The reply in a chat
   chatCompleted(reply: {
     readonly succeeded: number;
     readonly total: number;

@@ -32,7 +32,7 @@ const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> =
   google: "https://generativelanguage.googleapis.com/v1beta",
 };
 
-/** Whose words may reach a cloud (DECISIONS 19); everybody else's stay here. */
+/** Whose words may reach a cloud; everybody else's stay here. */
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
 /** The models of the configuration, each made when it is first asked for. */

@@ -3,7 +3,7 @@ import { ToolCatalog, type ToolName } from "../catalog.ts";
 import type { SecureTool } from "../create-secure-tool.ts";
 import { ALL_TOOLS } from "../find-tool.ts";
 
-/** 002 §4.4: what a model is told of a tool. */
+/** How a tool is described to a model. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;

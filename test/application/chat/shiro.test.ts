@@ -88,7 +88,7 @@ describe("the tool loop", () => {
   });
 });
 
-describe("limits (003 §6)", () => {
+describe("limits", () => {
   test("needs_next_loop goes on until it says no", async () => {
     at = await openConversation((_, turn) => worked(`step ${turn}`, { needs_next_loop: turn < 2 }));
     expect((await at.send("/analyze x")).text).toBe("step 2");
@@ -111,7 +111,7 @@ describe("limits (003 §6)", () => {
   });
 });
 
-describe("the one automatic re-route (003 §6.2)", () => {
+describe("the one automatic re-route", () => {
   const advice = (more: Record<string, unknown>) =>
     worked("Not for me.", { suggested_route: "CODE3", confidence: 0.9, fit: 0.1, ...more });
 

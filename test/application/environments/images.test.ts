@@ -61,7 +61,7 @@ describe("an image for an environment", () => {
     expect(calls).toEqual([]);
   });
 
-  test("is pulled under its bare name, then under the seed's, and gets the bare one", async () => {
+  test("is pulled under its bare name, then under its published one, and gets the bare one", async () => {
     const elsewhere = "ghcr.io/biwakonbu/agent-runner-codex:latest";
     const { parts, calls } = fakeImages([], [elsewhere]);
     const ensured = await ensureImage(parts, { image: "agent-runner-codex:latest" });

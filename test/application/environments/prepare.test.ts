@@ -291,7 +291,7 @@ test("git is called with quoted words, bound settings and no option from outside
     expect([name, isRefName(name)]).toEqual([name, false]);
 });
 
-test("results have the seed's shape and words", () => {
+test("results have the public shape and words", () => {
   const of = (part: Partial<ExecResult>) => executionResult({ ...ENDED, ...part }, 30);
   expect(of({ stdout: "o", durationMs: 12.6 })).toEqual({
     exit_code: 0,

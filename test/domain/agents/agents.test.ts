@@ -7,7 +7,7 @@ import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { ROUTES } from "../../../src/domain/routing/route.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat/catalogue.ts";
 
-test("every route has its agent (003 §5.1), and CODE is the default coder", () => {
+test("every route has its agent, and CODE is the default coder", () => {
   const agents = ROUTES.map((route) => `${route} ${agentOf(roleOf(route, "coder2"))}`);
   expect(agents).toEqual([
     "CHAT Mio",
@@ -58,7 +58,7 @@ describe("prompts", () => {
   );
 });
 
-describe("Shiro's contract (003 §7.3)", () => {
+describe("Shiro's contract", () => {
   const fields = {
     result: "r",
     needs_next_loop: true,

@@ -11,7 +11,7 @@ function proposalIn(text: string) {
 }
 
 describe("sections", () => {
-  test("the four of 003 are read", () => {
+  test("the four sections are read", () => {
     expect(
       proposalIn(
         "## Plan\nDo it.\n\n## Patch\n```bash\nls\n```\n\n## Risk\nHigh, it deletes.\n\n## Cost\n約15分、200行の変更\n",

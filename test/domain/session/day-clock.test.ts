@@ -67,7 +67,7 @@ describe("a day", () => {
   });
 });
 
-test("keys and ids are as the seed writes them", () => {
+test("keys and ids have their fixed form", () => {
   expect(chatKeyOf("line", "U123456")).toBe("line:U123456");
   expect(sessionIdOf("20260301", "line", "U123456")).toBe("20260301-line-U123456");
   expect(sessionIdOf("20260301", "line", "U123456", 2)).toBe("20260301-line-U123456.2");

@@ -209,7 +209,7 @@ test("the catalogues have the same keys, and English has no Japanese in it", () 
   expect([messagesFor("ja"), messagesFor("en")]).toEqual([ja, en]);
 });
 
-describe("the seeds' wording, exactly", () => {
+describe("wording that users know, exactly", () => {
   const cases: readonly (readonly [string, string])[] = [
     [ja.parseError, "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。"],
     [ja.commandFailed("詳細"), "コマンド実行に失敗したよ: 詳細"],
@@ -230,7 +230,7 @@ describe("the seeds' wording, exactly", () => {
     [ja.chatPartly({ succeeded: 2, total: 3, error: "e" }), "実行完了 (2/3 コマンド成功). 失敗: e"],
     [ja.workerFailed("e"), "Worker実行失敗: e"],
   ];
-  for (const [said, seed] of cases) test(seed, () => expect(said).toBe(seed));
+  for (const [said, known] of cases) test(known, () => expect(said).toBe(known));
 });
 
 function result(target: string, overrides: Partial<CommandResult> = {}): CommandResult {
@@ -268,7 +268,7 @@ describe("results", () => {
     ]);
   });
 
-  test("the whole answer is 000 §8.1's", () => {
+  test("the whole answer has its documented form", () => {
     const summary = ja.summary({ total: 1, succeeded: 1, failed: 0 });
     expect(
       formatExecution({ headline: ja.completed, summary, results: [result("ls")], gitCommit: "abc123" }, ja),

@@ -292,7 +292,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     manager.setCurrentTask(null);
   });
 
-  test("commands of a model are held to the lists, those of a person are not; limits have the seed's words", async () => {
+  test("commands of a model are held to the lists, those of a person are not; limits have their fixed words", async () => {
     const { manager } = environments;
     const task = await prepare(kit.repository({ "a.py": "1\n" }), { env: "python" });
     manager.setCurrentTask({ uuid: task.uuid });
@@ -311,7 +311,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     await task.done();
   });
 
-  test("the text editor works on the container's files in the seed's shape", async () => {
+  test("the text editor works on the container's files and answers in the public shape", async () => {
     const { manager } = environments;
     const task = await prepare(kit.repository(PYTHON_PROJECT), { env: "python" });
     manager.setCurrentTask({ uuid: task.uuid });

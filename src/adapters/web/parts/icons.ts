@@ -45,7 +45,7 @@ export function seal(agent: string): Markup {
   return html`<span class="seal ${style}" aria-hidden="true">${character}</span>`;
 }
 
-/** Who answers a route (003 §3.2), where the reply does not say. */
+/** Who answers a route, where the reply does not say. */
 export function agentOf(route: Route | undefined): AgentName {
   return agentOfRole(roleOf(route ?? "CHAT", "coder3"));
 }

@@ -2,8 +2,8 @@ import type { CommandResult } from "../../../domain/patch/result.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
 
 /**
- * Beside a result's technical error, what it means to a person and what helps (000 §6.3, §6.4), as lines
- * `[3] …` under the list; the list itself keeps the form of 000 §8.2.
+ * Beside a result's technical error, what it means to a person and what helps, as lines
+ * `[3] …` under the list; the list itself keeps its form, which programs read.
  */
 export function explainFailures(
   messages: Messages,

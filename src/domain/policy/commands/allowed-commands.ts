@@ -1,4 +1,4 @@
-/** 001 §6.3.1–§6.3.6, under the headings and in the order of §6.5.2. */
+/** The built-in list, under the headings and in the order in which the prompt shows it. */
 const DEFAULT_COMMANDS = {
   "Build/Package Management": [
     ..."npm yarn pnpm pip pip3 conda mamba python python3 cargo make cmake bundle gem composer dotnet".split(
@@ -16,7 +16,7 @@ const DEFAULT_COMMANDS = {
   ],
 } as const satisfies Record<string, readonly string[]>;
 
-/** `command_executor.allowed_commands` (001 §6.3.8). */
+/** `command_executor.allowed_commands`. */
 export interface AllowedCommandsSettings {
   readonly use_default: boolean;
   readonly additional: readonly string[];
@@ -58,7 +58,7 @@ export function allowedCommands(policy: CommandPolicy): Readonly<Record<string, 
   return Object.fromEntries(policy.categories.map(({ title, commands }) => [title, commands]));
 }
 
-/** `getAllowedCommandsText`: what stands for `{allowed_commands_list}`, in the form of 001 §6.5.2. */
+/** `getAllowedCommandsText`: what stands for `{allowed_commands_list}`: a heading a line, its commands behind it. */
 export function allowedCommandsText(policy: CommandPolicy): string {
   return policy.categories.map(({ title, commands }) => `${title}: ${commands.join(", ")}`).join("\n");
 }

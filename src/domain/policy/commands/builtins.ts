@@ -1,5 +1,5 @@
 /**
- * What the shell itself does (DECISIONS 28). Left out because they run what nobody has seen or change what a name
+ * What the shell itself does, which no list needs to name. Left out because they run what nobody has seen or change what a name
  * means: alias, bind, compgen, complete, enable, fc, hash.
  */
 export const BUILTINS: ReadonlySet<string> = new Set(

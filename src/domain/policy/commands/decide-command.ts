@@ -26,7 +26,7 @@ interface Scene {
 }
 
 /**
- * Whether a model may have this script run in a task's environment (001 §6.3): each simple command in it, wrappers
+ * Whether a model may have this script run in a task's environment: each simple command in it, wrappers
  * taken off and inner scripts read, against the deny rules first, then against the allow list.
  *
  * Neither list is the boundary: `python -c`, `make` and any test can do what the container lets them. The lists keep a

@@ -14,7 +14,7 @@ export type RuleId =
   | ArgumentRuleId
   | NameRuleId;
 
-/** 001 §6.3.7, by name. */
+/** What is denied by the program's name. */
 export type NameRuleId =
   | "sudo"
   | "su"

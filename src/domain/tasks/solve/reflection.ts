@@ -1,4 +1,4 @@
-/** The commands of a task, as far as they decide what may run next (001 §8.1: a failure is thought about first). */
+/** The commands of a task, as far as they decide what may run next: a model thinks about a failure before it repeats the command. */
 export interface Reflection {
   /** The command that failed last, until the model said something or changed something. */
   readonly failed: string | null;

@@ -21,7 +21,7 @@ export interface CredentialParts {
 const MAX_BYTES = 1024 ** 2;
 
 /**
- * Seed 004 §4.3: the login's files where there are some, else the variables that stand in for one. The files are given
+ * The login's files where there are some, else the variables that stand in for one. The files are given
  * to the CLI as copies, because each of the three writes beside them or refreshes them; the user's own stay untouched.
  */
 export function findCredentials(kind: WorkerKind, parts: CredentialParts): Credentials {

@@ -64,7 +64,7 @@ interface Standing {
 
 const TEST_OUTPUT = 256 * 1024;
 
-/** Seed 004: a container named after its task, one exec per run, and every run a job (DECISIONS 27). */
+/** A container named after its task, one exec per run, and every run a job (docs/decisions/016-a-run-is-a-delta-of-one-overlay.md). */
 export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor {
   const { sandbox, kind, messages, mask } = parts;
   const name = `agent-runner-${parts.taskId}`;

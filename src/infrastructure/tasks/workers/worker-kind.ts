@@ -8,7 +8,7 @@ export interface WorkerKind {
   readonly aliases: readonly WorkerKindName[];
   /** Our own image, by its folder under `images/`. */
   readonly image: string;
-  /** Where the seed's users have it from. */
+  /** Where the image is published, for whoever does not build it. */
   readonly pullFrom: string;
   /** The prompt comes on standard input: a command line can be read by everybody, and has a limit. */
   readonly argv: readonly [string, ...string[]];

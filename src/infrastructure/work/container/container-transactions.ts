@@ -21,9 +21,9 @@ export interface ContainerTransactionParts {
 }
 
 /**
- * Jobs in a container. They happen at once, in the container's own files: the unit of undo there is the task, by git
- * (DECISIONS 26). A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and
- * is rolled back when it is aborted; one that runs processes is of the kind `none` and says so.
+ * Jobs in a container. They happen at once, in the container's own files: the unit of undo there is the task, by git.
+ * A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and is rolled back
+ * when it is aborted; one that runs processes is of the kind `none` and says so.
  */
 export function createContainerTransactions(parts: ContainerTransactionParts): Transactions {
   const { storage, root, channel, processes, now } = parts;

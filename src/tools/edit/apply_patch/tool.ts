@@ -10,7 +10,7 @@ import { applyPatchInput, validateApplyPatch } from "./validator.ts";
 
 const GIT_TIMEOUT_MS = 30_000;
 
-/** 002: a unified diff, applied to one file. Name, description and parameters are fixed there (§4.4). */
+/** A unified diff, applied to one file. Name, description and parameters are public; a test pins them. */
 export function createApplyPatch(dependencies: ApplyPatchDependencies = {}) {
   return createSecureTool({
     name: "apply_patch",

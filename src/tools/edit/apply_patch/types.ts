@@ -1,12 +1,11 @@
 import type { Scratch } from "../../context.ts";
 
-/** 002 §4.1 */
 export interface ApplyPatchInput {
   readonly filePath: string;
   readonly patch: string;
 }
 
-/** 002 §4.3. What the job machinery adds (a conflict, a protected file) keeps its own code. */
+/** The tool's own codes. What the job machinery adds (a conflict, a protected file) keeps its own code. */
 export type ApplyPatchErrorCode =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
@@ -32,7 +31,7 @@ export type Spawn = (command: string, args: readonly string[], options: SpawnOpt
 /** Lower-case hex; SHA-256 unless a test says otherwise. */
 export type Hasher = (bytes: Uint8Array) => string;
 
-/** 002 §3.2: what a test may put in place of the real thing. */
+/** What a test may put in place of the real thing. */
 export interface ApplyPatchDependencies {
   readonly spawn?: Spawn;
   readonly hasher?: Hasher;

@@ -4,7 +4,7 @@ import type { NewContent } from "../replacement.ts";
 import { ApplyPatchError } from "./error.ts";
 import type { ApplyPatchParts, PatchTarget } from "./types.ts";
 
-/** 002 §5, before any process is started: the target exists, is a file, and is not too large. */
+/** Before any process is started: the target exists, is a file, and is not too large. */
 export function checkTarget(entry: Entry, filePath: string, maxBytes: number): void {
   if (entry.kind === "missing") throw new ApplyPatchError("NOT_FOUND", `file not found: ${filePath}`);
   if (entry.kind !== "file") throw new ApplyPatchError("INVALID_ARGUMENT", `not a file: ${filePath}`);
@@ -16,7 +16,7 @@ export function checkTarget(entry: Entry, filePath: string, maxBytes: number): v
 }
 
 /**
- * 002 §5: hash → `git apply` → hash → verdict. It happens on a private copy of the one file, so that neither the
+ * Hash → `git apply` → hash → verdict. It happens on a private copy of the one file, so that neither the
  * workspace's repository nor one around it has a say, and the workspace changes only by the job that follows.
  * Returns the new content, "delete", or null where the file stays as it is.
  */
@@ -68,7 +68,7 @@ const EMPTY_REPOSITORY: readonly (readonly [path: string, text: string])[] = [
   ["info/attributes", "* !filter\n"],
 ];
 
-/** `--include` is a glob (DECISIONS 25). */
+/** `--include` is a glob, and `[id].tsx` is a name. */
 function escapeGlob(path: string): string {
   return path.replace(/[[\]*?\\]/g, "\\$&");
 }

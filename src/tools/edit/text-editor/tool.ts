@@ -48,7 +48,7 @@ export interface TextEditorData {
   readonly total_lines?: number | null;
 }
 
-/** 001 §2.2: the five commands of the text editor. */
+/** The five commands of the text editor. */
 export const textEditor = createSecureTool({
   name: NAME,
   title: "Text editor",

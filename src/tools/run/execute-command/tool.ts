@@ -13,7 +13,7 @@ const input = z.strictObject({
   timeout: z.number().positive().max(86_400).optional().describe("Seconds before it is ended"),
 });
 
-/** 001 §6.1 */
+/** The public shape of a command's result. */
 export interface ExecutionResult {
   /** -1 when it did not end by itself. */
   readonly exit_code: number;

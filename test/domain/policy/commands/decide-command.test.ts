@@ -23,7 +23,7 @@ const ruleOf = (script: string, policy = standard) => {
   return decision.allowed ? "allowed" : decision.refusal.rule;
 };
 
-/** The examples of 001 §6.3, and what models send all day. */
+/** One example of every rule, and what models send all day. */
 const ALLOWED = `npm install | npm run build | npm test | yarn install | pnpm build | pip install x | pip list
 pip3 install -r requirements.txt | conda activate x | conda env create | mamba env create -f environment.yml
 python setup.py | python -m pytest | python3 -m venv x | python3 script.py | cargo build | cargo test | make install
@@ -207,19 +207,19 @@ describe("the configuration", () => {
 });
 
 describe("the prompt", () => {
-  const seed = `Build/Package Management: npm, yarn, pnpm, pip, pip3, conda, mamba, python, python3, cargo, make, cmake, bundle, gem, composer, dotnet
+  const listed = `Build/Package Management: npm, yarn, pnpm, pip, pip3, conda, mamba, python, python3, cargo, make, cmake, bundle, gem, composer, dotnet
 Test Execution: pytest, jest, mocha, rspec, phpunit, cargo test, dotnet test
 Linter/Formatter: eslint, prettier, black, flake8, pylint, mypy, rubocop, rustfmt, clippy, tsc
 File Operations: ls, cat, head, tail, grep, find, wc, diff, tree, file, stat
 Version Control: git status, git diff, git log, git branch, git show, git blame
 Utilities: echo, pwd, cd, mkdir, rm, cp, mv, touch, chmod, env, which, curl, wget, tar, unzip, jq, sed, awk, sort, uniq, xargs`;
-  test("lists the commands literally as 001 §6.5.2", () => {
-    expect(allowedCommandsText(standard)).toBe(seed);
+  test("lists the commands in a fixed form", () => {
+    expect(allowedCommandsText(standard)).toBe(listed);
     expect(Object.keys(allowedCommands(standard))).toHaveLength(6);
   });
   test("additions by configuration are a line of their own", () => {
     expect(allowedCommandsText(policyWith({ additional: ["node", "npm"] }))).toBe(
-      `${seed}\nAdditional: node`,
+      `${listed}\nAdditional: node`,
     );
   });
   test("the template takes the list in", () => {

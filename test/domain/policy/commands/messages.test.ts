@@ -14,7 +14,7 @@ test.each(RULES.map(({ id }) => [id] as const))("%s has a reason and an advice i
   expect(ja.rule(id, facts)).not.toEqual(en.rule(id, facts));
 });
 
-test("the reasons of 001 §6.3.7 are its own words", () => {
+test("the reasons of the denied programs keep their wording", () => {
   const reasons = Object.fromEntries(RULES.map(({ id }) => [id, ja.rule(id, facts).reason]));
   expect(reasons).toMatchObject({
     sudo: "特権昇格の防止",

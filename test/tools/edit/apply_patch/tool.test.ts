@@ -1,4 +1,4 @@
-/** Seed 002 §11, and what the tool must bear beyond it. */
+/** The contract of the tool, and what it must bear beyond it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -122,7 +122,7 @@ describe("the definition of done", () => {
     expect(bench.read("a.txt")).toBe("new\n");
   });
 
-  test("the definition is 002 §4.4 to the letter", () => {
+  test("the definition is the public one to the letter", () => {
     expect(TOOL_DEFINITIONS.apply_patch).toEqual({
       name: "apply_patch",
       description: "Applies a unified diff patch to a file. Best for making precise code changes.",

@@ -1,7 +1,7 @@
 import { operandsOf } from "../options.ts";
 import type { Call, CommandRule, NameRuleId } from "../rule.ts";
 
-/** 001 §6.3.7, with the other names of the same programs. */
+/** The denied programs, with their other names. */
 const DENIED: Readonly<Record<Exclude<NameRuleId, "kill">, string>> = {
   sudo: "sudo doas pkexec run0",
   su: "su runuser login",

@@ -11,7 +11,7 @@ import {
   type WorkerKind,
 } from "../worker-kind.ts";
 
-/** Seed 004 §5.1. Its own sandbox cannot start under Docker's seccomp, and the container is one. */
+/** Its own sandbox cannot start under Docker's seccomp, and the container is one. */
 export const codexCli: WorkerKind = {
   name: "codex-cli",
   aliases: [],
