@@ -24,7 +24,9 @@ function insideGitDirectory(path: string, isNewRepository: (gitDirectory: string
   return parts.slice(at + 1).join("/");
 }
 
+/** Also in a repository that the job made, whose files follow the rules of files. */
 export function isIndexFile(path: string, area: Op["area"]): boolean {
+  if (area === "file") return /(^|\/)\.git\/(.*\/)?index$/.test(path);
   return area === "git" && (path === "index" || path.endsWith("/index"));
 }
 
