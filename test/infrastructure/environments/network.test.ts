@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ContainerNetwork } from "../../../src/application/ports/sandbox.ts";
 import { requirePart } from "../../require.ts";
-import { docker, installationOf, openRealEngine, type RealEngine, requestOf, specOf } from "./real-engine.ts";
+import { bridgeGateway, docker, installationOf, openRealEngine, type RealEngine, requestOf, specOf } from "./real-engine.ts";
 
 /** Through the proxy as curl would, without curl. */
 const viaProxy = (target: string) => `
@@ -36,7 +36,7 @@ describe.if(requirePart("docker"))("the network of a container", () => {
     );
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
     port = (server.address() as AddressInfo).port;
-    gateway = docker("network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}");
+    gateway = bridgeGateway();
     const start = async (network: ContainerNetwork) => (await engine.start({ network })).id;
     ids.none = await start({ mode: "none" });
     ids.open = await start({ mode: "open", allowedHosts: [] });

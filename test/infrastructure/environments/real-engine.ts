@@ -53,6 +53,15 @@ export function docker(...args: readonly string[]): string {
   return stdout.trim();
 }
 
+/** The host's address on the default bridge. An engine that has just made the bridge does not tell it yet. */
+export function bridgeGateway(): string {
+  const [told = "", subnet = ""] = docker(
+    ...["network", "inspect", "bridge"],
+    ...["-f", "{{(index .IPAM.Config 0).Gateway}} {{(index .IPAM.Config 0).Subnet}}"],
+  ).split(" ");
+  return /^[\d.]+$/.test(told) ? told : subnet.replace(/\.0\/\d+$/, ".1");
+}
+
 export function realImage(): string {
   const own = "picoclaw-debian:bookworm";
   if (docker("images", "-q", own) !== "") return own;

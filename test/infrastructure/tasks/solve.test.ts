@@ -17,7 +17,7 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { requirePart } from "../../require.ts";
-import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
+import { bridgeGateway, DOCKER_HOST, docker } from "../environments/real-engine.ts";
 import { buildImages } from "./task-kit.ts";
 import { startWorkerModel } from "./worker-model.ts";
 
@@ -66,7 +66,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
     let home: string;
 
     beforeAll(() => {
-      gateway = docker("network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}");
+      gateway = bridgeGateway();
     });
     beforeEach(() => {
       world = createWorld(`forge-secret-${crypto.randomUUID()}`);
