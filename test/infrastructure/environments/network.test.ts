@@ -3,7 +3,15 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ContainerNetwork } from "../../../src/application/ports/sandbox.ts";
 import { requirePart } from "../../require.ts";
-import { bridgeGateway, docker, installationOf, openRealEngine, type RealEngine, requestOf, specOf } from "./real-engine.ts";
+import {
+  bridgeGateway,
+  docker,
+  installationOf,
+  openRealEngine,
+  type RealEngine,
+  requestOf,
+  specOf,
+} from "./real-engine.ts";
 
 /** Through the proxy as curl would, without curl. */
 const viaProxy = (target: string) => `
