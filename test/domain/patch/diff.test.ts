@@ -6,7 +6,7 @@ import {
   parseUnifiedDiff,
 } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { editPaths, formatEditReport, planEdit } from "../../../src/domain/patch/plan-edit.ts";
-import { MemoryTree, planOptions } from "../../scenarios/edit/memory-tree.ts";
+import { MemoryTree, planOptions } from "./memory-tree.ts";
 
 function files(patch: string) {
   const parsed = parseUnifiedDiff(patch);

@@ -22,8 +22,8 @@ describe("the ladder", () => {
     ["exact", "a\nb\nc\n", " a\n-b\n+B\n c", "exact", "a\nB\nc\n"],
     ["trailing white space", "a  \nb\t\nc\n", " a\n-b\n+B\n c", "whitespace", "a  \nB\nc\n"],
     ["line ends", "a\r\nb\r\nc\r\n", " a\n-b\n+B\n+C\n c", "whitespace", "a\r\nB\r\nC\r\nc\r\n"],
-    ["no final line end", "a\nb", " a\n-b\n+B", "whitespace", "a\nB"],
-    ["append without final line end", "a\nb", " a\n b\n+c", "whitespace", "a\nb\nc"],
+    ["no final line end", "a\nb", " a\n-b\n+B", "whitespace", "a\nB\n"],
+    ["append without final line end", "a\nb", " a\n b\n+c", "whitespace", "a\nb\nc\n"],
     ["smart quotes", "say(“hi”)\nend\n", "-say(\"hi\")\n+say('ho')\n end", "look-alike", "say('ho')\nend\n"],
     ["full-width and nbsp", "ａ（１）\u00a0x\nend\n", "-a(1) x\n+b\n end", "look-alike", "b\nend\n"],
     [

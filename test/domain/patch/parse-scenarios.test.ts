@@ -1,13 +1,12 @@
 /**
  * Each folder of test/scenarios/parse is one case: `patch.*`, and either `commands.json` (format, commands, and a
- * part of each expected warning, in order) or `error.json`. Of an edit only its kind and paths are compared here;
- * its hunks are the business of the format's own tests.
+ * part of each expected warning, in order) or `error.json`.
  */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PatchCommand } from "../../../src/domain/patch/command.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import { writtenCommand } from "./written-command.ts";
 
 const ROOT = join(import.meta.dir, "../../scenarios/parse");
 
@@ -15,13 +14,6 @@ interface Expected {
   readonly format: string;
   readonly commands: readonly unknown[];
   readonly warnings: readonly string[];
-}
-
-function withoutHunks(command: PatchCommand): unknown {
-  const { edit, ...rest } = command;
-  if (edit === undefined) return rest;
-  const paths = edit.kind === "diff" ? edit.files.map((file) => file.newPath ?? file.oldPath) : [edit.path];
-  return { ...rest, edit: { kind: edit.kind, paths } };
 }
 
 describe("a patch is read as its scenario says", () => {
@@ -38,7 +30,7 @@ describe("a patch is read as its scenario says", () => {
       }
       const expected: Expected = JSON.parse(read("commands.json"));
       if (!result.ok) throw new Error(JSON.stringify(result.failure));
-      expect(result.commands.map(withoutHunks)).toEqual([...expected.commands]);
+      expect(result.commands.map(writtenCommand)).toEqual([...expected.commands]);
       expect(result.format).toBe(expected.format as typeof result.format);
       expect(result.warnings.length, result.warnings.join("\n")).toBe(expected.warnings.length);
       for (const [i, part] of expected.warnings.entries()) expect(result.warnings[i]).toContain(part);

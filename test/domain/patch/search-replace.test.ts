@@ -4,8 +4,8 @@ import {
   looksLikeSearchReplace,
   parseSearchReplace,
 } from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
-import { runCommands } from "../../scenarios/edit/memory-commands.ts";
-import { MemoryTree } from "../../scenarios/edit/memory-tree.ts";
+import { runCommands } from "./memory-commands.ts";
+import { MemoryTree } from "./memory-tree.ts";
 
 const block = (search: string, replace: string, marks = 7) =>
   `${"<".repeat(marks)} SEARCH\n${search}${"=".repeat(marks)}\n${replace}${">".repeat(marks)} REPLACE\n`;

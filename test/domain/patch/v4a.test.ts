@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { looksLikeV4a, parseV4a } from "../../../src/domain/patch/formats/v4a/v4a.ts";
-import { runCommands } from "../../scenarios/edit/memory-commands.ts";
-import { MemoryTree } from "../../scenarios/edit/memory-tree.ts";
+import { runCommands } from "./memory-commands.ts";
+import { MemoryTree } from "./memory-tree.ts";
 
 const wrap = (body: string) => `*** Begin Patch\n${body}*** End Patch\n`;
 
@@ -62,13 +62,11 @@ describe("leniencies", () => {
     );
     expect(tree.text("f")).toBe("def a():\n    0\n    1\ndef b():\n    2\n");
   });
-  test("an empty patch is no command", () => {
-    expect(commands(wrap(""))).toEqual([]);
-  });
 });
 
 test.each([
   ["a cut off patch", "*** Begin Patch\n*** Update File: f\n@@\n-a\n"],
+  ["a patch of no operation", wrap("")],
   ["an unknown header", wrap("*** Add File: ok\n+x\n*** Frobnicate File: f\n")],
   ["an update without changes", wrap("*** Update File: f\n")],
   ["a new file without plus signs", wrap("*** Add File: f\nx\n")],
@@ -119,4 +117,64 @@ test("parsing never throws", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("hunks that touch each other", () => {
+  test.each([
+    ["an append, then the lines before it", "a\nb\n", "@@\n+z\n@@\n a\n-b\n+B\n", "a\nB\nz\n"],
+    ["an append, then lines under the last", "a\nb\n", "@@\n+z\n@@\n b\n+c\n", "a\nb\nc\nz\n"],
+    ["two appends", "a\n", "@@\n+y\n@@\n+z\n", "a\ny\nz\n"],
+    ["the last line goes, another comes", "a\nb", "@@\n+z\n@@\n a\n-b\n", "a\nz\n"],
+    ["a replacement, then lines above it", "a\nb\nc\n", "@@\n-b\n+B\n@@\n a\n+x\n", "a\nx\nB\nc\n"],
+    ["lines above a line, then its replacement", "a\nb\n", "@@\n a\n+x\n@@\n-b\n+B\n", "a\nx\nB\n"],
+    ["a replacement, then lines below it", "a\nb\nc\n", "@@\n-b\n+B\n@@\n+x\n c\n", "a\nB\nx\nc\n"],
+  ])("%s", (_name, file, body, after) => {
+    const { tree, errors } = run({ f: file }, wrap(`*** Update File: f\n${body}`));
+    expect({ text: tree.text("f"), errors }).toEqual({ text: after, errors: [] });
+  });
+
+  test.each([
+    ["lines are put between two that go", "a\nb\n", "@@\n a\n+x\n b\n@@\n-a\n-b\n+c\n"],
+    ["an anchor goes", "a\nb\nc\n", "@@\n-a\n-b\n+d\n@@ a\n+x\n"],
+    ["two go to the same place", "a\nb\n", "@@\n a\n+x\n@@\n a\n+y\n"],
+  ])("refused: %s", (_name, file, body) => {
+    const { tree, errors } = run({ f: file }, wrap(`*** Update File: f\n${body}`));
+    expect({ text: tree.text("f"), failed: errors.length }).toEqual({ text: file, failed: 1 });
+  });
+
+  test("the order of hunks with their own lines does not matter", () => {
+    const change = fc.record({
+      line: fc.nat(19),
+      kind: fc.constantFrom("replace", "remove", "above", "below"),
+    });
+    fc.assert(
+      fc.property(fc.uniqueArray(change, { selector: ({ line }) => line, maxLength: 8 }), (changes) => {
+        const lines = Array.from({ length: 20 }, (_, i) => `line ${i};`);
+        const hunk = ({ line, kind }: (typeof changes)[number]) => {
+          const own = lines[line];
+          if (kind === "replace") return `@@\n-${own}\n+new ${line};\n`;
+          if (kind === "remove") return `@@\n-${own}\n`;
+          return kind === "above" ? `@@\n+new ${line};\n ${own}\n` : `@@\n ${own}\n+new ${line};\n`;
+        };
+        // Two that are put between the same lines have no order of their own.
+        const between = changes.map(({ line, kind }) =>
+          kind === "below" ? line + 1 : kind === "above" ? line : -line - 1,
+        );
+        fc.pre(new Set(between).size === between.length);
+        const sorted = changes.toSorted((x, y) => x.line - y.line);
+        const expected = lines.flatMap((own, i) => {
+          const kind = changes.find(({ line }) => line === i)?.kind;
+          if (kind === "remove") return [];
+          if (kind === "replace") return [`new ${i};`];
+          if (kind === "above") return [`new ${i};`, own];
+          return kind === "below" ? [own, `new ${i};`] : [own];
+        });
+        for (const order of changes.length === 0 ? [] : [changes, sorted, sorted.toReversed()]) {
+          const patch = wrap(`*** Update File: f\n${order.map(hunk).join("")}`);
+          const { tree, errors } = run({ f: `${lines.join("\n")}\n` }, patch);
+          expect({ text: tree.text("f"), errors }).toEqual({ text: `${expected.join("\n")}\n`, errors: [] });
+        }
+      }),
+    );
+  });
 });

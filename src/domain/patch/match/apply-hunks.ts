@@ -65,19 +65,26 @@ function applyToLines(
       return;
     }
     const { line, lines, strategy } = placed;
-    target.take(line, lines);
+    reports.push({ path, hunk: i + 1, status: "applied", strategy, line: line + 1 });
     pushSplices(splices, placed, rule, file);
+    // What is put at the end of the file says nothing of where the next hunk stands.
+    if (placed.last) return;
+    target.take(line, lines);
     const oldCount = lines.reduce((count, each) => count + (each.tag === "+" ? 0 : 1), 0);
     grown += lines.length - oldCount - lines.reduce((count, each) => count + (each.tag === "-" ? 1 : 0), 0);
     progress = {
       after: line + oldCount,
       offset: hunk.oldStart === undefined ? 0 : line - (hunk.oldStart - 1),
     };
-    reports.push({ path, hunk: i + 1, status: "applied", strategy, line: line + 1 });
   });
-  return failed > 0
-    ? { ok: false, text: file.text, reports }
-    : { ok: true, text: compose(file, splices), reports };
+  if (failed > 0) return { ok: false, text: file.text, reports };
+  const text = compose(file, splices);
+  return { ok: true, text: rule === "v4a" ? withLastLineEnded(text, file) : text, reports };
+}
+
+/** The format has no way to say that the last line has no line end, so every update gives it one. */
+function withLastLineEnded(text: string, file: TextLines): string {
+  return text === "" || file.endsLine(text) ? text : text + (file.mainEol() || "\n");
 }
 
 type Unplaced = Omit<HunkReport, "path" | "hunk" | "strategy" | "line">;
@@ -159,12 +166,19 @@ function placeWithoutContext(
   progress: Progress,
 ): Placement | Unplaced {
   const { file } = target;
-  const at = (line: number): Placement => ({ line, lines: hunk.lines, strategy: "exact" });
-  if (file.count === 0) return at(0);
+  const at = (line: number, last: boolean): Placement => ({
+    line,
+    lines: hunk.lines,
+    strategy: "exact",
+    last,
+  });
+  if (file.count === 0) return at(0, true);
   if (rule === "v4a") {
-    if (hunk.anchors === undefined || hunk.anchors.length === 0) return at(file.count);
-    const anchors = anchorLines(target, hunk.anchors, progress.after);
-    if (anchors.length === 1) return at(anchors[0]! + 1);
+    if (hunk.anchors === undefined || hunk.anchors.length === 0) return at(file.count, true);
+    const anchors = anchorLines(target, hunk.anchors, progress.after).filter((line) =>
+      target.free(line + 1, hunk.lines),
+    );
+    if (anchors.length === 1) return at(anchors[0]! + 1, false);
     if (anchors.length > 1) {
       return {
         status: "ambiguous",
@@ -193,7 +207,8 @@ function pushSplices(splices: Splice[], placed: Placement, rule: MatchRule, file
   const asWritten = placed.strategy === "exact" && rule === "diff";
   const opensEnd = placed.lines.some((line) => line.tag !== "+" && line.eol === "");
   const flush = () => {
-    if (at > from || insert.length > 0) splices.push({ at: from, remove: at - from, insert });
+    if (at > from || insert.length > 0)
+      splices.push({ at: from, remove: at - from, insert, last: placed.last ?? false });
     insert = [];
   };
   for (const line of placed.lines) {

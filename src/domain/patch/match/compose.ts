@@ -6,6 +6,8 @@ export interface Splice {
   readonly at: number;
   readonly remove: number;
   readonly insert: readonly InsertedLine[];
+  /** Goes to the end of the file, after whatever else is put there. */
+  readonly last?: boolean;
 }
 
 export interface InsertedLine {
@@ -16,13 +18,13 @@ export interface InsertedLine {
 
 /** Carries out splices that do not overlap. Every byte outside them stays. */
 export function compose(file: TextLines, splices: readonly Splice[]): string {
-  const ordered = inOrder(splices) ? splices : splices.toSorted((a, b) => a.at - b.at);
+  const ordered = inOrder(splices) ? splices : splices.toSorted(compare);
   const parts: string[] = [];
   let kept = 0;
   for (const splice of ordered) {
     parts.push(file.text.slice(kept, file.starts[splice.at]!));
     if (splice.insert.length > 0) {
-      if (needsSeparator(file, splice)) parts.push(file.mainEol() || "\n");
+      if (splice.at === file.count && endsOpen(file, parts)) parts.push(file.mainEol() || "\n");
       pushInserted(file, splice, parts);
     }
     kept = file.starts[splice.at + splice.remove]!;
@@ -32,12 +34,20 @@ export function compose(file: TextLines, splices: readonly Splice[]): string {
 }
 
 function inOrder(splices: readonly Splice[]): boolean {
-  return splices.every((splice, i) => i === 0 || splices[i - 1]!.at <= splice.at);
+  return splices.every((splice, i) => i === 0 || compare(splices[i - 1]!, splice) <= 0);
 }
 
-/** Appending to a last line that has no line end. */
-function needsSeparator(file: TextLines, splice: Splice): boolean {
-  return splice.at === file.count && splice.at > 0 && file.eol(splice.at - 1) === "";
+/** At one line, what is put before it comes first, then what replaces it. */
+function compare(a: Splice, b: Splice): number {
+  return (
+    a.at - b.at || Math.sign(a.remove) - Math.sign(b.remove) || Number(a.last ?? 0) - Number(b.last ?? 0)
+  );
+}
+
+/** The text so far stops in the middle of a line. */
+function endsOpen(file: TextLines, parts: readonly string[]): boolean {
+  const text = parts.findLast((part) => part !== "");
+  return text !== undefined && !file.endsLine(text);
 }
 
 function pushInserted(file: TextLines, splice: Splice, parts: string[]): void {

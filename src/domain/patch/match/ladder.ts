@@ -14,6 +14,8 @@ export interface Placement {
   readonly lines: readonly HunkLine[];
   readonly strategy: MatchStrategy;
   readonly reindent?: Reindent;
+  /** It only inserts, at the end of the file. */
+  readonly last?: boolean;
 }
 
 export type Sought =

@@ -36,26 +36,52 @@ export class Target {
 
   /** Our rule: contexts may overlap, changes may not. */
   free(line: number, lines: readonly HunkLine[]): boolean {
-    let at = line;
-    let inserted = false;
-    for (const { tag } of lines) {
-      if (tag === "+") {
-        if (!inserted && (this.marks[at]! & INSERTED) !== 0) return false;
-        inserted = true;
-      } else {
-        if ((this.marks[at]! & DELETED) !== 0) return false;
-        at++;
-        inserted = false;
+    for (const { at, remove, inserts, context } of runsOf(line, lines)) {
+      if (context && (this.marks[at]! & DELETED) !== 0) return false;
+      for (let i = at; i < at + remove; i++) {
+        if ((this.marks[i]! & DELETED) !== 0 || (i > at && (this.marks[i]! & INSERTED) !== 0)) return false;
       }
+      if (inserts && remove === 0 && ((this.marks[at]! & INSERTED) !== 0 || this.isInside(at))) return false;
     }
     return true;
   }
 
   take(line: number, lines: readonly HunkLine[]): void {
-    let at = line;
-    for (const { tag } of lines) {
-      if (tag === "+") this.marks[at]! |= INSERTED;
-      else this.marks[at++]! |= tag === "-" ? DELETED | PLACED : PLACED;
+    for (const { at, remove, inserts, context } of runsOf(line, lines)) {
+      if (context) this.marks[at]! |= PLACED;
+      for (let i = at; i < at + remove; i++) this.marks[i]! |= DELETED | PLACED;
+      if (inserts && remove === 0) this.marks[at]! |= INSERTED;
     }
   }
+
+  /** Between two lines that go. */
+  private isInside(line: number): boolean {
+    return line > 0 && (this.marks[line - 1]! & DELETED) !== 0 && (this.marks[line]! & DELETED) !== 0;
+  }
+}
+
+/** What a hunk does line by line of the file: a line of context, or a run of lines that go and come. */
+interface Run {
+  readonly at: number;
+  readonly remove: number;
+  readonly inserts: boolean;
+  readonly context: boolean;
+}
+
+function* runsOf(line: number, lines: readonly HunkLine[]): Generator<Run> {
+  let at = line;
+  let remove = 0;
+  let inserts = false;
+  for (const { tag } of lines) {
+    if (tag === "+") inserts = true;
+    else if (tag === "-") remove++;
+    else {
+      if (inserts || remove > 0) yield { at, remove, inserts, context: false };
+      at += remove;
+      yield { at: at++, remove: 0, inserts: false, context: true };
+      remove = 0;
+      inserts = false;
+    }
+  }
+  if (inserts || remove > 0) yield { at, remove, inserts, context: false };
 }

@@ -36,6 +36,11 @@ export class TextLines {
     return end - 2 >= start && this.text.charCodeAt(end - 2) === 13 ? "\r\n" : "\n";
   }
 
+  /** Whether a text ends with what ends a line of this file. */
+  endsLine(text: string): boolean {
+    return text.endsWith("\n") || (this.loneCr && text.endsWith("\r"));
+  }
+
   /** The most frequent line end; on a tie the one that comes first. "" where no line has one. */
   mainEol(): string {
     if (this.dominant !== null) return this.dominant;

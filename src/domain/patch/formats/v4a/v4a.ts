@@ -70,6 +70,7 @@ export function parseV4a(text: string): V4aParse {
     if (open?.path === "")
       return failed("invalid-v4a", "the header names no file", lineOf(at), commands.length);
   }
+  if (commands.length === 0) return failed("invalid-v4a", "the patch names no file to change", lineOf(0));
   return { ok: true, commands, warnings };
 }
 

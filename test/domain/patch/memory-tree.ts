@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import type { FileSource, FileWrite, Found } from "../../../src/domain/patch/edit.ts";
 import type { PlanOptions } from "../../../src/domain/patch/plan-edit.ts";
@@ -52,7 +50,9 @@ export class MemoryTree implements FileSource {
   snapshot(): Record<string, string> {
     const all: Record<string, string> = {};
     for (const [path, entry] of [...this.entries].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (entry.kind === "file") all[path] = `file ${entry.mode.toString(8)} ${JSON.stringify(Buffer.from(entry.bytes).toString("latin1"))}`;
+      if (entry.kind === "file")
+        all[path] =
+          `file ${entry.mode.toString(8)} ${JSON.stringify(Buffer.from(entry.bytes).toString("latin1"))}`;
       else all[path] = entry.kind === "symlink" ? `link ${entry.target}` : "directory";
     }
     return all;
@@ -72,28 +72,4 @@ export class MemoryTree implements FileSource {
       this.entries.set(path.slice(0, at), { kind: "directory" });
     }
   }
-}
-
-/** A folder on disk, read into memory; empty when it does not exist. */
-export function readTree(root: string): MemoryTree {
-  const tree = new MemoryTree();
-  const walk = (folder: string, prefix: string) => {
-    for (const name of readdirSync(folder)) {
-      const full = join(folder, name);
-      const path = prefix + name;
-      const stat = lstatSync(full);
-      if (stat.isSymbolicLink()) tree.entries.set(path, { kind: "symlink", target: readlinkSync(full) });
-      else if (stat.isDirectory()) {
-        tree.entries.set(path, { kind: "directory" });
-        walk(full, `${path}/`);
-      } else tree.put(path, readFileSync(full), 0o644);
-    }
-  };
-  try {
-    lstatSync(root);
-  } catch {
-    return tree;
-  }
-  walk(root, "");
-  return tree;
 }

@@ -1,9 +1,9 @@
-import { describe, expect, test } from "bun:test";
+/** Calls of `git apply`, recorded with their trees, each carried out as a job on a real folder. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
-import { planEdit } from "../../../src/domain/patch/plan-edit.ts";
-import { MemoryTree, planOptions } from "../../scenarios/edit/memory-tree.ts";
+import { type Planted, plantTree, treeOnDisk } from "./disk-tree.ts";
+import { type Bench, createBench } from "./worker-kit.ts";
 
 const folder =
   process.env.PICOCLAW_TEST_CONFORMANCE ?? join(import.meta.dir, "../../../../shared/conformance");
@@ -29,23 +29,34 @@ const LENIENT: Readonly<Record<string, string>> = {};
 /** Options that change nothing for an engine that neither warns nor fixes white space. */
 const MEANINGLESS = new Set(["-v", "--whitespace=nowarn", "--whitespace=error-all", "--whitespace=error"]);
 
-function treeOf(entries: TreeOf): MemoryTree {
-  const tree = new MemoryTree();
-  for (const [path, entry] of Object.entries(entries)) {
-    if (entry.t === "f") tree.put(path, Buffer.from(entry.b, "base64"), Number.parseInt(entry.m.slice(2), 8));
-    else
-      tree.entries.set(path, entry.t === "l" ? { kind: "symlink", target: entry.to } : { kind: "directory" });
-  }
-  return tree;
+function planted(entries: TreeOf): Record<string, Planted> {
+  return Object.fromEntries(
+    Object.entries(entries).map(([path, entry]): [string, Planted] => {
+      if (entry.t === "d") return [path, "directory/"];
+      if (entry.t === "l") return [path, { link: entry.to }];
+      return [path, { bytes: Buffer.from(entry.b, "base64"), mode: Number.parseInt(entry.m.slice(2), 8) }];
+    }),
+  );
 }
 
-/** True when the patch was applied to the tree. */
-function apply(tree: MemoryTree, patch: Uint8Array): boolean {
-  const parsed = parseUnifiedDiff(patch);
-  if (!parsed.ok) return false;
-  const plan = planEdit({ kind: "diff", files: parsed.files }, tree, planOptions);
-  if (plan.ok) tree.write(plan.writes);
-  return plan.ok;
+let bench: Bench;
+beforeEach(() => {
+  bench = createBench();
+});
+afterEach(() => bench.remove());
+
+function treeOf(entries: TreeOf): Record<string, string> {
+  const folder = join(bench.folder, "expected");
+  plantTree(folder, planted(entries));
+  return treeOnDisk(folder);
+}
+
+/** True when the patch was applied to the workspace. */
+async function apply({ before, patch }: GitCase): Promise<boolean> {
+  plantTree(bench.workspace, planted(before));
+  // As a diff in a file is read: bytes that are no text have no place in a message.
+  const done = await bench.execute(Buffer.from(patch, "base64").toString("utf8"));
+  return done.status === "ran" && done.result.success;
 }
 
 if (!existsSync(file)) {
@@ -59,20 +70,18 @@ if (!existsSync(file)) {
     each.opts.every((option) => MEANINGLESS.has(option)) && each.prefix === "" && each.config.length === 0;
   describe("what git apply accepts gives exactly git's result", () => {
     for (const each of cases.filter((one) => (one.plain || like(one)) && one.rc === 0)) {
-      test(`${each.test} ${each.id}`, () => {
-        const tree = treeOf(each.before);
-        expect(apply(tree, Buffer.from(each.patch, "base64"))).toBe(true);
-        expect(tree.snapshot()).toEqual(treeOf(each.after).snapshot());
+      test(`${each.test} ${each.id}`, async () => {
+        expect(await apply(each)).toBe(true);
+        expect(treeOnDisk(bench.workspace)).toEqual(treeOf(each.after));
       });
     }
   });
   describe("what git apply refuses is refused and touches nothing", () => {
     for (const each of cases.filter((one) => (one.plain || like(one)) && one.rc !== 0)) {
-      test(`${each.test} ${each.id}${LENIENT[each.id] ? ` (accepted: ${LENIENT[each.id]})` : ""}`, () => {
-        const tree = treeOf(each.before);
-        const applied = apply(tree, Buffer.from(each.patch, "base64"));
+      test(`${each.test} ${each.id}${LENIENT[each.id] ? ` (accepted: ${LENIENT[each.id]})` : ""}`, async () => {
+        const applied = await apply(each);
         expect(applied).toBe(each.id in LENIENT);
-        if (!applied) expect(tree.snapshot()).toEqual(treeOf(each.before).snapshot());
+        if (!applied) expect(treeOnDisk(bench.workspace)).toEqual(treeOf(each.before));
       });
     }
   });
