@@ -7,7 +7,7 @@ import { findProgram } from "../src/infrastructure/work/overlay/staging.ts";
 import { locateStorage } from "../src/infrastructure/work/transaction/storage.ts";
 import { createTransactions } from "../src/infrastructure/work/transaction/transactions.ts";
 import { createSandbox } from "../src/wiring/sandbox.ts";
-import { openWorker } from "../src/wiring/worker.ts";
+import { openWorkspace } from "../src/wiring/workspace.ts";
 import { inTurns, milliseconds, type Row, type Sample, type Side } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";
 
@@ -22,15 +22,15 @@ export async function sandboxCost(): Promise<Row[]> {
   const workspace = join(folder, "ws");
   mkdirSync(workspace);
   const home = join(folder, "home");
-  const opened = await openWorker({ ...process.env, PICOCLAW_HOME: home }, { cwd: workspace });
-  if (!opened.ok) throw new Error("no worker");
-  const { worker } = opened;
+  const opened = await openWorkspace({ ...process.env, PICOCLAW_HOME: home }, { cwd: workspace });
+  if (!opened.ok) throw new Error("no workspace");
+  const { execute } = opened.workspace;
   const job = async (commands: number) => {
     const patch = JSON.stringify(
       Array.from({ length: commands }, () => ({ type: "shell_command", action: "run", target: ":" })),
     );
     const flags = { dryRun: false, preview: false, atomic: false, stopOnError: false, autoCommit: false };
-    await worker.execute({ patch, source: "bench", ...flags, signal: new AbortController().signal });
+    await execute({ patch, source: "bench", ...flags, signal: new AbortController().signal });
   };
   const plain = () =>
     new Promise<void>(

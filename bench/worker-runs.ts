@@ -8,7 +8,7 @@ import { createTaskFiles } from "../src/infrastructure/tasks/task-files.ts";
 import { findWorkerKind } from "../src/infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../src/infrastructure/tasks/workers/worker-kind.ts";
 import { openTaskExecutor } from "../src/wiring/task-executor.ts";
-import { openWorkspace } from "../src/wiring/worker.ts";
+import { openWorkspace } from "../src/wiring/workspace.ts";
 import { startWorkerModel } from "../test/infrastructure/tasks/worker-model.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";
@@ -160,8 +160,12 @@ function bench(allowedHosts: readonly string[]) {
       if (!opened.ok) throw new Error("the workspace could not be opened");
       const key = { CODEX_API_KEY: "key-of-the-bench" };
       const credentials = findCredentials(kind, { home: user, hostEnv: {}, workerEnv: key });
-      const { worker } = opened;
-      const files = createTaskFiles({ storage: worker.storage, workspace, id, mask: (text) => text });
+      const files = createTaskFiles({
+        storage: opened.workspace.storage,
+        workspace,
+        id,
+        mask: (text) => text,
+      });
       files.claim();
       const view = join(files.folder, "view");
       const open = openTaskExecutor(env, opened, {

@@ -1,10 +1,10 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
-import type { CliProgram, Opened, OpenOptions, OpenWorker } from "./adapters/cli/program.ts";
 import type { ExecutionEnvironmentManager } from "./application/environments/execution-environment-manager.ts";
 import type { Conversation } from "./application/ports/conversation.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { Models } from "./application/ports/model.ts";
+import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening.ts";
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
 import { toResultJson } from "./application/work/result-json.ts";
 import type { TakeBack } from "./application/work/take-back.ts";
@@ -13,7 +13,7 @@ import { formatExecutionResults as formatResults } from "./domain/texts/format-r
 import type { Locale } from "./domain/texts/messages.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
-import { openWorker } from "./wiring/worker.ts";
+import { openWorkspace } from "./wiring/workspace.ts";
 
 export type { ContainerInfo } from "./application/environments/container-info.ts";
 export type { EnvironmentTask } from "./application/environments/execution-environment-manager.ts";
@@ -61,7 +61,7 @@ export interface WorkspaceOptions {
   readonly home?: string;
   readonly configFile?: string;
   /** Default: this process's environment. */
-  readonly env?: CliProgram["env"];
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ExecuteOptions extends WorkspaceOptions {
@@ -98,16 +98,16 @@ export async function executeWorkerPatch(
   patch: string,
   options: ExecuteOptions = {},
 ): Promise<PatchExecutionResult> {
-  const worker = await open(options);
-  const settings = worker.config.worker;
-  const execution = await worker.execute({
+  const { workspace } = await open(options);
+  const { dryRun, preview, atomic, stopOnError, autoCommit } = options;
+  const execution = await workspace.execute({
     patch,
     source: "library",
-    dryRun: options.dryRun ?? settings.dry_run,
-    preview: options.preview ?? false,
-    atomic: options.atomic ?? false,
-    stopOnError: options.stopOnError ?? settings.stop_on_error,
-    autoCommit: options.autoCommit ?? settings.auto_commit,
+    dryRun,
+    preview,
+    atomic,
+    stopOnError,
+    autoCommit,
     signal: options.signal ?? new AbortController().signal,
     ...(options.plan !== undefined && { plan: options.plan }),
     ...(options.groupId !== undefined && { groupId: options.groupId }),
@@ -196,7 +196,7 @@ export function redoJob(
 
 /** The workspace's jobs, oldest first. */
 export async function listJobs(options: WorkspaceOptions = {}): Promise<readonly StoredJob[]> {
-  return (await open(options)).archive.list();
+  return (await open(options)).workspace.archive.list();
 }
 
 /** One line per command, errors below. */
@@ -212,18 +212,18 @@ async function takeBack(
   name: string | undefined,
   options: WorkspaceOptions & { force?: boolean },
 ): Promise<TakeBack> {
-  const worker = await open(options);
-  await worker.repair();
-  return worker.takeBack({
+  const { workspace } = await open(options);
+  await workspace.repair();
+  return workspace.takeBack({
     direction,
     force: options.force ?? false,
     ...(name !== undefined && { name }),
   });
 }
 
-async function open(options: WorkspaceOptions): Promise<OpenWorker> {
-  const opened = await openWorker(...place(options));
-  return opened.ok ? opened.worker : refuse(opened);
+async function open(options: WorkspaceOptions): Promise<Opened> {
+  const opened = await openWorkspace(...place(options));
+  return opened.ok ? opened : refuse(opened);
 }
 
 function place({ workspace, home, configFile, env = process.env }: WorkspaceOptions) {
@@ -235,7 +235,7 @@ function place({ workspace, home, configFile, env = process.env }: WorkspaceOpti
   return [home === undefined ? env : { ...env, PICOCLAW_HOME: home }, options] as const;
 }
 
-function refuse({ problems, messages, message }: Extract<Opened, { ok: false }>): never {
+function refuse({ problems, messages, message }: NotOpened): never {
   throw new WorkerError(
     problems.length > 0 ? "configuration" : "workspace",
     message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n"),

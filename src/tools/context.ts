@@ -1,45 +1,6 @@
-import type { JobArchive } from "../application/ports/jobs.ts";
-import type { View } from "../application/ports/view.ts";
-import type { ExecuteRequest, Execution } from "../application/work/execution.ts";
-import type { TakeBack, TakeBackRequest } from "../application/work/take-back.ts";
-import type { Protection } from "../domain/policy/protection.ts";
+import type { Workspace } from "../application/ports/workspace.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { ALLOW_ALL, type ToolPolicy, type WriteScope } from "./policy.ts";
-
-/** Files as they stand, no symlink followed in any component. Throws `ViewFault`. */
-export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
-  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
-  readPart(path: string, offset: number, length: number): Uint8Array;
-}
-
-/** One folder that tools may work on. Everything that changes it is a job. */
-export interface ToolWorkspace {
-  /** Absolute, without symlinks. */
-  readonly root: string;
-  /** Absolute paths under which the caller may know it. */
-  readonly rootNames: readonly string[];
-  readonly files: WorkspaceFiles;
-  readonly archive: Pick<JobArchive, "list" | "read">;
-  /** Carries out a patch as one job, with the workspace's own settings for everything that is not said here. */
-  execute(request: JobRequest): Promise<Execution>;
-  takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  /** Removes secrets from a text. */
-  mask(text: string): string;
-  readonly protection: Protection;
-}
-
-export type JobRequest = Pick<
-  ExecuteRequest,
-  | "patch"
-  | "plan"
-  | "source"
-  | "groupId"
-  | "sessionKey"
-  | "signal"
-  | "onOutput"
-  | "onEvent"
-  | "commandTimeoutSeconds"
->;
 
 export interface ProgramRequest {
   readonly argv: readonly [string, ...string[]];
@@ -93,9 +54,9 @@ const DEFAULT_LIMITS: ToolLimits = {
 };
 
 export interface ToolContextParts {
-  readonly workspace: ToolWorkspace;
+  readonly workspace: Workspace;
   /** Opens another folder, for the write scope `unrestricted`; a text says why it cannot. */
-  readonly openElsewhere: (folder: string) => Promise<ToolWorkspace | string>;
+  readonly openElsewhere: (folder: string) => Promise<Workspace | string>;
   /** The same absolute path without symlinks as far as it exists, and the nearest folder that does. */
   readonly locate: (absolute: string) => { readonly folder: string; readonly path: string };
   readonly runProgram: RunProgram;
@@ -114,7 +75,7 @@ export interface ToolContext extends ToolContextParts {
   readonly writeScope: WriteScope;
   readonly limits: ToolLimits;
   /** Folders opened so far beside the workspace. */
-  readonly opened: Map<string, ToolWorkspace>;
+  readonly opened: Map<string, Workspace>;
   /** Edits take turns path by path. */
   readonly gate: Gate;
   /** Commands run beside them, so that a long one holds up no edit. */

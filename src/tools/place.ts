@@ -1,11 +1,12 @@
 import { type Entry, ViewFault } from "../application/ports/view.ts";
+import type { Workspace } from "../application/ports/workspace.ts";
 import { resolveTarget } from "../application/work/resolve-path.ts";
-import type { ToolContext, ToolWorkspace } from "./context.ts";
+import type { ToolContext } from "./context.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** A path argument that passed the boundary. */
 export interface Place {
-  readonly workspace: ToolWorkspace;
+  readonly workspace: Workspace;
   /** Relative to the workspace, symlinks followed; empty for the workspace itself. */
   readonly path: string;
   /** The same before symlinks were followed. */
@@ -30,7 +31,7 @@ export async function placeOf(context: ToolContext, given: string): Promise<Plac
   return elsewhere(context, given);
 }
 
-function resolveIn(workspace: ToolWorkspace, given: string): Place {
+function resolveIn(workspace: Workspace, given: string): Place {
   const { files, rootNames } = workspace;
   const resolved = resolveTarget({ view: files, rootNames }, given, { followLast: true });
   return { ...resolved, workspace, given };

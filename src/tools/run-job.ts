@@ -1,5 +1,6 @@
-import type { Execution } from "../application/work/execution.ts";
-import type { JobRequest, ToolContext, ToolWorkspace } from "./context.ts";
+import type { Workspace } from "../application/ports/workspace.ts";
+import type { Execution, JobRequest } from "../application/work/execution.ts";
+import type { ToolContext } from "./context.ts";
 import type { JobFacts } from "./envelope.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -30,7 +31,7 @@ export function sourceOf(tool: string): string {
 /** Carries out commands as one job of a workspace. A job that could not begin, or could not land, is an error. */
 export async function runJob(
   { groupId, sessionKey }: Pick<ToolContext, "groupId" | "sessionKey">,
-  workspace: ToolWorkspace,
+  workspace: Workspace,
   { tool, title, commands, signal, more }: ToolJob,
 ): Promise<Ran> {
   const execution = await workspace.execute({

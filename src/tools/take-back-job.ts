@@ -1,11 +1,11 @@
+import type { Workspace } from "../application/ports/workspace.ts";
 import type { TakeBack } from "../application/work/take-back.ts";
-import type { ToolWorkspace } from "./context.ts";
 import type { JobFacts } from "./envelope.ts";
 import { describeConflict } from "./run-job.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** Undoes one job, a group, or the last job; returns what it restored. */
-export async function takeBackJob(workspace: ToolWorkspace, name?: string): Promise<JobFacts> {
+export async function takeBackJob(workspace: Workspace, name?: string): Promise<JobFacts> {
   const taken = await workspace.takeBack({
     direction: "undo",
     force: false,

@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
-import type { OpenedChat, OpenOptions } from "../adapters/cli/program.ts";
+import type { OpenedChat } from "../adapters/cli/program.ts";
 import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import type { Models } from "../application/ports/model.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor } from "../domain/texts/chat/catalogue.ts";
@@ -13,7 +14,7 @@ import { VERSION } from "../version.ts";
 import { openChatMemory } from "./chat-memory.ts";
 import { openModels } from "./models.ts";
 import { createProjectFiles } from "./project-files.ts";
-import { openWorkspace } from "./worker.ts";
+import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +29,7 @@ export interface ChatChoices {
   readonly db?: Kysely<Database>;
 }
 
-/** Opens the conversation on a workspace: the Worker, the models and the memory, wired by hand. */
+/** Opens the conversation on a workspace: the models and the memory, wired by hand. */
 export async function openChat(
   env: Environment,
   options: OpenOptions,
@@ -36,14 +37,14 @@ export async function openChat(
 ): Promise<OpenedChat> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { worker, loaded, parts: workerParts } = opened;
+  const { workspace, loaded, parts: workspaceParts, messages, warnings } = opened;
   const { config, home } = loaded;
-  const { locale } = worker.messages;
+  const { locale } = messages;
   const chat = chatMessagesFor(locale);
-  const { clock, random, logger } = workerParts;
-  const now = choices.now ?? workerParts.now;
+  const { clock, random, logger } = workspaceParts;
+  const now = choices.now ?? workspaceParts.now;
   const models =
-    choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: worker.mask });
+    choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: workspace.mask });
   const remembered = await openChatMemory({
     home,
     config,
@@ -52,13 +53,13 @@ export async function openChat(
     costOf: costBy(config.budget.prices),
     log: logger,
     locale,
-    mask: worker.mask,
+    mask: workspace.mask,
     now,
     pid: process.pid,
     ...(choices.db !== undefined && { db: choices.db }),
   });
   if (!remembered.ok)
-    return { ok: false, exitCode: 3, messages: worker.messages, problems: [], message: remembered.message };
+    return { ok: false, exitCode: 3, messages: messages, problems: [], message: remembered.message };
   const { memory } = remembered;
   const background = new Set<Promise<void>>();
   const pool = createMcpPool({
@@ -70,15 +71,15 @@ export async function openChat(
     },
   });
   const parts: ChatParts = {
-    worker,
-    project: createProjectFiles(workerParts),
+    workspace,
+    project: createProjectFiles(workspaceParts),
     sessions: memory.sessions,
     router: memory.router,
     queue: memory.queue,
     meter: memory.meter,
     openToolbox: async (request) =>
       (await import("./toolbox.ts")).openToolbox(
-        { env, worker, options, loaded, version: VERSION, pool },
+        { env, opened, options, loaded, version: VERSION, pool },
         request,
       ),
     afterReply(work) {
@@ -99,7 +100,7 @@ export async function openChat(
       protectedPatterns: config.worker.protected_patterns,
       mcpServers: Object.keys(config.mcp_servers),
     },
-    messages: worker.messages,
+    messages,
     chat,
     logger,
     now,
@@ -108,7 +109,10 @@ export async function openChat(
   };
   return {
     ok: true,
-    worker,
+    workspace,
+    config,
+    messages,
+    warnings,
     chat,
     conversation: createConversation(parts),
     commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],

@@ -1,4 +1,5 @@
-import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { Check } from "../adapters/cli/program.ts";
+import type { Opened } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { dockerMessages } from "../domain/texts/docker/messages.ts";
 import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
@@ -10,7 +11,7 @@ const PATIENCE_MS = 5000;
 /** What engine there is for task environments, what it enforces and what not. Missing is a fault only where needed. */
 export async function diagnoseDocker(
   env: Readonly<Record<string, string | undefined>>,
-  { messages, config }: Pick<OpenWorker, "messages" | "config">,
+  { messages, config }: Pick<Opened, "messages" | "config">,
 ): Promise<Check[]> {
   const { docker, enabled } = config.command_executor;
   const texts = dockerMessages(messages.locale);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { Check } from "../adapters/cli/program.ts";
+import type { Opened } from "../application/ports/opening.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
 import { compileRules } from "../domain/routing/rule-dictionary.ts";
@@ -10,7 +11,7 @@ import { openMigratedStore } from "./store.ts";
 /** The store that conversations live in, and the rules of the configuration that are not used. */
 export async function diagnoseMemory(
   env: Readonly<Record<string, string | undefined>>,
-  { config, messages }: OpenWorker,
+  { config, messages }: Opened,
 ): Promise<Check[]> {
   const words = memoryMessagesFor(messages.locale);
   const { problems } = compileRules(config.routing.rules, "config", () => performance.now());

@@ -1,5 +1,6 @@
-import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { Check } from "../adapters/cli/program.ts";
 import type { ModelCheck, ModelRole } from "../application/ports/model.ts";
+import type { Opened } from "../application/ports/opening.ts";
 import { resolveHome } from "../config/home.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { createSecrets } from "../config/secrets.ts";
@@ -19,7 +20,7 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
 /** Who would answer, and what keeps the others from it. All are asked at once; none is waited for long. */
 export async function diagnoseModels(
   env: Readonly<Record<string, string | undefined>>,
-  { config, mask }: Pick<OpenWorker, "config" | "mask">,
+  { config, workspace: { mask } }: Pick<Opened, "config" | "workspace">,
 ): Promise<Check[]> {
   const locale = resolveLocale({ env, config });
   const { doctor } = modelMessagesFor(locale);

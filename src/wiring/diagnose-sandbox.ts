@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Check, OpenWorker } from "../adapters/cli/program.ts";
+import type { Check } from "../adapters/cli/program.ts";
+import type { Opened } from "../application/ports/opening.ts";
 import { confinementMessages } from "../domain/texts/confinement/messages.ts";
 import { findProgram } from "../infrastructure/work/overlay/staging.ts";
 import { trySandbox } from "../infrastructure/work/overlay/try-sandbox.ts";
@@ -13,7 +14,7 @@ import { fileSystemOf, mountPoints } from "../infrastructure/work/transaction/st
  */
 export function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
-  { messages, workspace, storage, staging, config }: OpenWorker,
+  { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
 ): Check[] {
   const places = {
     name: "file-systems",
@@ -110,7 +111,7 @@ export function diagnoseSandbox(
 }
 
 function promises(found: {
-  readonly messages: OpenWorker["messages"];
+  readonly messages: Opened["messages"];
   readonly optional: boolean;
   readonly kind: string;
   readonly confined: boolean;

@@ -1,14 +1,15 @@
 import { execFileSync } from "node:child_process";
-import type { Check, OpenWorker } from "../adapters/cli/program.ts";
-import { isDead } from "../application/work/bury-dead-jobs.ts";
+import type { Check } from "../adapters/cli/program.ts";
+import type { Opened } from "../application/ports/opening.ts";
+import { isDead } from "../application/work/close-dead-jobs.ts";
 
 /** Looks at the parts a job needs on this machine. */
 export async function diagnose(
   env: Readonly<Record<string, string | undefined>>,
-  worker: OpenWorker,
+  opened: Opened,
   options: { repair: boolean },
 ): Promise<Check[]> {
-  const { messages } = worker;
+  const { messages, workspace } = opened;
   const checks: Check[] = [{ name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` }];
   const git = versionOf("git", env);
   checks.push({
@@ -21,22 +22,22 @@ export async function diagnose(
     const found = versionOf(shell, env, ["-c", "echo ok"]) !== null;
     checks.push({ name: shell, ok: found, text: shell });
   }
-  checks.push({ name: "workspace", ok: true, text: worker.workspace });
+  checks.push({ name: "workspace", ok: true, text: workspace.root });
   checks.push({
     name: "transaction",
     ok: true,
-    text: messages.transactionKind(worker.staging.kind, worker.staging.reason),
+    text: messages.transactionKind(workspace.staging.kind, workspace.staging.reason),
   });
   const { diagnoseSandbox } = await import("./diagnose-sandbox.ts");
-  checks.push(...diagnoseSandbox(env, worker));
+  checks.push(...diagnoseSandbox(env, opened));
   const { diagnoseDocker } = await import("./diagnose-docker.ts");
-  checks.push(...(await diagnoseDocker(env, worker)));
+  checks.push(...(await diagnoseDocker(env, opened)));
   const { diagnoseModels } = await import("./diagnose-models.ts");
-  checks.push(...(await diagnoseModels(env, worker)));
+  checks.push(...(await diagnoseModels(env, opened)));
   const { diagnoseMemory } = await import("./diagnose-memory.ts");
-  checks.push(...(await diagnoseMemory(env, worker)));
+  checks.push(...(await diagnoseMemory(env, opened)));
   // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
-  const interrupted = options.repair ? await worker.repair({ keepMine: true }) : null;
+  const interrupted = options.repair ? await workspace.repair({ keepMine: true }) : null;
   if (interrupted !== null) {
     const { jobId, outcome, conflicts } = interrupted;
     const finished = outcome !== "stuck";
@@ -49,7 +50,7 @@ export async function diagnose(
     });
   }
   if (!options.repair) {
-    for (const job of worker.archive.list().filter((one) => isDead(one, worker.isAlive)))
+    for (const job of workspace.archive.list().filter((one) => isDead(one, workspace.isAlive)))
       checks.push({
         name: "repair",
         ok: false,
@@ -57,7 +58,7 @@ export async function diagnose(
         remedy: "picoclaw doctor --repair",
       });
   }
-  for (const jobId of options.repair ? await worker.buryDeadJobs() : [])
+  for (const jobId of options.repair ? await workspace.closeDeadJobs() : [])
     checks.push({ name: "repair", ok: true, text: messages.jobRepaired(jobId, "rolled-back") });
   return checks;
 }

@@ -1,9 +1,9 @@
 import type { OpenEnvironments, OpenedEnvironments } from "../adapters/cli/environments.ts";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import {
   ExecutionEnvironmentManager,
   type ManagerParts,
 } from "../application/environments/execution-environment-manager.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -21,8 +21,8 @@ import { environmentMessages } from "../domain/texts/environments/catalogue.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
 import { isAlive } from "../infrastructure/work/process/is-alive.ts";
+import type { ContainerToolkits, ContainerToolParts } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import type { ContainerToolkits, ContainerToolParts } from "./environment-tools.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -65,7 +65,7 @@ export function createEnvironments(
   const records = createEnvironmentRecords(home);
   const opened: { toolkits?: ContainerToolkits } = {};
   const toolkits = async (): Promise<ContainerToolkits> => {
-    const { createContainerToolkits } = await import("./environment-tools.ts");
+    const { createContainerToolkits } = await import("./container-toolkits.ts");
     opened.toolkits ??= createContainerToolkits(toolkitParts);
     return opened.toolkits;
   };
@@ -90,11 +90,11 @@ export function createEnvironments(
       }),
     ...commandLists(config, locale),
     definitions: async () => {
-      const { toolDefinitionsFor } = await import("./environment-tools.ts");
+      const { toolDefinitionsFor } = await import("./container-toolkits.ts");
       return toolDefinitionsFor();
     },
     callTool: async (info, tool, args, { signal }) => {
-      const { textResult } = await import("./environment-tools.ts");
+      const { textResult } = await import("./container-toolkits.ts");
       return textResult(await (await toolkits()).invoke(info, tool, args, { ...(signal && { signal }) }));
     },
     closeTools: (taskUuid) => opened.toolkits?.close(taskUuid),

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { InitOutcome } from "../adapters/cli/init.ts";
-import type { OpenOptions } from "../adapters/cli/program.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { homeConfigFile, resolveHome } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";

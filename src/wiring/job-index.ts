@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenedIndex, OpenOptions } from "../adapters/cli/program.ts";
+import type { OpenedIndex } from "../adapters/cli/program.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";

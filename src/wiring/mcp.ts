@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { McpHost } from "../adapters/mcp-server/host.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { toolDefinitions } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
@@ -13,22 +13,21 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export async function openMcp(env: Environment, options: OpenOptions, log: (text: string) => void) {
   const opened = await openToolContext(env, options);
   if (!opened.ok) return opened;
-  const { worker, context } = opened;
+  const { workspace, context } = opened;
   const toolkit = createAgentToolkit(context);
   const host: McpHost = {
     version: VERSION,
-    workspace: worker.workspace,
+    workspace: workspace.root,
     workspaceIsGiven: options.workspace !== undefined,
     tools: toolDefinitions("mcp", toolkit.available()),
     invoke: (name, args, call) => toolkit.invoke(name, args, call),
-    jobs: worker.archive,
-    mask: worker.mask,
+    jobs: workspace.archive,
+    mask: workspace.mask,
     realPath,
     log: upTo(MOST_LOG_LINES, log),
   };
   return {
-    ok: true as const,
-    worker,
+    ...opened,
     async endpoint() {
       return (await import("../adapters/mcp-server/web-endpoint.ts")).createMcpEndpoint(host);
     },

@@ -4,7 +4,7 @@ import type { CliProgram } from "../adapters/cli/program.ts";
 import { resolveHome } from "../config/home.ts";
 import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
 
-/** The command line's ports: this process, its streams, and a Worker wired on demand. */
+/** The command line's ports: this process, its streams, and a workspace wired on demand. */
 export function createProgram(env: Readonly<Record<string, string | undefined>>, cwd: string): CliProgram {
   return {
     env,
@@ -23,8 +23,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
     openDemo: async () => (await import("./serve-demo.ts")).openDemo(env),
     init: async (options) => (await import("./init.ts")).init(env, options),
-    diagnose: async (worker, options) => (await import("./diagnose.ts")).diagnose(env, worker, options),
-    openWorker: async (options) => (await import("./worker.ts")).openWorker(env, options),
+    diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
+    openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
     openTerminal: async (onBytes, onEnd) =>
       (await import("../infrastructure/runtime/terminal.ts")).openTerminal(onBytes, onEnd),

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ProjectFiles } from "../application/chat/parts.ts";
-import type { WorkerParts } from "../application/work/worker-parts.ts";
+import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
+import { createWorkspaceFiles } from "../infrastructure/work/folder/folder-files.ts";
 import { createIgnored } from "../tools/read/ignored.ts";
-import { createWorkspaceFiles } from "./tool-files.ts";
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
 const MOST_FOLDERS = 2_000;
@@ -22,7 +22,7 @@ const SKIPPED = new Set([
 
 /** The workspace as coders are shown it: no link followed, nothing ignored or protected, secrets masked. */
 export function createProjectFiles(
-  parts: Pick<WorkerParts, "workspace" | "policy" | "planOptions" | "mask">,
+  parts: Pick<WorkspaceParts, "workspace" | "policy" | "planOptions" | "mask">,
 ): ProjectFiles {
   const { workspace, policy, planOptions, mask } = parts;
   const { protection } = policy;

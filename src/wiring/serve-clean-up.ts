@@ -1,5 +1,5 @@
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import { EnvironmentError } from "../application/environments/environment-error.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
 import type { Forge } from "../application/ports/forge.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
 import { pollRepository } from "../application/tasks/poll.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
@@ -52,7 +52,7 @@ export async function openForgeService(
       const forge = forges.get(task.item.forge);
       if (forge !== undefined) await solver.run(forge, task.id, { signal, say: () => {} });
     },
-    onTrouble: (error) => say(solver.worker.mask(String(error))),
+    onTrouble: (error) => say(solver.workspace.mask(String(error))),
   });
   const partsOf = (forge: Forge): IntakeParts => ({
     forge,
@@ -89,7 +89,7 @@ export async function openForgeService(
           for (const repository of repositories)
             await pollRepository(partsOf(forge), repository, stopping.signal);
         };
-        const poll = () => void look().catch((error: unknown) => say(solver.worker.mask(String(error))));
+        const poll = () => void look().catch((error: unknown) => say(solver.workspace.mask(String(error))));
         poll();
         timers.push(setInterval(poll, seconds * 1000));
       }

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { OpenedServe, OpenOptions, Serving } from "../adapters/cli/program.ts";
+import type { OpenedServe, Serving } from "../adapters/cli/program.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
 import type { WebHost } from "../adapters/web/host.ts";
@@ -15,6 +15,7 @@ import { createSending } from "../application/inbox/send-replies.ts";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import type { MessageStore } from "../application/ports/message-store.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Timers } from "../application/ports/timers.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
@@ -88,7 +89,7 @@ export async function listenAndServe(
   const startedAt = now();
   const onTrouble = (error: unknown, place = "serve") =>
     log(
-      `${place}: ${state.current().worker.mask(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
+      `${place}: ${state.current().workspace.mask(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
     );
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const sending = createSending({
@@ -107,7 +108,7 @@ export async function listenAndServe(
     standingJobs: (id, noted) =>
       state
         .current()
-        .worker.archive.list()
+        .workspace.archive.list()
         .filter(({ jobId, groupId }) => groupId.endsWith(`#${id}`) || noted.includes(jobId))
         .filter(({ state: at }) => at !== "discarded" && at !== "running")
         .map(({ jobId }) => jobId),
@@ -163,11 +164,7 @@ export async function listenAndServe(
   if (typeof forges === "string") log(forges);
   const forgeService = typeof forges === "string" ? null : forges;
   const desk = createJobDesk({
-    worker: () => {
-      const { worker } = state.current();
-      const { stop_on_error: stopOnError, auto_commit: autoCommit } = worker.config.worker;
-      return { ...worker, settings: { stopOnError, autoCommit } };
-    },
+    workspace: () => state.current().workspace,
     store,
     cancelMessage: (id) => answering.cancel(id),
     bus,
@@ -176,8 +173,8 @@ export async function listenAndServe(
   });
   const health = cached(HEALTH_CACHE_MS, () => checkHealth(checksNow(), HEALTH_MS, timers.after));
   const modelsNow = () => {
-    const { config: at, locale, worker } = state.current();
-    return openModels(at, secrets, { locale, home, env, mask: worker.mask });
+    const { config: at, locale, workspace } = state.current();
+    return openModels(at, secrets, { locale, home, env, mask: workspace.mask });
   };
   const watchNow = () => {
     const { config: at, locale } = state.current();
@@ -222,9 +219,9 @@ export async function listenAndServe(
         await store.counts(),
       ),
     messagesFor,
-    workspace: () => state.current().worker.workspace,
+    workspace: () => state.current().workspace.root,
     locale: () => state.current().locale,
-    mask: (text) => state.current().worker.mask(text),
+    mask: (text) => state.current().workspace.mask(text),
     dayOf: (at) => dayIn(state.current().config.session.timezone, at),
     timezone: () => state.current().config.session.timezone,
     place: () => place,
@@ -242,8 +239,8 @@ export async function listenAndServe(
   };
   const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
   place.port = server.port;
-  await state.current().worker.repair();
-  await state.current().worker.buryDeadJobs();
+  await state.current().workspace.repair();
+  await state.current().workspace.closeDeadJobs();
   await answering.start(owners.isGone);
   await sending.start();
   await reached.start();

@@ -1,7 +1,6 @@
 import type { Kysely } from "kysely";
-import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import type { Conversation } from "../application/ports/conversation.ts";
-import type { Config } from "../config/config.ts";
+import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -9,10 +8,8 @@ import type { Database } from "../infrastructure/store/schema.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a reload replaces. */
-export interface ServeState {
-  readonly worker: OpenWorker;
+export interface ServeState extends Opened {
   readonly conversation: Conversation;
-  readonly config: Config;
   readonly locale: Locale;
 }
 
@@ -25,7 +22,7 @@ export type OpenedState =
       openMcp(): Promise<{ handle(request: Request): Promise<Response>; close(): Promise<void> }>;
       close(): Promise<void>;
     }
-  | { readonly ok: false; readonly refused: Extract<Opened, { ok: false }> };
+  | { readonly ok: false; readonly refused: NotOpened };
 
 /** The workspace and the conversation on it, exchangeable while the server runs. */
 export async function openServeState(
@@ -42,9 +39,9 @@ export async function openServeState(
   return {
     ok: true,
     current: () => {
-      const { worker, conversation } = held.chat;
-      const { config } = worker;
-      return { worker, conversation, config, locale: resolveLocale({ env, config }) };
+      const { workspace, config, messages, warnings, conversation } = held.chat;
+      const locale = resolveLocale({ env, config });
+      return { workspace, config, messages, warnings, conversation, locale };
     },
     async reload() {
       const next = await openChat(env, options, { db });
@@ -60,8 +57,8 @@ export async function openServeState(
     },
     async openMcp() {
       const { openMcp } = await import("./mcp.ts");
-      const { workspace } = held.chat.worker;
-      const opened = await openMcp(env, { ...options, workspace }, () => {});
+      const { root } = held.chat.workspace;
+      const opened = await openMcp(env, { ...options, workspace: root }, () => {});
       if (!opened.ok) throw new Error(opened.message ?? "the workspace cannot be opened");
       return opened.endpoint();
     },

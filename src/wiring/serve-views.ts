@@ -1,10 +1,10 @@
 import { type Kysely, sql } from "kysely";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { ConfigLine } from "../adapters/web/host.ts";
 import type { HealthCheck } from "../application/inbox/health.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import type { EnvironmentReader, SessionReader, TaskReader } from "../application/ports/console.ts";
 import type { ModelRole, Models } from "../application/ports/model.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Database } from "../infrastructure/store/schema.ts";

@@ -1,5 +1,6 @@
-import type { OpenedServe, OpenOptions } from "../adapters/cli/program.ts";
+import type { OpenedServe } from "../adapters/cli/program.ts";
 import { createSignIn } from "../application/inbox/sign-in.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";
@@ -45,7 +46,7 @@ export async function openServe(
   const words = () => serveMessagesFor(state.current().locale);
   return {
     ok: true,
-    worker: state.current().worker,
+    ...state.current(),
     words,
     access,
     signIn,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { OpenedSolve } from "../adapters/cli/solve.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { takeIn } from "../application/tasks/take-in.ts";
 import { itemUrl, parseItemUrl } from "../domain/forges/item-url.ts";
 import { WORKER_KIND_NAMES } from "../domain/tasks/worker-kind-names.ts";
@@ -15,12 +15,10 @@ export async function openSolve(
 ): Promise<OpenedSolve> {
   const opened = await openSolver(env, options);
   if (!opened.ok) return opened;
-  const { config, secrets, texts, store, worker, run, engineTrouble, close } = opened.solver;
+  const { config, secrets, texts, store, run, engineTrouble } = opened.solver;
   return {
     ok: true,
-    worker,
-    texts,
-    close,
+    ...opened.solver,
     async solve({ url, worker: kind, signal, say }) {
       const item = parseItemUrl(url, knownSites(config));
       if (item === null) return { status: "refused", exitCode: 2, message: texts.notAnItem(url) };

@@ -1,13 +1,12 @@
 import { join } from "node:path";
-import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { ModelTool } from "../application/ports/model.ts";
+import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
 import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
-import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { type SolveMessages, solveMessagesFor } from "../domain/texts/solve/messages.ts";
@@ -20,7 +19,7 @@ import { createEnvironments } from "./environments.ts";
 import { openModels } from "./models.ts";
 import { isWorkerKind, openSolveWorker, WORKER_ENVIRONMENTS } from "./solve-workers.ts";
 import { openMigratedStore } from "./store.ts";
-import { openWorkspace } from "./worker.ts";
+import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,9 +31,7 @@ const RENEW_MS = 15_000;
 const GIT_MS = 300_000;
 
 /** What carries tasks from forges out, for the command line and for `serve`. */
-export interface Solver {
-  readonly worker: OpenWorker;
-  readonly config: Config;
+export interface Solver extends Opened {
   readonly secrets: Secrets;
   readonly texts: SolveMessages;
   readonly store: SolveStore;
@@ -49,19 +46,19 @@ export interface Solver {
   close(): Promise<void>;
 }
 
-export type OpenedSolver = { readonly ok: true; readonly solver: Solver } | Extract<Opened, { ok: false }>;
+export type OpenedSolver = { readonly ok: true; readonly solver: Solver } | NotOpened;
 
 /** Opens tasks from forges: models, environments, publisher and store, wired by hand. */
 export async function openSolver(env: Environment, options: OpenOptions): Promise<OpenedSolver> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { worker, loaded, parts: workerParts } = opened;
+  const { workspace, loaded, parts: workspaceParts, messages, warnings } = opened;
   const { config, home, secrets } = loaded;
-  const { locale } = worker.messages;
+  const { locale } = messages;
   const texts = solveMessagesFor(locale);
-  const { now, clock, logger } = workerParts;
+  const { now, clock, logger } = workspaceParts;
   const databaseUrl = secrets.resolve(config.database_url);
-  const models = openModels(config, secrets, { locale, home, env, mask: worker.mask });
+  const models = openModels(config, secrets, { locale, home, env, mask: workspace.mask });
   const remembered = await openChatMemory({
     home,
     config,
@@ -70,12 +67,11 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
     costOf: costBy(config.budget.prices),
     log: logger,
     locale,
-    mask: worker.mask,
+    mask: workspace.mask,
     now,
     pid: process.pid,
   });
-  const refuse = (message: string) =>
-    ({ ok: false, exitCode: 3, messages: worker.messages, problems: [], message }) as const;
+  const refuse = (message: string) => ({ ok: false, exitCode: 3, messages, problems: [], message }) as const;
   if (!remembered.ok) return refuse(remembered.message);
   const { memory } = remembered;
   const { environments: named } = config.command_executor;
@@ -148,7 +144,7 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
         renewEveryMs: RENEW_MS,
       },
       log: logger,
-      mask: worker.mask,
+      mask: workspace.mask,
       now,
       clock,
       owner: owners.next(),
@@ -158,8 +154,10 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
   return {
     ok: true,
     solver: {
-      worker,
+      workspace,
       config,
+      messages,
+      warnings,
       secrets,
       texts,
       store,

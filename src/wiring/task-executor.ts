@@ -22,10 +22,9 @@ import { createTransactions, type Sandbox } from "../infrastructure/work/transac
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { prepareConfig } from "./environment-preparation.ts";
 import { findInstallation } from "./installation.ts";
-import type { OpenedWorkspace } from "./worker.ts";
+import type { OpenedFolder } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Workspace = Extract<OpenedWorkspace, { ok: true }>;
 
 export interface TaskExecutorOptions {
   readonly id: string;
@@ -40,26 +39,26 @@ export interface TaskExecutorOptions {
 /** A worker CLI in its container, on a workspace's configured engine. */
 export function openTaskExecutor(
   env: Environment,
-  opened: Workspace,
+  opened: OpenedFolder,
   { id, kind, image, folder, credentials, mask }: TaskExecutorOptions,
 ): { readonly executor: WorkerExecutor; close(): Promise<void> } {
-  const { worker, loaded } = opened;
+  const { workspace, config, loaded } = opened;
   const docker = openDocker(env, opened);
   const executor = createWorkerExecutor({
     taskId: id,
     kind,
     image,
-    workspace: worker.workspace,
+    workspace: workspace.root,
     folder,
-    ownFolders: [worker.storage, loaded.home],
-    deadLayers: () => deadViews(worker.storage),
-    copyLimitBytes: worker.config.worker.copy_limit,
-    staleThresholdMs: worker.config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
-    user: userOf(worker.workspace),
+    ownFolders: [workspace.storage, loaded.home],
+    deadLayers: () => deadViews(workspace.storage),
+    copyLimitBytes: config.worker.copy_limit,
+    staleThresholdMs: config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
+    user: userOf(workspace.root),
     credentials,
     ...docker,
     execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
-    messages: taskMessagesFor(resolveLocale({ env, config: worker.config })),
+    messages: taskMessagesFor(resolveLocale({ env, config })),
     mask,
     now: () => new Date(),
     newId: randomUUID,
@@ -69,9 +68,9 @@ export function openTaskExecutor(
 
 type Docker = Pick<WorkerExecutorParts, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
 
-function openDocker(env: Environment, { worker, loaded }: Workspace): Docker {
-  const { command_executor: config } = worker.config;
-  const { limits, network } = prepareConfig(worker.config);
+function openDocker(env: Environment, { workspace, config: all, loaded }: OpenedFolder): Docker {
+  const { command_executor: config } = all;
+  const { limits, network } = prepareConfig(all);
   const engine = openEngine(config.docker, env);
   const opened = openDockerSandbox({
     config: { ...config, pool: { size: 0 } },
@@ -84,7 +83,7 @@ function openDocker(env: Environment, { worker, loaded }: Workspace): Docker {
     recipes: createRecipes({
       images: join(findInstallation().folder, "images"),
       certificates: "/usr/local/share/ca-certificates",
-      workspace: worker.workspace,
+      workspace: workspace.root,
     }),
     sha256: (bytes: Uint8Array) => hashHex("sha256", bytes),
   };
@@ -95,7 +94,7 @@ function openDocker(env: Environment, { worker, loaded }: Workspace): Docker {
     engineHost: config.docker.host,
     async ensureImage(image, { signal, onProgress }) {
       if ("ok" in engine) return { ok: false, detail: engine.detail };
-      const texts = taskMessagesFor(resolveLocale({ env, config: worker.config }));
+      const texts = taskMessagesFor(resolveLocale({ env, config: all }));
       const ensured = await ensureImage(
         { ...parts, images: createImages(engine) },
         {
@@ -115,13 +114,17 @@ function unreachable(failure: SandboxFailure): SandboxManager {
   return { describe: answer, startContainer: answer, close: async () => {} } as unknown as SandboxManager;
 }
 
-/** The Worker's parts with jobs staged where the container works. */
-function staged({ worker, loaded, parts }: Workspace, stage: Sandbox, mask: (text: string) => string) {
-  const { workspace, storage: folder } = worker;
-  const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
+/** The workspace's parts with jobs staged where the container works. */
+function staged(
+  { workspace, config, loaded, parts }: OpenedFolder,
+  stage: Sandbox,
+  mask: (text: string) => string,
+) {
+  const { root, storage: folder } = workspace;
+  const inside = folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   const transactions = createTransactions({
-    storage: { workspace, folder, inside },
-    copyLimitBytes: worker.config.worker.copy_limit,
+    storage: { workspace: root, folder, inside },
+    copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
     ownFolders: [folder, loaded.home],
     sandbox: async () => stage,

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import type { OpenOptions } from "../adapters/cli/program.ts";
 import type { OpenedTasks, TaskRequest, TaskRun } from "../adapters/cli/tasks.ts";
 import type { Model, ModelRole } from "../application/ports/model.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
 import { runTask } from "../application/tasks/run-task.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { createMasker } from "../domain/policy/mask.ts";
@@ -18,12 +18,11 @@ import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts"
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
 import { openTaskExecutor } from "./task-executor.ts";
-import { type OpenedWorkspace, openWorkspace } from "./worker.ts";
+import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Workspace = Extract<OpenedWorkspace, { ok: true }>;
 
-/** Opens task files on a workspace: its Worker, Docker, images and the planning model, each when it is needed. */
+/** Opens task files on a workspace: Docker, images and the planning model, each when it is needed. */
 export async function openTasks(
   env: Environment,
   options: OpenOptions,
@@ -31,15 +30,13 @@ export async function openTasks(
 ): Promise<OpenedTasks> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { worker } = opened;
-  const texts = taskMessagesFor(resolveLocale({ env, config: worker.config }));
-  const filesOf = (id: string, mask = worker.mask) =>
-    createTaskFiles({ storage: worker.storage, workspace: worker.workspace, id, mask });
+  const { workspace } = opened;
+  const texts = taskMessagesFor(resolveLocale({ env, config: opened.config }));
+  const filesOf = (id: string, mask = workspace.mask) =>
+    createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask });
   return {
-    ok: true,
-    worker,
+    ...opened,
     tasks: {
-      worker,
       texts,
       sourceOf: (id) => (/^[\w.-]+$/.test(id) ? filesOf(id).readSource() : null),
       run: (request) => run(env, opened, request, findKind(request.file.runner.worker.kind)),
@@ -49,12 +46,11 @@ export async function openTasks(
 
 async function run(
   env: Environment,
-  opened: Workspace,
+  opened: OpenedFolder,
   request: TaskRequest,
   kind: WorkerKind,
 ): Promise<TaskRun> {
-  const { worker, loaded, parts } = opened;
-  const { config } = worker;
+  const { workspace, config, loaded, parts } = opened;
   const locale = resolveLocale({ env, config });
   const texts = taskMessagesFor(locale);
   const credentials = findCredentials(kind, {
@@ -70,7 +66,7 @@ async function run(
   ];
   const { mask } = createMasker({ secrets: secret.filter((value) => value.length >= 6) });
   const id = request.resume ?? request.file.task.id ?? `t${randomBytes(4).toString("hex")}`;
-  const files = createTaskFiles({ storage: worker.storage, workspace: worker.workspace, id, mask });
+  const files = createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask });
   const claim = files.claim();
   if (claim === null) return { ok: false, code: "task-busy", text: texts.taskBusy(id) };
   try {
@@ -86,7 +82,7 @@ async function run(
     if (meta !== null && "code" in meta)
       return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
     const start =
-      request.resume === undefined ? factsOf(worker.workspace, request, id, meta, kind.image) : "resume";
+      request.resume === undefined ? factsOf(workspace.root, request, id, meta, kind.image) : "resume";
     if (start !== "resume" && "unreadable" in start)
       return { ok: false, code: "prd-unreadable", text: texts.prdUnreadable(start.unreadable) };
     if (start !== "resume") {
@@ -120,7 +116,7 @@ async function run(
         },
         start,
       );
-      const note = relative(worker.workspace, files.notePath);
+      const note = relative(workspace.root, files.notePath);
       return {
         ok: true,
         record,
@@ -139,14 +135,14 @@ async function run(
 /** The coder role unless the task file names another. */
 async function planner(
   env: Environment,
-  { worker, loaded }: Workspace,
+  { config, loaded }: OpenedFolder,
   request: TaskRequest,
   mask: (text: string) => string,
 ): Promise<Model | { readonly code: string; readonly message: string }> {
   const { openModels } = await import("./models.ts");
-  const locale = resolveLocale({ env, config: worker.config });
-  const models = openModels(worker.config, loaded.secrets, { locale, home: loaded.home, env, mask });
-  const role = (request.file.runner.meta.model ?? worker.config.roles.default_coder) as ModelRole;
+  const locale = resolveLocale({ env, config });
+  const models = openModels(config, loaded.secrets, { locale, home: loaded.home, env, mask });
+  const role = (request.file.runner.meta.model ?? config.roles.default_coder) as ModelRole;
   return models.forRole(role);
 }
 

@@ -1,5 +1,5 @@
-import type { OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
 import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
+import type { Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { cutMiddle } from "../domain/texts/cut-middle.ts";
 import type { McpPool } from "../infrastructure/mcp/mcp-pool.ts";
@@ -14,7 +14,7 @@ const RESULT_CHARS = 12_000;
 
 interface ToolboxParts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly worker: OpenWorker;
+  readonly opened: Opened;
   readonly options: OpenOptions;
   readonly loaded: LoadedConfig;
   readonly version: string;
@@ -23,13 +23,14 @@ interface ToolboxParts {
 
 /** PicoClaw's own tools and those of the configured MCP servers, for one message. */
 export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest): Promise<Toolbox> {
-  const { worker, env, options, loaded } = parts;
+  const { opened, env, options, loaded } = parts;
+  const { workspace } = opened;
   const { groupId, sessionKey, readOnly } = request;
   const own =
     request.toolkit === false
       ? null
       : createAgentToolkit(
-          contextOf(env, worker, options, {
+          contextOf(env, opened, options, {
             groupId,
             sessionKey,
             ...(readOnly && { writeScope: "read-only" as const }),
@@ -57,13 +58,13 @@ export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest):
           ...(url !== undefined && { url }),
         })),
         hostEnv: env,
-        workspace: worker.workspace,
+        workspace: workspace.root,
         version: parts.version,
       });
     mcp = await parts.pool.take(key, open);
   }
   const ownTools = own === null ? [] : own.available().map((tool) => definitionOf(tool));
-  const shorten = (text: string) => cutMiddle(worker.mask(text), RESULT_CHARS);
+  const shorten = (text: string) => cutMiddle(workspace.mask(text), RESULT_CHARS);
   return {
     tools: [...ownTools, ...(mcp?.tools ?? [])] as unknown as Toolbox["tools"],
     unavailable: mcp?.unavailable ?? [],

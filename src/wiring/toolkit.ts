@@ -1,20 +1,12 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import picomatch from "picomatch";
-import type { Opened, OpenOptions, OpenWorker } from "../adapters/cli/program.ts";
+import type { Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
-import { createProtection } from "../domain/policy/protection.ts";
-import {
-  createToolContext,
-  type ToolContext,
-  type ToolContextParts,
-  type ToolWorkspace,
-} from "../tools/context.ts";
+import { createToolContext, type ToolContext, type ToolContextParts } from "../tools/context.ts";
 import type { ToolPolicy, Verdict } from "../tools/policy.ts";
-import { createWorkspaceFiles } from "./tool-files.ts";
 import { createProgramRunner } from "./tool-programs.ts";
 import { openScratch } from "./tool-scratch.ts";
-import { openWorker } from "./worker.ts";
+import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,21 +15,18 @@ export type ToolContextChoices = Partial<
   Pick<ToolContextParts, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;
 
-export type OpenedContext =
-  | { readonly ok: true; readonly context: ToolContext; readonly worker: OpenWorker }
-  | Extract<Opened, { ok: false }>;
+export type OpenedContext = Opening<{ readonly context: ToolContext }>;
 
-/** Opens a workspace for tools: a Worker for what writes, plain files for what reads. */
+/** Opens a workspace for tools. */
 export async function openToolContext(
   env: Environment,
   options: OpenOptions,
   choices: ToolContextChoices = {},
 ): Promise<OpenedContext> {
-  const opened = await openWorker(env, options);
+  const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { worker } = opened;
-  await worker.repair();
-  return { ok: true, worker, context: contextOf(env, worker, options, choices) };
+  await opened.workspace.repair();
+  return { ...opened, context: contextOf(env, opened, options, choices) };
 }
 
 /** The same with the tools over it, for the command line. */
@@ -45,23 +34,23 @@ export async function openToolkit(env: Environment, options: OpenOptions) {
   const opened = await openToolContext(env, options);
   if (!opened.ok) return opened;
   const { createAgentToolkit } = await import("../tools/toolkit.ts");
-  return { ok: true as const, worker: opened.worker, toolkit: createAgentToolkit(opened.context) };
+  return { ...opened, toolkit: createAgentToolkit(opened.context) };
 }
 
 export function contextOf(
   env: Environment,
-  worker: OpenWorker,
+  { workspace, config }: Pick<Opened, "workspace" | "config">,
   options: OpenOptions,
   choices: ToolContextChoices,
 ): ToolContext {
-  const { apply_patch: patch, policy, write_scope: writeScope } = worker.config.tools;
+  const { apply_patch: patch, policy, write_scope: writeScope } = config.tools;
   return createToolContext({
-    workspace: workspaceOf(worker, options.workspace),
+    workspace,
     async openElsewhere(folder) {
-      const opened = await openWorker(env, { ...options, cwd: folder, workspace: folder });
+      const opened = await openWorkspace(env, { ...options, cwd: folder, workspace: folder });
       if (!opened.ok) return opened.message ?? `cannot be worked on: ${folder}`;
-      await opened.worker.repair();
-      return workspaceOf(opened.worker, folder);
+      await opened.workspace.repair();
+      return opened.workspace;
     },
     locate,
     runProgram: createProgramRunner(env),
@@ -80,35 +69,6 @@ export function contextOf(
 function policyOf({ default: verdict, allow, deny }: Config["tools"]["policy"]): ToolPolicy {
   const said = (names: readonly string[], value: Verdict) => names.map((name) => [name, value] as const);
   return { default: verdict, tools: Object.fromEntries([...said(allow, "allow"), ...said(deny, "deny")]) };
-}
-
-function workspaceOf(worker: OpenWorker, given: string | undefined): ToolWorkspace {
-  const { workspace: root, config, archive, mask } = worker;
-  const settings = config.worker;
-  return {
-    root,
-    rootNames: given?.startsWith("/") ? [root, given] : [root],
-    files: createWorkspaceFiles(root),
-    archive,
-    mask,
-    protection: createProtection({
-      patterns: settings.protected_patterns,
-      action: settings.action_on_protected_file,
-      compile: (pattern, { caseInsensitive }) => picomatch(pattern, { dot: true, nocase: caseInsensitive }),
-      caseInsensitive: false,
-      ownPaths: [],
-    }),
-    execute: (request) =>
-      worker.execute({
-        ...request,
-        dryRun: settings.dry_run,
-        preview: false,
-        atomic: false,
-        stopOnError: settings.stop_on_error,
-        autoCommit: settings.auto_commit,
-      }),
-    takeBack: (request) => worker.takeBack(request),
-  };
 }
 
 /** Walks up to the nearest folder that exists; links on the way are followed. */

@@ -1,20 +1,24 @@
+import type { Opened } from "../../application/ports/opening.ts";
 import { changeLines } from "../../application/work/report/change-lines.ts";
 import { describeConflicts } from "../../application/work/report/describe-conflict.ts";
 import { storedResult } from "../../application/work/report/stored-result.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 /** `apply --job JOB`: commits exactly what the preview showed. */
 export async function applyPreview(
   program: CliProgram,
-  worker: OpenWorker,
+  opened: Opened,
   jobId: string,
   { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
 ): Promise<number> {
-  const { messages, archive } = worker;
-  if (dryRun) return showPreview(program, worker, jobId, json);
-  const outcome = await worker.commitPreview(jobId);
+  const {
+    messages,
+    workspace: { archive },
+  } = opened;
+  if (dryRun) return showPreview(program, opened, jobId, json);
+  const outcome = await opened.workspace.commitPreview(jobId);
   switch (outcome.status) {
     case "done": {
       const { job } = outcome;
@@ -34,7 +38,7 @@ export async function applyPreview(
       return fail(program, json, {
         exitCode: EXIT.refused,
         code: "busy",
-        text: messages.workspaceBusy(worker.workspace),
+        text: messages.workspaceBusy(opened.workspace.root),
       });
     case "not-a-preview":
       return fail(program, json, {
@@ -53,8 +57,11 @@ export async function applyPreview(
 }
 
 /** A dry run of `--job`: what it would bring in. */
-function showPreview(program: CliProgram, worker: OpenWorker, jobId: string, json: boolean): number {
-  const { messages, archive } = worker;
+function showPreview(program: CliProgram, opened: Opened, jobId: string, json: boolean): number {
+  const {
+    messages,
+    workspace: { archive },
+  } = opened;
   const job = archive.read(jobId);
   if (job === null || job.state !== "staged") {
     const [code, text] =

@@ -1,7 +1,8 @@
+import type { Opened } from "../../application/ports/opening.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 import { createProgress } from "./progress.ts";
 import { reportExecution } from "./report-execution.ts";
 
@@ -20,28 +21,28 @@ const FLAGS = {
 export async function apply(program: CliProgram, args: readonly string[]): Promise<number> {
   const { values, words } = await readFlags(program, "apply", args, FLAGS, 1);
   const json = values.json === true;
-  const worker = await openFromFlags(program, { values, words });
-  const { worker: settings } = worker.config;
+  const opened = await openFromFlags(program, { values, words });
+  const { worker: settings } = opened.config;
   const dryRun = values["dry-run"] === true || settings.dry_run;
   if (typeof values.job === "string") {
     if (words.length > 0 || values.preview === true) {
-      const text = worker.messages.usageError(`--job ${values.job} ${words[0] ?? "--preview"}`);
+      const text = opened.messages.usageError(`--job ${values.job} ${words[0] ?? "--preview"}`);
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
-    await mendFirst(program, worker);
+    await mendFirst(program, opened);
     const { applyPreview } = await import("./apply-preview.ts");
-    return applyPreview(program, worker, values.job, { dryRun, json });
+    return applyPreview(program, opened, values.job, { dryRun, json });
   }
-  const read = readPatch(program, worker, words[0]);
+  const read = readPatch(program, opened, words[0]);
   if (!read.ok)
     return fail(program, json, { exitCode: EXIT.usage, code: "unreadable-patch", text: read.text });
-  await mendFirst(program, worker);
+  await mendFirst(program, opened);
   const abort = new AbortController();
   const stop = () => abort.abort();
   for (const signal of STOPPING) process.once(signal, stop);
-  const progress = createProgress(program, worker, !json && program.errIsTerminal);
+  const progress = createProgress(program, opened, !json && program.errIsTerminal);
   try {
-    const execution = await worker.execute({
+    const execution = await opened.workspace.execute({
       patch: read.patch,
       source: "cli",
       sessionKey: "cli:default",
@@ -57,7 +58,7 @@ export async function apply(program: CliProgram, args: readonly string[]): Promi
       onOutput: progress.output,
     });
     progress.end();
-    return reportExecution(program, worker, execution, json);
+    return reportExecution(program, opened, execution, json);
   } finally {
     for (const signal of STOPPING) process.off(signal, stop);
   }
@@ -68,7 +69,7 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Read = { readonly ok: true; readonly patch: string } | { readonly ok: false; readonly text: string };
 
-function readPatch(program: CliProgram, { messages }: OpenWorker, name = "-"): Read {
+function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Read {
   const fromInput = name === "-";
   if (fromInput && program.inIsTerminal) return { ok: false, text: messages.noInput };
   let bytes: Uint8Array;

@@ -51,7 +51,7 @@ export async function converse(
       }
       if (text.trim() === "") continue;
       if (history.at(-1) !== text) history.push(text);
-      saveChatHistory(program, history.map(opened.worker.mask));
+      saveChatHistory(program, history.map(opened.workspace.mask));
       const ended = await send(text);
       if (ended === "quit") return 130;
     }

@@ -19,12 +19,12 @@ export async function chat(program: CliProgram, args: readonly string[]): Promis
   const json = values.json === true;
   const opened = await openedOrStop(program, values, program.openChat);
   try {
-    await mendFirst(program, opened.worker);
+    await mendFirst(program, opened);
     let route: Route | undefined;
     if (typeof values.route === "string") {
       route = readRoute(values.route);
       if (route === undefined) {
-        const text = opened.worker.messages.usageError(`--route ${values.route}`);
+        const text = opened.messages.usageError(`--route ${values.route}`);
         return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
       }
     }
@@ -41,7 +41,7 @@ export async function chat(program: CliProgram, args: readonly string[]): Promis
     const text =
       words.length === 0 || (words.length === 1 && words[0] === "-") ? read(program) : words.join(" ");
     if (text === null || text.trim() === "") {
-      const said = text === null ? opened.worker.messages.noInput : opened.chat.emptyMessage;
+      const said = text === null ? opened.messages.noInput : opened.chat.emptyMessage;
       return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
     }
     return await sendOne(program, opened, text, { json, events: values.events === true, route });

@@ -4,8 +4,8 @@ import { type CliProgram, EXIT } from "./program.ts";
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
 export async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "doctor", args, { repair: "boolean" }, 0);
-  const worker = await openFromFlags(program, flags);
-  const checks = await program.diagnose(worker, { repair: flags.values.repair === true });
+  const opened = await openFromFlags(program, flags);
+  const checks = await program.diagnose(opened, { repair: flags.values.repair === true });
   if (flags.values.json === true) program.out(`${JSON.stringify({ checks })}\n`);
   else
     for (const { ok, optional, text, remedy } of checks) {

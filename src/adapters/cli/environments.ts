@@ -4,6 +4,7 @@ import type {
   ExecutionEnvironmentManager,
   FunctionDefinition,
 } from "../../application/environments/execution-environment-manager.ts";
+import type { NotOpened } from "../../application/ports/opening.ts";
 import type { ContainerFacts, SandboxFailure, SandboxManager } from "../../application/ports/sandbox.ts";
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/texts/config-problem.ts";
@@ -12,7 +13,7 @@ import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
-import { type CliProgram, EXIT, type Opened, type ToolEnvelope } from "./program.ts";
+import { type CliProgram, EXIT, type ToolEnvelope } from "./program.ts";
 
 /** Environments and their images, as the command line uses them. */
 export interface OpenEnvironments {
@@ -49,9 +50,7 @@ export interface ImageRequest {
   readonly onLine: (line: string) => void;
 }
 
-export type OpenedEnvironments =
-  | { readonly ok: true; readonly environments: OpenEnvironments }
-  | Extract<Opened, { ok: false }>;
+export type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
 
 /** Opens what the common flags mean, or says why it cannot and stops. */
 export async function openEnvironments(

@@ -1,15 +1,9 @@
+import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/texts/catalogue.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
-import {
-  type CliProgram,
-  EXIT,
-  type Opened,
-  type OpenedIndex,
-  type OpenOptions,
-  type OpenWorker,
-} from "./program.ts";
+import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
 
 /** Flags that every command takes. */
 const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
@@ -60,9 +54,9 @@ function usage(program: CliProgram, args: readonly string[], text: string): Stop
   return new Stop(fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "usage", text }));
 }
 
-/** Opens the Worker that the common flags mean, and prints the configuration's warnings. */
-export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<OpenWorker> {
-  return (await openedOrStop(program, values, program.openWorker)).worker;
+/** Opens the workspace that the common flags mean, and prints the configuration's warnings. */
+export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<Opened> {
+  return openedOrStop(program, values, program.openWorkspace);
 }
 
 /** Opens the index of jobs in the store that the configuration means. */
@@ -76,18 +70,17 @@ export async function openIndexFromFlags(
 }
 
 /** Opens what works on the workspace that the common flags mean, or says why it cannot and stops. */
-export async function openedOrStop<T extends { readonly ok: boolean }>(
+export async function openedOrStop<T extends Opening>(
   program: CliProgram,
   values: Flags["values"],
-  open: (options: OpenOptions) => Promise<T | Extract<Opened, { ok: false }>>,
-): Promise<Extract<T, { ok: true }> & { readonly worker: OpenWorker }> {
+  open: (options: OpenOptions) => Promise<T>,
+): Promise<Extract<T, { ok: true }>> {
   const opened = await open(optionsOf(program, values));
-  if (!opened.ok) throw notOpened(program, values, opened as Extract<Opened, { ok: false }>, "workspace");
-  const found = opened as Extract<T, { ok: true }> & { readonly worker: OpenWorker };
-  const { warnings, messages } = found.worker;
+  if (!opened.ok) throw notOpened(program, values, opened, "workspace");
+  const { warnings, messages } = opened;
   for (const warning of warnings)
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
-  return found;
+  return opened as Extract<T, { ok: true }>;
 }
 
 function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
@@ -101,7 +94,7 @@ function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
 function notOpened(
   program: CliProgram,
   values: Flags["values"],
-  { messages, problems, message = "", exitCode }: Extract<Opened, { ok: false }>,
+  { messages, problems, message = "", exitCode }: NotOpened,
   what: "workspace" | "store",
 ): Stop {
   const text =

@@ -1,30 +1,31 @@
 import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { Opened } from "../../application/ports/opening.ts";
 import type { JobState } from "../../domain/texts/messages.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 import { textWidth } from "./terminal/text-width.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "jobs", args, { limit: "string", all: "boolean" }, 0);
-  const worker = await openFromFlags(program, flags);
+  const opened = await openFromFlags(program, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
-    program.err(`${worker.messages.usageError(`--limit ${flags.values.limit}`)}\n`);
+    program.err(`${opened.messages.usageError(`--limit ${flags.values.limit}`)}\n`);
     return EXIT.usage;
   }
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)
-      : worker.archive.list().slice(-limit).map(listed);
+      : opened.workspace.archive.list().slice(-limit).map(listed);
   if (flags.values.json === true) {
     program.out(`${JSON.stringify({ jobs: list.map(toJobJson) })}\n`);
     return EXIT.done;
   }
   program.out(
-    `${list.length === 0 ? worker.messages.noJobs : table(worker, list, flags.values.all === true)}\n`,
+    `${list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true)}\n`,
   );
   return EXIT.done;
 }
@@ -85,7 +86,7 @@ export function resultOf(job: ListedJob, isAlive: (pid: number) => boolean): Job
 }
 
 function table(
-  { messages, isAlive }: OpenWorker,
+  { messages, workspace: { isAlive } }: Opened,
   list: readonly ListedJob[],
   withWorkspace: boolean,
 ): string {

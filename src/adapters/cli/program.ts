@@ -2,16 +2,8 @@ import type { SignIn } from "../../application/inbox/sign-in.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Conversation } from "../../application/ports/conversation.ts";
 import type { JobIndex } from "../../application/ports/job-index.ts";
-import type { JobArchive } from "../../application/ports/jobs.ts";
-import type { Repaired } from "../../application/ports/transaction.ts";
-import type { PreviewCommit } from "../../application/work/commit-preview.ts";
-import type { ExecuteRequest, Execution } from "../../application/work/execution.ts";
-import type { StopJob } from "../../application/work/stop-job.ts";
-import type { TakeBack, TakeBackRequest } from "../../application/work/take-back.ts";
-import type { Config } from "../../config/config.ts";
+import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
-import type { ConfigProblem, ConfigWarning } from "../../domain/texts/config-problem.ts";
-import type { Messages, TransactionReason } from "../../domain/texts/messages.ts";
 import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
 import type { OpenedEnvironments } from "./environments.ts";
 import type { InitOutcome } from "./init.ts";
@@ -33,7 +25,7 @@ export interface CliProgram {
   readonly removeFolder: (path: string) => Promise<void>;
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
-  readonly openWorker: (options: OpenOptions) => Promise<Opened>;
+  readonly openWorkspace: (options: OpenOptions) => Promise<Opening>;
   /** The agent's tools on a workspace; loaded when they are asked for. */
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
@@ -58,7 +50,7 @@ export interface CliProgram {
   readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
   /** The first configuration file, and what this machine has. */
   readonly init: (options: OpenOptions) => Promise<InitOutcome>;
-  readonly diagnose: (worker: OpenWorker, options: { repair: boolean }) => Promise<readonly Check[]>;
+  readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
 export interface Terminal {
@@ -77,71 +69,41 @@ export interface Check {
   readonly optional?: boolean;
 }
 
-export interface OpenOptions {
-  readonly cwd: string;
-  readonly workspace?: string;
-  readonly configFile?: string;
-}
-
-export type Opened =
-  | { readonly ok: true; readonly worker: OpenWorker }
-  | {
-      readonly ok: false;
-      readonly exitCode: 2 | 3;
-      readonly messages: Messages;
-      readonly problems: readonly ConfigProblem[];
-      readonly message?: string;
-    };
-
 export type OpenedIndex =
   | { readonly ok: true; readonly index: JobIndex & { syncAll(): Promise<void> } }
-  | Extract<Opened, { ok: false }>;
+  | NotOpened;
 
-export type OpenedToolkit =
-  | { readonly ok: true; readonly worker: OpenWorker; readonly toolkit: Toolkit }
-  | Extract<Opened, { ok: false }>;
+export type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
 
-export type OpenedChat =
-  | {
-      readonly ok: true;
-      readonly worker: OpenWorker;
-      readonly conversation: Conversation;
-      readonly chat: ChatMessages;
-      /** What can follow a slash, routes too. */
-      readonly commands: readonly string[];
-      /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
-      keepTime(): () => void;
-      /** Waits for what still runs behind the last reply. */
-      close(): Promise<void>;
-    }
-  | Extract<Opened, { ok: false }>;
+export type OpenedChat = Opening<{
+  readonly conversation: Conversation;
+  readonly chat: ChatMessages;
+  /** What can follow a slash, routes too. */
+  readonly commands: readonly string[];
+  /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
+  keepTime(): () => void;
+  /** Waits for what still runs behind the last reply. */
+  close(): Promise<void>;
+}>;
 
-export type OpenedMcp =
-  | {
-      readonly ok: true;
-      readonly worker: OpenWorker;
-      /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
-      serveStdio(stop: AbortSignal): Promise<void>;
-      serveHttp(port: number, stop: AbortSignal): Promise<void>;
-    }
-  | Extract<Opened, { ok: false }>;
+export type OpenedMcp = Opening<{
+  /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
+  serveStdio(stop: AbortSignal): Promise<void>;
+  serveHttp(port: number, stop: AbortSignal): Promise<void>;
+}>;
 
-export type OpenedServe =
-  | {
-      readonly ok: true;
-      readonly worker: OpenWorker;
-      readonly words: () => ServeMessages;
-      readonly access: AccessStore;
-      readonly signIn: SignIn;
-      /** Rejects with a `code` when the address cannot be had. */
-      listen(options: {
-        readonly host: string;
-        readonly port: number;
-        readonly log: (text: string) => void;
-      }): Promise<Serving>;
-      close(): Promise<void>;
-    }
-  | Extract<Opened, { ok: false }>;
+export type OpenedServe = Opening<{
+  readonly words: () => ServeMessages;
+  readonly access: AccessStore;
+  readonly signIn: SignIn;
+  /** Rejects with a `code` when the address cannot be had. */
+  listen(options: {
+    readonly host: string;
+    readonly port: number;
+    readonly log: (text: string) => void;
+  }): Promise<Serving>;
+  close(): Promise<void>;
+}>;
 
 export interface Serving {
   readonly url: string;
@@ -177,29 +139,5 @@ export type ToolEnvelope =
     };
 
 export type ToolForm = "plain" | "openai" | "anthropic" | "mcp";
-
-/** A Worker on one workspace, as the command line uses it. */
-export interface OpenWorker {
-  readonly workspace: string;
-  /** Where its jobs are kept. */
-  readonly storage: string;
-  readonly config: Config;
-  readonly messages: Messages;
-  readonly warnings: readonly ConfigWarning[];
-  readonly archive: JobArchive;
-  /** How jobs with processes are staged here, and why. */
-  readonly staging: { readonly kind: "overlay" | "copy" | "none"; readonly reason: TransactionReason };
-  execute(request: ExecuteRequest): Promise<Execution>;
-  takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  commitPreview(jobId: string): Promise<PreviewCommit>;
-  stop(jobId: string): Promise<StopJob>;
-  /** Removes secrets from a text, those of this environment too. */
-  mask(text: string): string;
-  /** Whether a process still runs. */
-  isAlive(pid: number): boolean;
-  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
-  /** Closes jobs whose process died; returns their ids. */
-  buryDeadJobs(): Promise<readonly string[]>;
-}
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;

@@ -1,6 +1,7 @@
 import type { JobEvent } from "../../application/ports/journal.ts";
+import type { Opened } from "../../application/ports/opening.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
-import type { CliProgram, OpenWorker } from "./program.ts";
+import type { CliProgram } from "./program.ts";
 
 export interface Progress {
   readonly event: (event: JobEvent) => void;
@@ -15,9 +16,13 @@ const COLUMNS = 100;
  * For a person at a terminal, on standard error: what is about to run, then one line that says what
  * runs now. Nothing elsewhere.
  */
-export function createProgress(program: CliProgram, worker: OpenWorker, on: boolean): Progress {
+export function createProgress(program: CliProgram, opened: Opened, on: boolean): Progress {
   if (!on) return { event: () => {}, output: () => {}, end: () => {} };
-  const { messages, mask, config } = worker;
+  const {
+    messages,
+    workspace: { mask },
+    config,
+  } = opened;
   const line = (text: string) => program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
   return {
     event(event) {

@@ -1,3 +1,4 @@
+import type { Opened } from "../../application/ports/opening.ts";
 import type { Execution } from "../../application/work/execution.ts";
 import { changeLines } from "../../application/work/report/change-lines.ts";
 import { describeConflicts } from "../../application/work/report/describe-conflict.ts";
@@ -9,7 +10,7 @@ import { formatExecution, oneLine } from "../../domain/texts/format-results.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 import { reportRefusal } from "./report-refusal.ts";
 
 /** Characters of one error on the screen; the whole is in the journal. */
@@ -20,11 +21,11 @@ type Ran = Extract<Execution, { status: "ran" }>;
 /** Says what a job did, from its result alone, and chooses the exit code. */
 export function reportExecution(
   program: CliProgram,
-  worker: OpenWorker,
+  opened: Opened,
   execution: Execution,
   json: boolean,
 ): number {
-  const { messages } = worker;
+  const { messages } = opened;
   switch (execution.status) {
     case "parse-error": {
       const { code, message, ...facts } = execution.failure;
@@ -33,11 +34,11 @@ export function reportExecution(
       return fail(program, json, { exitCode: EXIT.usage, code, text });
     }
     case "refused":
-      return reportRefusal(program, worker, execution.refusal, json);
+      return reportRefusal(program, opened, execution.refusal, json);
     case "ran": {
       for (const warning of execution.warnings) program.err(`${messages.warningLabel} ${warning}\n`);
       program.out(
-        `${json ? JSON.stringify(toJson(worker, execution)) : printable(describe(worker, execution))}\n`,
+        `${json ? JSON.stringify(toJson(opened, execution)) : printable(describe(opened, execution))}\n`,
       );
       return execution.result.success ? EXIT.done : EXIT.failed;
     }
@@ -45,23 +46,23 @@ export function reportExecution(
 }
 
 /** The document of `apply --json`. What kept the commit from happening is there only when something did. */
-function toJson({ messages }: OpenWorker, execution: Ran): Record<string, unknown> {
+function toJson({ messages }: Opened, execution: Ran): Record<string, unknown> {
   const { outcome, conflicts, result } = execution;
   const taken = outcome === "rolled-back" || outcome === "aborted" || execution.keptAfterFailure;
   const notes = taken ? [...result.notes, headline(messages, execution)] : result.notes;
   return { ...toResultJson({ ...result, notes }), ...(conflicts.length > 0 && { conflicts }) };
 }
 
-function describe(worker: OpenWorker, execution: Ran): string {
-  const { messages, workspace } = worker;
+function describe(opened: Opened, execution: Ran): string {
+  const { messages, workspace } = opened;
   const { result, outcome, totalCmds } = execution;
   if (outcome === "dry-run") return describeDryRun(messages, execution);
   const { summary, gitCommit } = result;
   const results = result.results.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
-  const explained = explainFailures(messages, workspace, results);
+  const explained = explainFailures(messages, workspace.root, results);
   if (totalCmds > results.length && outcome !== "aborted")
     explained.push(messages.notRun(totalCmds - results.length));
-  const notes = [...results.flatMap((one) => one.notes), ...result.notes, ...closing(worker, execution)];
+  const notes = [...results.flatMap((one) => one.notes), ...result.notes, ...closing(opened, execution)];
   return [
     formatExecution({ headline: headline(messages, execution), summary, results, gitCommit }, messages),
     explained.join("\n"),
@@ -103,8 +104,8 @@ function headline(messages: Messages, execution: Ran): string {
 }
 
 /** What comes after the list: how to go on, what ended, what cannot be taken back. */
-function closing(worker: OpenWorker, execution: Ran): string[] {
-  const { messages } = worker;
+function closing(opened: Opened, execution: Ran): string[] {
+  const { messages } = opened;
   const { result, outcome, conflicts } = execution;
   const { jobId } = result;
   const lines: string[] = [];
@@ -117,7 +118,7 @@ function closing(worker: OpenWorker, execution: Ran): string[] {
       messages.quotaEvicted({
         jobIds: execution.evicted.map((one) => one.jobId),
         bytes: execution.evicted.reduce((sum, { bytes }) => sum + bytes, 0),
-        quotaBytes: worker.config.worker.undo_quota,
+        quotaBytes: opened.config.worker.undo_quota,
       }),
     );
   }

@@ -36,7 +36,8 @@ export async function run(program: CliProgram, args: readonly string[]): Promise
   const first = given && checked(program, json, given.text, given.name);
   const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
   const workspace = resolve(base, first?.file.task.repo ?? ".");
-  const { tasks, worker } = await openedOrStop(program, { ...values, workspace }, program.openTasks);
+  const opened = await openedOrStop(program, { ...values, workspace }, program.openTasks);
+  const { tasks } = opened;
   const source = given?.text ?? tasks.sourceOf(resume ?? "");
   if (source === null)
     return fail(program, json, {
@@ -45,7 +46,7 @@ export async function run(program: CliProgram, args: readonly string[]): Promise
       text: tasks.texts.unknownTask(resume ?? ""),
     });
   const task = first ?? checked(program, json, source, `task ${resume}`);
-  await mendFirst(program, worker);
+  await mendFirst(program, opened);
   const stop = new AbortController();
   const abort = () => stop.abort();
   for (const signal of STOPPING) process.once(signal, abort);

@@ -19,7 +19,7 @@ export async function admit(program: CliProgram, { values, words }: Flags, opene
   if (!USER.test(userId)) return bad(say.badUser(userId));
   if (userId === "operator" && role === "user") return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {
-    const { host, port, public_url: publicUrl } = opened.worker.config.serve;
+    const { host, port, public_url: publicUrl } = opened.config.serve;
     const base =
       publicUrl?.replace(/\/+$/, "") ??
       `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;

@@ -48,7 +48,7 @@ async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo:
 async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boolean): Promise<number> {
   const { values } = flags;
   const json = values.json === true;
-  const settings = opened.worker.config.serve;
+  const settings = opened.config.serve;
   const host = typeof values.host === "string" ? values.host : settings.host;
   const port = values.port === undefined ? settings.port : portOf(values.port);
   const words = opened.words();

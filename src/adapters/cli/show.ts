@@ -1,15 +1,20 @@
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { Opened } from "../../application/ports/opening.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
 import { printable } from "./printable.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 /** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
 export async function show(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "show", args, { diff: "boolean" }, 1);
-  const worker = await openFromFlags(program, flags);
-  const { archive, messages } = worker;
+  const opened = await openFromFlags(program, flags);
+  const {
+    messages,
+    workspace: { archive },
+  } = opened;
   const jobs = archive.list();
   const [name] = flags.words;
   const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === name);
@@ -26,15 +31,12 @@ export async function show(program: CliProgram, args: readonly string[]): Promis
     return EXIT.done;
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
-  program.out(printable(describe(worker, job)));
+  program.out(printable(describe(opened, job)));
   if (diff !== null) program.out(`\n${program.outIsTerminal ? colour(printable(diff)) : diff}`);
   return EXIT.done;
 }
 
-function describe(
-  { messages, archive, isAlive }: OpenWorker,
-  job: NonNullable<ReturnType<OpenWorker["archive"]["read"]>>,
-): string {
+function describe({ messages, workspace: { archive, isAlive } }: Opened, job: StoredJob): string {
   const lines = [
     `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job), isAlive)]}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[undoOf(listed(job))]})`,
     job.title,

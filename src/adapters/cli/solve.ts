@@ -1,18 +1,15 @@
+import type { Opening } from "../../application/ports/opening.ts";
 import type { SolveTask } from "../../application/ports/solve-store.ts";
 import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
-import { type CliProgram, EXIT, type Opened } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
-export type OpenedSolve =
-  | {
-      readonly ok: true;
-      readonly worker: Extract<Opened, { ok: true }>["worker"];
-      readonly texts: SolveMessages;
-      solve(request: SolveRequest): Promise<Solved>;
-      close(): Promise<void>;
-    }
-  | Extract<Opened, { ok: false }>;
+export type OpenedSolve = Opening<{
+  readonly texts: SolveMessages;
+  solve(request: SolveRequest): Promise<Solved>;
+  close(): Promise<void>;
+}>;
 
 export interface SolveRequest {
   readonly url: string;

@@ -6,14 +6,14 @@ import { type CliProgram, EXIT } from "./program.ts";
 export async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, "stop", args, {}, 1);
   const json = flags.values.json === true;
-  const worker = await openFromFlags(program, flags);
-  const { messages } = worker;
+  const opened = await openFromFlags(program, flags);
+  const { messages } = opened;
   const [jobId] = flags.words;
   if (jobId === undefined) {
     const text = messages.usageError("picoclaw stop JOB");
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
-  const stopped = await worker.stop(jobId);
+  const stopped = await opened.workspace.stop(jobId);
   switch (stopped.status) {
     case "stopped":
       program.out(

@@ -1,13 +1,12 @@
+import type { Opening } from "../../application/ports/opening.ts";
 import type { WorkerProgress } from "../../application/ports/worker-executor.ts";
 import type { TaskFile } from "../../config/schema/task.ts";
 import type { TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
-import type { Opened, OpenWorker } from "./program.ts";
 
 /** Task files, as the command line runs them. */
 export interface OpenTasks {
-  readonly worker: OpenWorker;
   readonly texts: TaskMessages;
   /** The task file a task was made of; null when there is no such task here. */
   sourceOf(id: string): string | null;
@@ -15,9 +14,7 @@ export interface OpenTasks {
   run(request: TaskRequest): Promise<TaskRun>;
 }
 
-export type OpenedTasks =
-  | { readonly ok: true; readonly worker: OpenWorker; readonly tasks: OpenTasks }
-  | Extract<Opened, { ok: false }>;
+export type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
 
 export interface TaskRequest {
   /** An existing task to go on with. */

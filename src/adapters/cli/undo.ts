@@ -1,3 +1,4 @@
+import type { Opened } from "../../application/ports/opening.ts";
 import { describeConflict } from "../../application/work/report/describe-conflict.ts";
 import { choose, type TakeBack, type TakenBack } from "../../application/work/take-back.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
@@ -5,7 +6,7 @@ import { type CliFailure, fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
 import { printable } from "./printable.ts";
-import { type CliProgram, EXIT, type OpenWorker } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 export const undo = (program: CliProgram, args: readonly string[]) => run(program, args, "undo");
 export const redo = (program: CliProgram, args: readonly string[]) => run(program, args, "redo");
@@ -17,28 +18,28 @@ async function run(
   direction: "undo" | "redo",
 ): Promise<number> {
   const flags = await readFlags(program, direction, args, { list: "boolean", force: "boolean" }, 1);
-  const worker = await openFromFlags(program, flags);
-  await mendFirst(program, worker);
+  const opened = await openFromFlags(program, flags);
+  await mendFirst(program, opened);
   const request = {
     direction,
     force: flags.values.force === true,
     ...(flags.words[0] !== undefined && { name: flags.words[0] }),
   };
   const json = flags.values.json === true;
-  if (flags.values.list === true) return list(program, worker, request, json);
-  return report(program, worker, await worker.takeBack(request), direction, json);
+  if (flags.values.list === true) return list(program, opened, request, json);
+  return report(program, opened, await opened.workspace.takeBack(request), direction, json);
 }
 
 function list(
   program: CliProgram,
-  worker: OpenWorker,
+  opened: Opened,
   request: Parameters<typeof choose>[1],
   json: boolean,
 ): number {
-  const { messages } = worker;
-  const chosen = choose(worker, request);
+  const { messages } = opened;
+  const chosen = choose(opened.workspace, request);
   if (chosen === "unknown" || chosen === "nothing")
-    return report(program, worker, { status: chosen, name: request.name ?? "" }, request.direction, json);
+    return report(program, opened, { status: chosen, name: request.name ?? "" }, request.direction, json);
   if (json)
     program.out(
       `${JSON.stringify({ jobs: chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes })) })}\n`,
@@ -53,12 +54,12 @@ function list(
 
 function report(
   program: CliProgram,
-  worker: OpenWorker,
+  opened: Opened,
   outcome: TakeBack,
   direction: "undo" | "redo",
   json: boolean,
 ): number {
-  const { messages } = worker;
+  const { messages } = opened;
   if (outcome.status === "done") {
     if (json) program.out(`${JSON.stringify({ success: true, jobs: outcome.jobs.map(toJson) })}\n`);
     else program.out(printable(describe(messages, outcome.jobs, direction)));
@@ -66,7 +67,7 @@ function report(
   }
   const before = "before" in outcome ? outcome.before : [];
   if (before.length > 0 && !json) program.out(printable(describe(messages, before, direction)));
-  const { exitCode, ...why } = explain(worker, outcome, direction);
+  const { exitCode, ...why } = explain(opened, outcome, direction);
   return fail(program, json, {
     ...why,
     exitCode: before.length > 0 ? EXIT.failed : exitCode,
@@ -88,7 +89,7 @@ function describe(messages: Messages, jobs: readonly TakenBack[], direction: "un
 }
 
 function explain(
-  { messages, workspace, isAlive }: OpenWorker,
+  { messages, workspace }: Opened,
   outcome: Exclude<TakeBack, { status: "done" }>,
   direction: "undo" | "redo",
 ): CliFailure {
@@ -116,9 +117,9 @@ function explain(
       const refused = (code: string, text: string) => ({ exitCode: EXIT.refused, code, text, facts });
       switch (reason) {
         case "busy":
-          return refused(reason, messages.workspaceBusy(workspace));
+          return refused(reason, messages.workspaceBusy(workspace.root));
         case "running":
-          return pid !== undefined && isAlive(pid)
+          return pid !== undefined && workspace.isAlive(pid)
             ? refused(reason, messages.jobRunning(jobId, pid))
             : refused("died", messages.jobDied(jobId));
         case "evicted":

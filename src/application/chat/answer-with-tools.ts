@@ -26,16 +26,16 @@ export async function answerWithTools(
   });
   try {
     for (const { server, detail } of toolbox.unavailable)
-      turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.worker.mask(detail)) });
+      turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.workspace.mask(detail)) });
     const worked = await work(parts, turn, { text, duty: DUTIES[route], toolbox, withHistory: true });
-    const jobs = jobsOfGroup(parts.worker.archive, groupId);
+    const jobs = jobsOfGroup(parts.workspace.archive, groupId);
     const facts = describeToolJobs(parts, jobs, worked.calls);
     const { output, model } = worked;
     const cloud =
       model === undefined || model.local ? "" : parts.chat.cloudAnswered(`${model.provider}/${model.model}`);
     const suggested = output?.suggestedRoute;
     return {
-      text: [parts.worker.mask(worked.text), facts.text, cloud].filter((part) => part !== "").join("\n\n"),
+      text: [parts.workspace.mask(worked.text), facts.text, cloud].filter((part) => part !== "").join("\n\n"),
       ok: output !== null,
       agent: "Shiro",
       jobs: jobs.map((job): ResultJson => facts.json(job)),

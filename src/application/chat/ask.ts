@@ -28,7 +28,7 @@ export interface Question {
 
 /** One model call within the message's time, with its events, its cost, and one retry for a request that was too long. */
 export async function ask(
-  parts: Pick<ChatParts, "chat" | "clock" | "worker">,
+  parts: Pick<ChatParts, "chat" | "clock" | "workspace">,
   turn: ChatTurn,
   question: Question,
 ): Promise<Answered> {
@@ -53,7 +53,7 @@ export async function ask(
     const clock = AbortSignal.timeout(Math.ceil(left));
     const signal = AbortSignal.any([turn.signal, clock]);
     const words = createSentenceOutput((text) =>
-      turn.emit({ type: "text", agent, text: parts.worker.mask(text) }),
+      turn.emit({ type: "text", agent, text: parts.workspace.mask(text) }),
     );
     const end = await listen(model.generate({ ...question.request(model, size), signal }), (event) => {
       if (event.type === "text" && question.streams) words.add(event.text);

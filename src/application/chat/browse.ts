@@ -21,7 +21,7 @@ export async function browse(
   turn: ChatTurn,
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {
-  const { chat, settings, worker, messages } = parts;
+  const { chat, settings, workspace, messages } = parts;
   if (!settings.mcpServers.includes("browser"))
     return { ...done, ok: false, text: `${done.text}\n\n${chat.browserMissing}` };
   const { groupId, sessionKey } = turn;
@@ -35,7 +35,7 @@ export async function browse(
   try {
     const [missing] = toolbox.unavailable;
     if (missing !== undefined) {
-      const text = chat.mcpUnavailable(missing.server, worker.mask(missing.detail));
+      const text = chat.mcpUnavailable(missing.server, workspace.mask(missing.detail));
       return { ...done, ok: false, text: `${done.text}\n\n${text}` };
     }
     const worked = await work(parts, turn, {
@@ -47,20 +47,22 @@ export async function browse(
     const journalled = done.jobs[0]?.job_id;
     if (journalled !== undefined)
       for (const { name, ok, text } of worked.calls)
-        worker.archive.append(journalled, {
+        workspace.archive.append(journalled, {
           type: "note",
-          text: worker.mask(
+          text: workspace.mask(
             `mcp ${name} ${ok ? "succeeded" : "failed"} (not undoable): ${text.slice(0, 500)}`,
           ),
         });
-    const stored = journalled === undefined ? null : worker.archive.read(journalled);
+    const stored = journalled === undefined ? null : workspace.archive.read(journalled);
     const failed = worked.output === null;
     const facts = worked.calls.length === 0 ? "" : describeOutward(chat, worked.calls);
     return {
       ...done,
       ok: done.ok && !failed,
-      text: [done.text, worker.mask(worked.text), facts].filter((part) => part !== "").join("\n\n"),
-      ...(stored !== null && { jobs: [storedResult(messages, stored, worker.archive.events(stored.jobId))] }),
+      text: [done.text, workspace.mask(worked.text), facts].filter((part) => part !== "").join("\n\n"),
+      ...(stored !== null && {
+        jobs: [storedResult(messages, stored, workspace.archive.events(stored.jobId))],
+      }),
     };
   } finally {
     await toolbox.close();

@@ -30,9 +30,9 @@ export async function answerWithCode(
   if (turn.signal.aborted) return { ...about, text: parts.chat.aborted, ok: false, jobs: [] };
   let jobId = "";
   const output = createLineOutput((text) =>
-    turn.emit({ type: "job-output", jobId, text: parts.worker.mask(text) }),
+    turn.emit({ type: "job-output", jobId, text: parts.workspace.mask(text) }),
   );
-  const execution = await parts.worker.execute({
+  const execution = await parts.workspace.execute({
     patch: proposal.patch,
     plan: proposal.plan,
     groupId: turn.groupId,
@@ -51,7 +51,7 @@ export async function answerWithCode(
     onEvent: (event) => {
       if (event.type !== "command_started") return;
       const { type, action, target } = event.command;
-      const command = parts.worker.mask(`${type} ${action} ${oneLine(target)}`);
+      const command = parts.workspace.mask(`${type} ${action} ${oneLine(target)}`);
       turn.emit({ type: "job-command", jobId, index: event.index + 1, command });
     },
     onOutput: output.add,
@@ -71,7 +71,7 @@ export async function answerWithCode(
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */
 function announce(
-  { worker, logger }: ChatParts,
+  { workspace, logger }: ChatParts,
   turn: ChatTurn,
   proposal: Proposal,
   commands: readonly PatchCommand[],
@@ -90,9 +90,9 @@ function announce(
   });
   turn.emit({
     type: "proposed",
-    plan: worker.mask(plan),
+    plan: workspace.mask(plan),
     commands: commands.length,
     risk,
-    files: files.map((path) => worker.mask(path)),
+    files: files.map((path) => workspace.mask(path)),
   });
 }

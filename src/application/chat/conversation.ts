@@ -40,7 +40,7 @@ export function createConversation(parts: ChatParts): Conversation {
         if (options.signal.aborted) return plain(parts.chat.aborted);
         const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
-        return plain(parts.chat.unexpected(parts.worker.mask(detail)));
+        return plain(parts.chat.unexpected(parts.workspace.mask(detail)));
       }
     },
   };

@@ -4,12 +4,9 @@ import type { CheckedFiles } from "../../domain/proposal/check-edits.ts";
 import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import type { Meter } from "../models/meter.ts";
-import type { JobArchive } from "../ports/jobs.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
-import type { PreviewCommit } from "../work/commit-preview.ts";
-import type { ExecuteRequest, Execution } from "../work/execution.ts";
-import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
+import type { Workspace } from "../ports/workspace.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
@@ -17,7 +14,8 @@ import type { Answer, ChatTurn } from "./turn.ts";
 
 /** Everything a conversation needs, wired by hand. */
 export interface ChatParts {
-  readonly worker: ChatWorker;
+  /** Everything that changes it is a job. */
+  readonly workspace: Workspace;
   readonly project: ProjectFiles;
   readonly sessions: Sessions;
   readonly router: Router;
@@ -51,17 +49,6 @@ export interface ConversationSettings {
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
   readonly mcpServers: readonly string[];
-}
-
-/** The Worker on the chat's workspace: everything that changes it is a job. */
-export interface ChatWorker {
-  readonly workspace: string;
-  readonly archive: JobArchive;
-  execute(request: ExecuteRequest): Promise<Execution>;
-  takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  commitPreview(jobId: string): Promise<PreviewCommit>;
-  mask(text: string): string;
-  isAlive(pid: number): boolean;
 }
 
 /** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */

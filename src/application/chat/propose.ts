@@ -32,7 +32,7 @@ export async function propose(
   role: CoderRole,
   request: string,
 ): Promise<Proposed> {
-  const { project, worker, chat, settings } = parts;
+  const { project, workspace, chat, settings } = parts;
   const wanted: string[] = [];
   let exchange: readonly ModelMessage[] = [];
   let sentBack = false;
@@ -51,7 +51,7 @@ export async function propose(
             protectedPatterns: settings.protectedPatterns,
             browser: settings.mcpServers.includes("browser"),
           }),
-          worker.mask(earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER)),
+          workspace.mask(earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER)),
         ]
           .filter((part) => part !== "")
           .join("\n\n"),
@@ -74,7 +74,7 @@ export async function propose(
       const fresh = read.paths.filter((path) => !wanted.includes(path));
       if (fresh.length > 0) {
         wanted.push(...fresh);
-        turn.emit({ type: "notice", text: chat.needsFiles(fresh.map((path) => worker.mask(path))) });
+        turn.emit({ type: "notice", text: chat.needsFiles(fresh.map((path) => workspace.mask(path))) });
         continue;
       }
     }
@@ -85,12 +85,12 @@ export async function propose(
     if (trouble === null && read.kind === "proposal")
       return { ok: true, proposal: read.proposal, commands: commandsOf(read.proposal), model };
     const { report, said } = trouble ?? { report: NO_PROPOSAL, said: chat.noProposal };
-    if (sentBack) return { ok: false, text: chat.proposalUnusable(worker.mask(said)), model };
+    if (sentBack) return { ok: false, text: chat.proposalUnusable(workspace.mask(said)), model };
     sentBack = true;
     turn.emit({ type: "notice", text: chat.sentBack });
     exchange = [
       { role: "assistant", text: answer.text },
-      { role: "user", text: `${worker.mask(report)}\n\nSend the whole proposal again, corrected.` },
+      { role: "user", text: `${workspace.mask(report)}\n\nSend the whole proposal again, corrected.` },
     ];
   }
 }
@@ -108,10 +108,10 @@ interface Shown {
   readonly size: Size;
 }
 
-function withContext({ project, worker }: ChatParts, { request, wanted, model, size }: Shown): string {
+function withContext({ project, workspace }: ChatParts, { request, wanted, model, size }: Shown): string {
   const context = coderContext(project, request, wanted, contextBudget(model, size));
   const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-  return context === "" ? asked : `${worker.mask(context)}\n\nRequest:\n${asked}`;
+  return context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
 }
 
 function commandsOf({ patch }: Proposal): readonly PatchCommand[] {

@@ -12,7 +12,7 @@ import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 
 type Ran = Extract<Execution, { status: "ran" }>;
-type Parts = Pick<ChatParts, "messages" | "chat" | "worker">;
+type Parts = Pick<ChatParts, "messages" | "chat" | "workspace">;
 
 /** Characters of one command's error or output in a chat; the whole is in the journal. */
 const SHOWN_ERROR = 1_500;
@@ -32,7 +32,7 @@ export function reportJob(
   proposal: Pick<Proposal, "plan" | "risk">,
 ): JobReport {
   const plan = planOf(parts, proposal);
-  const { messages, chat, worker } = parts;
+  const { messages, chat, workspace } = parts;
   switch (execution.status) {
     case "parse-error": {
       const { message, line } = execution.failure;
@@ -40,7 +40,7 @@ export function reportJob(
       return { text: chat.proposalUnusable(detail), ok: false, actions: [] };
     }
     case "refused": {
-      const detail = describeRefusal(messages, worker.workspace, execution.refusal).join("\n");
+      const detail = describeRefusal(messages, workspace.root, execution.refusal).join("\n");
       return { text: messages.workerFailed(detail), ok: false, actions: [] };
     }
     case "ran":
@@ -79,8 +79,8 @@ function describe(parts: Parts, execution: Ran, plan: string): string {
 }
 
 /** A high risk is said beside the plan; the others are no news. */
-function planOf({ chat, worker }: Parts, { plan, risk }: Pick<Proposal, "plan" | "risk">): string {
-  const said = worker.mask(plan.trim());
+function planOf({ chat, workspace }: Parts, { plan, risk }: Pick<Proposal, "plan" | "risk">): string {
+  const said = workspace.mask(plan.trim());
   return risk === "high" ? [said, chat.riskNote(risk)].filter((part) => part !== "").join("\n") : said;
 }
 
@@ -104,12 +104,16 @@ function troubleOf({ messages }: Parts, { outcome, result, keptAfterFailure, tot
   }
 }
 
-function failuresOf({ messages, worker }: Parts, execution: Ran, results: readonly CommandResult[]): string {
+function failuresOf(
+  { messages, workspace }: Parts,
+  execution: Ran,
+  results: readonly CommandResult[],
+): string {
   const failed = results.map((one, index) => ({ one, index })).filter(({ one }) => !one.success);
   const lines = failed.map(({ one, index }) =>
     formatExecutionResults([withoutOutput(one)], messages).replace("[1]", `[${index + 1}]`),
   );
-  lines.push(...explainFailures(messages, worker.workspace, results));
+  lines.push(...explainFailures(messages, workspace.root, results));
   const missing = execution.totalCmds - results.length;
   if (missing > 0 && execution.outcome !== "aborted") lines.push(messages.notRun(missing));
   return lines.join("\n");

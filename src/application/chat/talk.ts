@@ -27,7 +27,7 @@ export async function answerByTalking(
         tools: [],
         memory: size === "full" ? turn.memory : "",
         today: parts.now().toISOString().slice(0, 10),
-        workspace: parts.worker.workspace,
+        workspace: parts.workspace.root,
       }),
       messages: [
         ...historyFor(
@@ -41,7 +41,7 @@ export async function answerByTalking(
   });
   if (!answered.ok) return { text: answered.text, ok: false, agent: "Mio", jobs: [] };
   const { provider, model, local } = answered.model;
-  const said = parts.worker.mask(answered.answer.text.trim());
+  const said = parts.workspace.mask(answered.answer.text.trim());
   const notes = [
     ...(answered.answer.finish === "length" ? [parts.chat.answerCut] : []),
     ...(local ? [] : [parts.chat.cloudAnswered(`${provider}/${model}`)]),

@@ -20,7 +20,7 @@ export interface ToolFacts {
 
 /** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
 export function describeToolJobs(
-  { messages, chat, worker }: Pick<ChatParts, "messages" | "chat" | "worker">,
+  { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
   jobs: readonly StoredJob[],
   calls: readonly MadeCall[],
 ): ToolFacts {
@@ -34,7 +34,7 @@ export function describeToolJobs(
   return {
     text: lines.filter((line) => line !== "").join("\n\n"),
     actions: last === undefined ? [] : [{ label: chat.actions.undo, message: "/undo" }],
-    json: (job) => storedResult(messages, job, worker.archive.events(job.jobId)),
+    json: (job) => storedResult(messages, job, workspace.archive.events(job.jobId)),
   };
 }
 

@@ -47,7 +47,7 @@ export interface MadeCall {
  */
 export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
   const { toolbox, duty, text, withHistory } = request;
-  const { settings, chat, worker, clock } = parts;
+  const { settings, chat, workspace, clock } = parts;
   const known = new Set(toolbox.tools.map(({ name }) => name));
   const calls: MadeCall[] = [];
   const exchange: ModelMessage[] = [];
@@ -75,7 +75,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
             tools: last ? [] : toolbox.tools,
             memory: withHistory && fitting === "full" ? turn.memory : "",
             today: parts.now().toISOString().slice(0, 10),
-            workspace: worker.workspace,
+            workspace: workspace.root,
           }),
           messages: [
             ...(withHistory && fitting === "full"
@@ -133,14 +133,14 @@ function callsOf(
 }
 
 async function callTool(
-  { worker }: ChatParts,
+  { workspace }: ChatParts,
   turn: ChatTurn,
   toolbox: Toolbox,
   { name, arguments: args }: ToolCall,
 ): Promise<MadeCall> {
   turn.emit({ type: "tool", name, state: "started" });
   const output = createLineOutput((text) =>
-    turn.emit({ type: "job-output", jobId: "", text: worker.mask(text) }),
+    turn.emit({ type: "job-output", jobId: "", text: workspace.mask(text) }),
   );
   const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
   output.end();

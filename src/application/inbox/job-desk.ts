@@ -1,28 +1,21 @@
-import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { JournalLine } from "../ports/journal.ts";
 import type { MessageStore } from "../ports/message-store.ts";
+import type { Workspace } from "../ports/workspace.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
-import type { ExecuteRequest, Execution } from "../work/execution.ts";
+import type { Execution } from "../work/execution.ts";
 import type { StopJob } from "../work/stop-job.ts";
-import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
+import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
 import { createOutputTails } from "./output-tails.ts";
 import { owns, type Viewer } from "./viewer.ts";
 
-/** A Worker on the served workspace. */
-export interface DeskWorker {
-  readonly workspace: string;
-  readonly archive: JobArchive;
-  readonly settings: Pick<ExecuteRequest, "stopOnError" | "autoCommit">;
-  execute(request: ExecuteRequest): Promise<Execution>;
-  takeBack(request: TakeBackRequest): Promise<TakeBack>;
-  commitPreview(jobId: string): Promise<PreviewCommit>;
-  stop(jobId: string): Promise<StopJob>;
-  isAlive(pid: number): boolean;
-}
-
 export interface DeskParts {
-  readonly worker: () => DeskWorker;
+  /** The one that is served now; a reload exchanges it. */
+  readonly workspace: () => Pick<
+    Workspace,
+    "archive" | "execute" | "takeBack" | "commitPreview" | "stop" | "isAlive"
+  >;
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
   /** Ends the answering of a message of this process. */
   readonly cancelMessage: (messageId: string) => boolean;
@@ -65,26 +58,26 @@ export interface RunRequest {
 }
 
 export function createJobDesk(parts: DeskParts): JobDesk {
-  const { worker, store, bus } = parts;
+  const { workspace, store, bus } = parts;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
   const tails = createOutputTails(bus);
   const shown = (job: StoredJob): ShownJob => ({
     job,
-    alive: job.state === "running" && job.pid !== undefined && worker().isAlive(job.pid),
+    alive: job.state === "running" && job.pid !== undefined && workspace().isAlive(job.pid),
   });
 
   async function read(viewer: Viewer, jobId: string): Promise<ShownJob | null> {
     if (!JOB_ID.test(jobId)) return null;
     if (viewer.role !== "operator" && !owns(viewer, await store.ownerOf(jobId))) return null;
-    const job = worker().archive.read(jobId);
+    const job = workspace().archive.read(jobId);
     return job === null ? null : shown(job);
   }
 
   return {
     read,
     async list(viewer, limit) {
-      const { archive } = worker();
+      const { archive } = workspace();
       if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(shown);
       const ids = await store.jobIdsOf(viewer, limit);
       return ids
@@ -93,25 +86,23 @@ export function createJobDesk(parts: DeskParts): JobDesk {
         .map(shown);
     },
     latest() {
-      const job = worker().archive.list().at(-1);
+      const job = workspace().archive.list().at(-1);
       return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;
     },
-    journal: (jobId) => worker().archive.events(jobId),
+    journal: (jobId) => workspace().archive.events(jobId),
     output: (jobId) => tails.of(jobId),
-    differences: (jobId) => worker().archive.differences(jobId),
+    differences: (jobId) => workspace().archive.differences(jobId),
     async run(viewer, { patch, mode, atomic = false, source }) {
       const abort = new AbortController();
       const noted: Promise<void>[] = [];
       const ids = new Set<string>();
-      const { settings, execute } = worker();
-      const execution = await execute({
+      const execution = await workspace().execute({
         patch,
         source,
         groupId: `${source}_${parts.now().getTime()}_${viewer.userId}`,
         dryRun: mode === "dry-run",
         preview: mode === "preview",
         atomic,
-        ...settings,
         signal: abort.signal,
         onStart: (jobId) => {
           ids.add(jobId);
@@ -138,13 +129,13 @@ export function createJobDesk(parts: DeskParts): JobDesk {
     },
     async takeBack(viewer, jobId, direction, force) {
       if ((await read(viewer, jobId)) === null) return { status: "unknown", name: jobId };
-      const outcome = await worker().takeBack({ direction, name: jobId, force });
+      const outcome = await workspace().takeBack({ direction, name: jobId, force });
       bus.publish({ type: "job", jobId });
       return outcome;
     },
     async applyPreview(viewer, jobId) {
       if ((await read(viewer, jobId)) === null) return { status: "unknown" };
-      const outcome = await worker().commitPreview(jobId);
+      const outcome = await workspace().commitPreview(jobId);
       bus.publish({ type: "job", jobId });
       return outcome;
     },
@@ -153,7 +144,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
       if (found === null) return { status: "unknown" };
       const { job } = found;
       if (job.state !== "running") return { status: "not-running", state: job.state };
-      if (job.pid !== parts.pid) return worker().stop(jobId);
+      if (job.pid !== parts.pid) return workspace().stop(jobId);
       // One of ours: a signal would end the whole server.
       const abort = running.get(jobId);
       if (abort !== undefined) abort.abort();

@@ -32,6 +32,14 @@ export interface Transactions {
 
 export type TransactionKind = "direct" | "copy" | "overlay" | "none";
 
+/** How jobs with processes are staged on this machine, and why. */
+export interface Staging {
+  readonly kind: Exclude<TransactionKind, "direct">;
+  readonly reason: TransactionReason;
+  /** Whether processes can be kept from the rest of the machine. */
+  readonly confinable: boolean;
+}
+
 export interface BeginRequest {
   readonly jobId: string;
   readonly kind: TransactionKind;

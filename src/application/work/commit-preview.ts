@@ -1,7 +1,7 @@
 import type { StoredJob } from "../ports/jobs.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Conflict } from "../ports/transaction.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
 export type PreviewCommit =
   | { readonly status: "done"; readonly job: StoredJob }
@@ -13,7 +13,7 @@ export type PreviewCommit =
 
 /** Commits exactly what a preview staged; nothing is run again. */
 export async function commitPreview(
-  { transactions, archive, logger }: Pick<WorkerParts, "transactions" | "archive" | "logger">,
+  { transactions, archive, logger }: Pick<WorkspaceParts, "transactions" | "archive" | "logger">,
   jobId: string,
 ): Promise<PreviewCommit> {
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;

@@ -10,14 +10,14 @@ import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
 import { JobRun } from "./job-run.ts";
 import { maskCommand } from "./mask-command.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /**
  * A patch, carried out as one job:
  *   parse → choose how to stage → open the view → (commit before) → commands → (commit after)
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
-export async function executePatch(parts: WorkerParts, request: ExecuteRequest): Promise<Execution> {
+export async function executePatch(parts: WorkspaceParts, request: ExecuteRequest): Promise<Execution> {
   const parsed = await parse(request.patch);
   const { logger } = parts;
   if (!parsed.ok) {
@@ -71,13 +71,16 @@ async function parse(patch: string): Promise<ParseResult> {
 }
 
 /** Where something else had to serve than was chosen, the job says so. */
-function stagedAs(parts: WorkerParts, { transaction, insteadOf }: Extract<Begun, { ok: true }>): WorkerParts {
+function stagedAs(
+  parts: WorkspaceParts,
+  { transaction, insteadOf }: Extract<Begun, { ok: true }>,
+): WorkspaceParts {
   if (insteadOf === undefined || transaction.kind === "direct") return parts;
   return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
 }
 
 /** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
-function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRefusal | null {
+function settingRefusal(parts: WorkspaceParts, request: ExecuteRequest): SettingRefusal | null {
   if (parts.config.confine === "on" && !parts.staging.confinable)
     return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
   const { mode } = parts.config.network;
@@ -89,7 +92,7 @@ function settingRefusal(parts: WorkerParts, request: ExecuteRequest): SettingRef
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
 async function begin(
-  parts: WorkerParts,
+  parts: WorkspaceParts,
   request: ExecuteRequest,
   jobId: string,
   kind: TransactionKind,
@@ -108,7 +111,7 @@ async function begin(
 }
 
 function dryRun(
-  parts: WorkerParts,
+  parts: WorkspaceParts,
   jobId: string,
   commands: readonly PatchCommand[],
   warnings: readonly string[],

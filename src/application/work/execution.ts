@@ -30,6 +30,14 @@ export interface ExecuteRequest {
   readonly onOutput?: (text: string) => void;
 }
 
+type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
+
+/**
+ * A job as a caller asks a workspace for it. Dry run, stop on error and auto-commit default to its settings; a preview
+ * and all-or-nothing are only what the caller asks for.
+ */
+export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
+
 export type Execution =
   | { readonly status: "parse-error"; readonly failure: ParseFailure }
   | {

@@ -1,7 +1,7 @@
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { ExecuteRequest } from "./execution.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
 interface BegunJob {
   readonly jobId: string;
@@ -21,7 +21,7 @@ interface JobEnding {
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
 export function jobRecord(
-  { workspace, mask, now, pid }: Pick<WorkerParts, "workspace" | "mask" | "now" | "pid">,
+  { workspace, mask, now, pid }: Pick<WorkspaceParts, "workspace" | "mask" | "now" | "pid">,
   { jobId, request, commands, kind, at }: BegunJob,
   { outcome, results, changes, gitCommit, notes }: JobEnding,
 ): JobRecord {

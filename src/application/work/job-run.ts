@@ -13,17 +13,17 @@ import { JobBroken } from "./job-broken.ts";
 import { conflictsOf, forJournal, type JobEnd, undoOf } from "./job-end.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
 import { runCommands } from "./run-commands.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /** One job from its open view to its end. */
 export class JobRun {
-  readonly #parts: WorkerParts;
+  readonly #parts: WorkspaceParts;
   readonly #notes: string[] = [];
   readonly #createdAt: Date;
   readonly #env: Record<string, string>;
 
   constructor(
-    parts: WorkerParts,
+    parts: WorkspaceParts,
     readonly request: ExecuteRequest,
     readonly jobId: string,
     readonly commands: readonly PatchCommand[],

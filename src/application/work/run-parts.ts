@@ -4,7 +4,7 @@ import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { EditPolicy } from "./policy.ts";
-import type { LimitSettings } from "./worker-parts.ts";
+import type { LimitSettings } from "./workspace-parts.ts";
 
 /** What running the commands of a job needs. */
 export interface RunParts {

@@ -6,7 +6,7 @@ export interface StopParts {
   /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
-  readonly buryDeadJobs: () => Promise<readonly string[]>;
+  readonly closeDeadJobs: () => Promise<readonly string[]>;
   readonly pause: (ms: number) => Promise<void>;
   readonly clock: () => number;
 }
@@ -19,7 +19,7 @@ export type StopJob =
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
-/** Ends a running job: asks its process to take everything back, ends it when it does not, and buries what is left. */
+/** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
 export async function stopJob(parts: StopParts, jobId: string): Promise<StopJob> {
   const job = parts.archive.read(jobId);
   if (job === null) return { status: "unknown" };
@@ -32,7 +32,7 @@ export async function stopJob(parts: StopParts, jobId: string): Promise<StopJob>
     const deadline = parts.clock() + GRACE_MS;
     while (works() && parts.clock() < deadline) await parts.pause(POLL_MS);
   }
-  await parts.buryDeadJobs();
+  await parts.closeDeadJobs();
   const state = parts.archive.read(jobId)?.state ?? "discarded";
   return state === "discarded" ? { status: "stopped" } : { status: "not-running", state };
 }

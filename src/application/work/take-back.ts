@@ -1,9 +1,9 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { Conflict, JobState, LeftAlone } from "../ports/transaction.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
-export type TakeBackParts = Pick<WorkerParts, "transactions" | "archive">;
+export type TakeBackParts = Pick<WorkspaceParts, "transactions" | "archive">;
 
 export interface TakeBackRequest {
   readonly direction: "undo" | "redo";

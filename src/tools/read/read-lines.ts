@@ -1,4 +1,4 @@
-import type { WorkspaceFiles } from "../context.ts";
+import type { WorkspaceFiles } from "../../application/ports/workspace.ts";
 import { fileAt, type Place } from "../place.ts";
 import { ToolError } from "../tool-error.ts";
 import { decode, detect, type Encoding, type KnownEncoding } from "./decode.ts";

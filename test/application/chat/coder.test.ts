@@ -155,7 +155,7 @@ describe("a proposal that cannot run", () => {
     expect(reply.text).toContain("a.txt");
     expect(at.asked).toHaveLength(2);
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
-    expect(at.worker.archive.list()).toEqual([]);
+    expect(at.archive.list()).toEqual([]);
   });
 
   test.each([
@@ -167,7 +167,7 @@ describe("a proposal that cannot run", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(at.asked).toHaveLength(2);
-    expect(at.worker.archive.list()).toEqual([]);
+    expect(at.archive.list()).toEqual([]);
   });
 
   test.each(["length", "filtered"] as const)(

@@ -45,13 +45,13 @@ export async function openConversation(
     { models: fake.models, ...(options.now !== undefined && { now: options.now }) },
   );
   if (!opened.ok) throw new Error(JSON.stringify(opened.problems) + opened.message);
-  const { conversation, worker } = opened;
+  const { conversation } = opened;
   const events: ChatEvent[] = [];
   return {
     ...fake,
     workspace,
     home,
-    worker,
+    archive: opened.workspace.archive,
     events,
     conversation,
     send(text: string, more: Partial<IncomingMessage> & { signal?: AbortSignal } = {}): Promise<Reply> {

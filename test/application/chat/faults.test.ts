@@ -98,7 +98,7 @@ describe("a model that gives no answer", () => {
     const running = at.send("/code3 x", { signal: abort.signal });
     abort.abort();
     expect(await running).toMatchObject({ ok: false, text: "Stopped." });
-    expect(at.worker.archive.list()).toEqual([]);
+    expect(at.archive.list()).toEqual([]);
   });
 });
 

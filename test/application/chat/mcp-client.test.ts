@@ -155,7 +155,7 @@ describe("uses_browser", () => {
     expect(at.of("coder3")[0]?.system).toContain("uses_browser");
     expect(at.of("worker")[0]?.tools?.every(({ name }) => name.startsWith("browser_"))).toBe(true);
     expect(at.of("worker")[0]?.messages[0]?.text).toBe("open the page\n\nPlan:\nLook at the page");
-    const notes = at.worker.archive.events(reply.jobs[0]?.job_id ?? "").map(({ event }) => event);
+    const notes = at.archive.events(reply.jobs[0]?.job_id ?? "").map(({ event }) => event);
     expect(notes).toContainEqual({ type: "note", text: "mcp browser_add succeeded (not undoable): 2" });
     expect((await at.send("/undo")).ok).toBe(true);
     expect(at.tree()).toEqual({});

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createAdmission } from "../../../src/application/inbox/admission.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { checkHealth } from "../../../src/application/inbox/health.ts";
-import { createJobDesk, type DeskWorker } from "../../../src/application/inbox/job-desk.ts";
+import { createJobDesk, type DeskParts } from "../../../src/application/inbox/job-desk.ts";
 import { createMetrics } from "../../../src/application/inbox/metrics.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
@@ -231,7 +231,7 @@ test("a listener that throws is dropped, and the others hear on", () => {
 });
 
 describe("the desk", () => {
-  async function open(jobs: StoredJob[], worker: Partial<DeskWorker> = {}) {
+  async function open(jobs: StoredJob[], workspace: Partial<ReturnType<DeskParts["workspace"]>> = {}) {
     const { store, timers } = await openStores();
     const bus = createBus();
     const cancelled: string[] = [];
@@ -240,17 +240,15 @@ describe("the desk", () => {
       read: (id: string) => jobs.find(({ jobId }) => jobId === id) ?? null,
     };
     const desk = createJobDesk({
-      worker: () =>
+      workspace: () =>
         ({
-          workspace: "/ws",
           archive,
-          settings: { stopOnError: false, autoCommit: false },
           isAlive: () => true,
           takeBack: async () => ({ status: "nothing" }),
           commitPreview: async () => ({ status: "busy" }),
           stop: async () => ({ status: "stopped" }),
-          ...worker,
-        }) as DeskWorker,
+          ...workspace,
+        }) as ReturnType<DeskParts["workspace"]>,
       store,
       cancelMessage: (id) => {
         cancelled.push(id);

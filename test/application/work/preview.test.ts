@@ -90,14 +90,14 @@ describe("a job whose process died", () => {
       status: "refused",
       reason: "running",
     });
-    expect(await worker.buryDeadJobs()).toEqual([ID]);
+    expect(await worker.closeDeadJobs()).toEqual([ID]);
     expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
-    expect(await worker.buryDeadJobs()).toEqual([]);
+    expect(await worker.closeDeadJobs()).toEqual([]);
   });
 
   test("is left alone while that process lives", async () => {
     const worker = await bench.open();
     dead(process.pid);
-    expect(await worker.buryDeadJobs()).toEqual([]);
+    expect(await worker.closeDeadJobs()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest, Execution } from "../../../src/application/work/execution.ts";
 import { removeTree } from "../../../src/infrastructure/work/folder/remove-tree.ts";
-import { openWorker } from "../../../src/wiring/worker.ts";
+import { openWorkspace } from "../../../src/wiring/workspace.ts";
 
 export type Ran = Extract<Execution, { status: "ran" }>;
 export type Settings = Readonly<Record<string, string>>;
@@ -27,9 +27,9 @@ export function createBench() {
   });
 
   async function open(settings?: Settings, at = workspace) {
-    const opened = await openWorker(environment(settings), { cwd: at });
+    const opened = await openWorkspace(environment(settings), { cwd: at });
     if (!opened.ok) throw new Error(opened.message ?? JSON.stringify(opened.problems));
-    return opened.worker;
+    return opened.workspace;
   }
 
   async function execute(

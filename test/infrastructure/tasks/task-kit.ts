@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeF
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/adapters/cli/tasks.ts";
+import type { Workspace } from "../../../src/application/ports/workspace.ts";
 import { readTaskFile } from "../../../src/config/task-file.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/workers/worker-kind.ts";
 import { removeTree } from "../../../src/infrastructure/work/folder/remove-tree.ts";
@@ -84,7 +85,7 @@ export interface TaskBench {
   /** Every file of the workspace but git's and PicoClaw's own. */
   tree(): Readonly<Record<string, string>>;
   git(...args: readonly string[]): string;
-  open(): Promise<OpenTasks>;
+  open(): Promise<OpenTasks & { readonly workspace: Workspace }>;
   run(options: TaskOptions): Promise<Extract<TaskRun, { ok: true }>>;
   end(): void;
 }
@@ -145,7 +146,7 @@ export function createTaskBench(
     async open() {
       const opened = await openTasks(env, { cwd: workspace, workspace }, () => kind);
       if (!opened.ok) throw new Error(JSON.stringify(opened));
-      return opened.tasks;
+      return { ...opened.tasks, workspace: opened.workspace };
     },
     async run(options) {
       writeFileSync(

@@ -74,9 +74,9 @@ describe.if(requirePart("docker"))("runs of a worker, one after the other in one
         });
         expect(record.turns.flatMap(({ run }) => (run ? [run.error] : []))).toEqual(scripts.map(() => null));
         expect(differences).toEqual([]);
-        const { worker } = await at.open();
+        const { workspace } = await at.open();
         // A folder that a later job moved away and whose undo moved it back counts as changed since: hence the force.
-        await worker.takeBack({ direction: "undo", name: id, force: true });
+        await workspace.takeBack({ direction: "undo", name: id, force: true });
         expect(look(at.workspace)).toEqual(before);
       }),
       { numRuns: runs(4), examples: [[MADE_AGAIN]] },

@@ -69,14 +69,14 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(statSync(join(at.workspace, "a.txt")).mode & 0o111).not.toBe(0);
     expect(at.git("log", "--format=%s").split("\n").slice(0, 2)).toEqual(["work", "first"]);
     expect(existsSync(join(at.workspace, "new"))).toBe(false);
-    const { worker } = await at.open();
-    const undone = await worker.takeBack({ direction: "undo", name: "staging1", force: false });
+    const { workspace } = await at.open();
+    const undone = await workspace.takeBack({ direction: "undo", name: "staging1", force: false });
     expect(undone.status).toBe("done");
     expect(at.tree()).toEqual(before);
     expect(at.git("status", "--short")).toBe("");
     expect(at.git("log", "--format=%s")).toBe("first\n");
     expect(containers()).not.toContain("staging1");
-    expect(readdirSync(join(worker.storage, "tasks", "staging1"))).not.toContain("view");
+    expect(readdirSync(join(workspace.storage, "tasks", "staging1"))).not.toContain("view");
   }, 60_000);
 
   test("protected files, hooks and git's settings are put back, in the container too", async () => {
@@ -153,8 +153,8 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     const job = record.turns[0]?.run?.job;
     expect([record.state, job?.outcome]).toEqual(["COMPLETE", "staged"]);
     expect(at.tree()).toEqual(before);
-    const { worker } = await at.open();
-    expect((await worker.commitPreview(job?.id ?? "")).status).toBe("done");
+    const { workspace } = await at.open();
+    expect((await workspace.commitPreview(job?.id ?? "")).status).toBe("done");
     expect(at.read("a.txt")).toBe("one\ntwo\n");
   }, 60_000);
 
@@ -230,8 +230,8 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     const { record } = await at.run({ id: "after1", prompts: ["cat a.txt"] });
     expect([record.state, record.turns[0]?.run?.summary]).toEqual(["COMPLETE", "one\n"]);
     expect(containers()).not.toContain("killed1");
-    const { worker } = await at.open();
-    expect(existsSync(join(worker.storage, "tasks/killed1/view"))).toBe(false);
+    const { workspace } = await at.open();
+    expect(existsSync(join(workspace.storage, "tasks/killed1/view"))).toBe(false);
     const resumed = await at.run({ id: "killed1", prompts: ["echo done > a.txt"], resume: true });
     expect([resumed.record.state, at.read("a.txt")]).toEqual(["COMPLETE", "done\n"]);
   }, 60_000);
@@ -314,12 +314,12 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       },
     });
     expect(record.end?.summary).toContain("tmpfs\n600\n");
-    const { worker } = await at.open();
+    const { workspace } = await at.open();
     const everything = [
       seen,
       json,
       at.read(".picoclaw/task-staging11.md"),
-      ...filesBelow(worker.storage),
+      ...filesBelow(workspace.storage),
     ].join("\n");
     expect(seen).toContain("agent-runner-staging11");
     expect(everything).not.toContain(secret);

@@ -5,15 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type View, ViewFault } from "../../../src/application/ports/view.ts";
 import type { Execution } from "../../../src/application/work/execution.ts";
-import { takeBack } from "../../../src/application/work/take-back.ts";
 import { createContainerView } from "../../../src/infrastructure/work/container/container-view.ts";
 import {
   type FileChannel,
   openFileChannel,
 } from "../../../src/infrastructure/work/container/file-channel.ts";
 import { createFolderView } from "../../../src/infrastructure/work/folder/folder-view.ts";
+import { type ContainerPlace, openContainerPlace } from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
-import { type ContainerWorker, openContainerWorker } from "../../../src/wiring/environment-tools.ts";
 import { requirePart } from "../../require.ts";
 import { createEnvironmentKit, type EnvironmentKit, executor } from "../environments/environment-kit.ts";
 import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
@@ -21,7 +20,7 @@ import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
 describe.if(requirePart("docker") && requirePart("environment-images"))("a container as a workspace", () => {
   let kit: EnvironmentKit;
   let container: string;
-  let worker: ContainerWorker;
+  let place: ContainerPlace;
   const uuid = randomUUID();
 
   beforeAll(async () => {
@@ -30,16 +29,16 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     const repository = kit.repository({ "a.txt": "one\ntwo\n", "b.txt": "b\n", ".env": "SECRET=1\n" });
     const info = await environments.manager.prepare({ uuid, repository }, "python");
     container = info.container_id;
-    worker = await openContainerWorker(environments.toolParts, info);
+    place = await openContainerPlace(environments.toolParts, info);
   });
   afterAll(async () => {
-    worker?.close();
+    place?.workspace.close();
     await kit?.end();
   });
 
   const inside = (command: string) => docker("exec", container, "sh", "-c", command);
   const apply = async (commands: readonly object[], more: object = {}) => {
-    const execution = await worker.execute({
+    const execution = await place.workspace.execute({
       patch: JSON.stringify(commands),
       source: "test",
       dryRun: false,
@@ -143,7 +142,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     expect(ran.result.undo).toBe("unavailable");
     expect(ran.result.notes.join()).toContain("by git");
     expect(inside("git -C /workspace/project status --short")).toContain("A  src/new.py");
-    const journal = worker.parts.archive.events(ran.result.jobId).map(({ event }) => event.type);
+    const journal = place.workspace.archive.events(ran.result.jobId).map(({ event }) => event.type);
     const command = ["command_started", "command_finished"] as const;
     expect(journal).toEqual(["job_started", ...command, ...command, ...command, "committed"]);
     inside("cd /workspace/project && git reset -q --hard && git clean -fdq");
@@ -175,7 +174,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
       { path: "b.txt", kind: "deleted" },
     ]);
     const back = (direction: "undo" | "redo", force = false) =>
-      takeBack(worker.parts, { direction, force, name: result.jobId });
+      place.workspace.takeBack({ direction, force, name: result.jobId });
     const stands = () => inside("cd /workspace/project; cat a.txt; ls b.txt fresh/c.txt 2>/dev/null || true");
     expect((await back("undo")).status).toBe("done");
     expect(stands()).toBe("one\ntwo\nb.txt");
@@ -230,13 +229,13 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     // Stops the server that runs as the task's user, and writes to its output in its place.
     const server = inside("ps -eo pid,args | grep '[A]nswers for the files' | head -1").trim().split(" ")[0];
     inside(`kill -STOP ${server}; printf '\\377\\377\\377\\377garbage' > /proc/${server}/fd/1`);
-    expect(() => worker.context.workspace.files.look("a.txt")).toThrow("cannot be reached");
-    expect(worker.isBroken()).toBe(true);
+    expect(() => place.workspace.files.look("a.txt")).toThrow("cannot be reached");
+    expect(place.workspace.isBroken()).toBe(true);
     inside(`kill -KILL ${server}`);
   });
 
   test("the file server goes with its connection", () => {
-    worker.close();
+    place.workspace.close();
     const running = () => inside("ps -eo args | grep -c '[A]nswers for the files' || true");
     const deadline = performance.now() + 5000;
     while (running() !== "0" && performance.now() < deadline) Bun.sleepSync(50);

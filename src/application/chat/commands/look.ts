@@ -16,10 +16,10 @@ export const jobs: ChatCommand = async (parts, turn) => {
   return said(list.map((job) => line(parts, job)).join("\n"));
 };
 
-function line({ messages, worker }: ChatParts, job: StoredJob): string {
+function line({ messages, workspace }: ChatParts, job: StoredJob): string {
   const state =
     job.state === "running"
-      ? job.pid === undefined || worker.isAlive(job.pid)
+      ? job.pid === undefined || workspace.isAlive(job.pid)
         ? "running"
         : "interrupted"
       : job.state === "undone"
@@ -37,7 +37,7 @@ function line({ messages, worker }: ChatParts, job: StoredJob): string {
 
 /** `/diff [job]`: what the last message's jobs changed, or one job. */
 export const diff: ChatCommand = async (parts, turn, rest) => {
-  const { chat, messages, worker } = parts;
+  const { chat, messages, workspace } = parts;
   const name = rest.trim();
   let chosen: StoredJob[];
   if (name === "") {
@@ -51,9 +51,9 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
     chosen = [job];
   }
   let text = "";
-  for (const { jobId } of chosen) text += await diffText(worker.archive.differences(jobId));
+  for (const { jobId } of chosen) text += await diffText(workspace.archive.differences(jobId));
   if (text.trim() === "") return said(chat.noDiff);
-  const lines = worker.mask(text).trimEnd().split("\n");
+  const lines = workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";

@@ -3,18 +3,18 @@ import type { ChatParts } from "../parts.ts";
 import { type ChatTurn, groupPrefix } from "../turn.ts";
 
 /** Jobs made by this chat, oldest first. */
-export function jobsOfChat({ worker }: Pick<ChatParts, "worker">, turn: ChatTurn): StoredJob[] {
+export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: ChatTurn): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
-  return worker.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
+  return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
 }
 
 /** A job by its id, when this chat may have it. */
 export function namedJob(
-  { worker }: Pick<ChatParts, "worker">,
+  { workspace }: Pick<ChatParts, "workspace">,
   turn: ChatTurn,
   jobId: string,
 ): StoredJob | "unknown" | "not-yours" {
-  const job = worker.archive.list().find((one) => one.jobId === jobId);
+  const job = workspace.archive.list().find((one) => one.jobId === jobId);
   if (job === undefined) return "unknown";
   const own = job.groupId.startsWith(groupPrefix(turn.sessionKey));
   return own || isOwner(turn, job) ? job : "not-yours";

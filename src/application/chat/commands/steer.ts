@@ -17,7 +17,7 @@ export const dry: ChatCommand = async ({ chat, sessions }, turn, rest) => {
 
 /** `/apply [job]`: brings in exactly what the preview showed. */
 export const apply: ChatCommand = async (parts, turn, rest) => {
-  const { chat, messages, worker } = parts;
+  const { chat, messages, workspace } = parts;
   const wanted = rest.trim();
   const job =
     wanted === ""
@@ -27,7 +27,7 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
   if (job === "unknown") return said(messages.unknownJob(wanted), false);
   if (job === "not-yours") return said(chat.notYourJob(wanted), false);
   const { jobId } = job;
-  const outcome = await worker.commitPreview(jobId);
+  const outcome = await workspace.commitPreview(jobId);
   switch (outcome.status) {
     case "done": {
       const text = [
@@ -43,7 +43,7 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
     case "conflict":
       return said(describeConflicts(messages, jobId, outcome.conflicts), false);
     case "busy":
-      return said(messages.workspaceBusy(worker.workspace), false);
+      return said(messages.workspaceBusy(workspace.root), false);
     case "not-a-preview":
       return said(messages.notAPreview(jobId), false);
     case "unknown":

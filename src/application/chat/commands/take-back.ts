@@ -19,7 +19,7 @@ async function swap(
   rest: string,
   direction: "undo" | "redo",
 ): Promise<Answer> {
-  const { chat, messages, worker } = parts;
+  const { chat, messages, workspace } = parts;
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
@@ -34,7 +34,7 @@ async function swap(
     if (job === "not-yours") return said(chat.notYourJob(wanted), false);
     name = job.jobId;
   }
-  const outcome = await worker.takeBack({ direction, name, force });
+  const outcome = await workspace.takeBack({ direction, name, force });
   const done = outcome.status === "done" ? outcome.jobs : "before" in outcome ? outcome.before : [];
   if (done.length > 0) turn.emit({ type: "undone", jobIds: done.map(({ job }) => job.jobId) });
   const changes = done.flatMap((one) => one.changes.map((change) => seenFrom(direction, change)));
@@ -82,7 +82,7 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
 }
 
 function explain(
-  { chat, messages, worker }: ChatParts,
+  { chat, messages, workspace }: ChatParts,
   outcome: TakeBack,
   direction: "undo" | "redo",
 ): string {
@@ -101,9 +101,9 @@ function explain(
       const { jobId, pid } = outcome.job;
       switch (outcome.reason) {
         case "busy":
-          return messages.workspaceBusy(worker.workspace);
+          return messages.workspaceBusy(workspace.root);
         case "running":
-          return pid !== undefined && worker.isAlive(pid)
+          return pid !== undefined && workspace.isAlive(pid)
             ? messages.jobRunning(jobId, pid)
             : messages.jobDied(jobId);
         case "evicted":

@@ -1,5 +1,5 @@
 import { ViewFault } from "../../../application/ports/view.ts";
-import type { ToolWorkspace } from "../../context.ts";
+import type { Workspace } from "../../../application/ports/workspace.ts";
 import type { Place } from "../../place.ts";
 import { detect } from "../decode.ts";
 import type { Ignored } from "../ignored.ts";
@@ -17,7 +17,7 @@ const MATCHED_CHARS = 20_000;
 const LOOK_BYTES = 8192;
 
 export interface FileSearch {
-  readonly workspace: ToolWorkspace;
+  readonly workspace: Workspace;
   readonly matches: (line: string) => boolean;
   /** Whether other encodings than UTF-8 and UTF-16 are recognised. */
   readonly anyEncoding: boolean;
@@ -44,7 +44,7 @@ export function* searchFile(
   }
 }
 
-function textOf({ files }: ToolWorkspace, path: string, anyEncoding: boolean): string | null {
+function textOf({ files }: Workspace, path: string, anyEncoding: boolean): string | null {
   try {
     const entry = files.look(path);
     if (entry.kind !== "file" || entry.size === 0 || entry.size > LARGEST_BYTES) return null;

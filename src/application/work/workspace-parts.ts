@@ -1,9 +1,9 @@
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
-import type { Messages, TransactionReason } from "../../domain/texts/messages.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
-import type { TransactionKind, Transactions } from "../ports/transaction.ts";
+import type { Staging, Transactions } from "../ports/transaction.ts";
 import type { EditPolicy } from "./policy.ts";
 
 /** `worker.limits`: 0 is none; sizes in bytes. */
@@ -15,8 +15,11 @@ export interface LimitSettings {
   readonly disk: number;
 }
 
-/** The slice of `worker:` that the Worker itself reads. Times are in seconds, sizes in bytes. */
+/** The slice of `worker:` that jobs are carried out by. Times are in seconds, sizes in bytes. */
 export interface WorkerConfig {
+  readonly dry_run: boolean;
+  readonly stop_on_error: boolean;
+  readonly auto_commit: boolean;
   readonly commit_message_prefix: string;
   readonly command_timeout: number;
   readonly git_timeout: number;
@@ -30,17 +33,11 @@ export interface WorkerConfig {
   readonly network: { readonly mode: "on" | "off" | "allow_list" };
 }
 
-/** Everything the Worker needs, wired by hand. */
-export interface WorkerParts {
+/** Everything that jobs of a workspace need, wired by hand. */
+export interface WorkspaceParts {
   readonly workspace: string;
   readonly config: WorkerConfig;
-  /** How jobs with processes are staged on this machine, and why. */
-  readonly staging: {
-    readonly kind: Exclude<TransactionKind, "direct">;
-    readonly reason: TransactionReason;
-    /** Whether processes can be kept from the rest of the machine. */
-    readonly confinable: boolean;
-  };
+  readonly staging: Staging;
   readonly transactions: Transactions;
   readonly archive: JobArchive;
   readonly policy: EditPolicy;

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { toViewFault, ViewFault } from "../application/ports/view.ts";
-import { inParent } from "../infrastructure/work/folder/anchor.ts";
-import { createFolderView } from "../infrastructure/work/folder/folder-view.ts";
-import type { WorkspaceFiles } from "../tools/context.ts";
+import { toViewFault, ViewFault } from "../../../application/ports/view.ts";
+import type { WorkspaceFiles } from "../../../application/ports/workspace.ts";
+import { inParent } from "./anchor.ts";
+import { createFolderView } from "./folder-view.ts";
 
 /** A folder as tools read it: no symlink is followed, and only regular files are opened. */
 export function createWorkspaceFiles(root: string): WorkspaceFiles {

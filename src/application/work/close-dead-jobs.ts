@@ -1,7 +1,7 @@
 import type { StoredJob } from "../ports/jobs.ts";
-import type { WorkerParts } from "./worker-parts.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
 
-export type BuryParts = Pick<WorkerParts, "archive" | "transactions" | "processes"> & {
+export type CloseParts = Pick<WorkspaceParts, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (pid: number) => boolean;
 };
 
@@ -11,7 +11,7 @@ export function isDead(job: StoredJob, isAlive: (pid: number) => boolean): boole
 }
 
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
-export async function buryDeadJobs(parts: BuryParts): Promise<readonly string[]> {
+export async function closeDeadJobs(parts: CloseParts): Promise<readonly string[]> {
   const { archive, transactions, isAlive } = parts;
   const dead = archive.list().filter((job) => isDead(job, isAlive));
   if (dead.length === 0) return [];

@@ -1,0 +1,71 @@
+import type { Protection } from "../../domain/policy/protection.ts";
+import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { Execution, JobRequest } from "../work/execution.ts";
+import type { StopJob } from "../work/stop-job.ts";
+import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
+import type { JobArchive } from "./jobs.ts";
+import type { BeginRequest, Begun, Repaired, Staging } from "./transaction.ts";
+import type { View } from "./view.ts";
+
+/**
+ * The workspace: the only place where anything is read, written or run. A folder of this machine stands behind it, or
+ * the project in a container. Whatever changes it is a job, except what a caller stages itself with `begin`.
+ *
+ * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is gone (a
+ * folder that was removed, a container that cannot be reached). One workspace may be open many times and in many
+ * processes: commits take turns by a lock, and whoever cannot have it is told `busy`.
+ */
+export interface Workspace {
+  /** Absolute, without symlinks; in a container, the path there. */
+  readonly root: string;
+  /** Absolute paths under which a caller may know the root; the root is the first. */
+  readonly rootNames: readonly string[];
+  /** The folder of this machine that keeps its jobs and their undo records. */
+  readonly storage: string;
+  /** Files as they stand now, outside of every job. */
+  readonly files: WorkspaceFiles;
+  /** What a job may not touch. */
+  readonly protection: Protection;
+  /** The jobs, whoever ran them. Reading waits for nobody and never fails for a job that is half written. */
+  readonly archive: JobArchive;
+  /** How jobs with processes are staged here, and why. */
+  readonly staging: Staging;
+  /**
+   * Carries out a patch as one job, with the workspace's settings for everything that the request leaves open. A
+   * command that fails is in the result; `parse-error` and `refused` say that nothing ran. An aborted job is taken
+   * back where its transaction can be. Not idempotent: each call is a job of its own.
+   */
+  execute(request: JobRequest): Promise<Execution>;
+  /**
+   * Opens a transaction under a new job id, for a caller that stages changes over several steps. It stays open until
+   * it is sealed or discarded and holds no lock meanwhile; its view sees its own changes, nobody else does. The id of
+   * a job that exists is a bug.
+   */
+  begin(request: BeginRequest): Promise<Begun>;
+  /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
+  commitPreview(jobId: string): Promise<PreviewCommit>;
+  /**
+   * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group
+   * there. What is undone already is `refused`, so that a second call changes nothing.
+   */
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  /**
+   * Ends a running job of another process and waits until it is taken back: at most 20 seconds. A job that does not
+   * run is `not-running`, which is harmless.
+   */
+  stop(jobId: string): Promise<StopJob>;
+  /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
+  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
+  /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
+  closeDeadJobs(): Promise<readonly string[]>;
+  /** Whether the process of a job still runs. */
+  isAlive(pid: number): boolean;
+  /** Removes secrets from a text, those of this environment too. Idempotent. */
+  mask(text: string): string;
+}
+
+/** No symlink is followed in any component. Throws `ViewFault`. */
+export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
+  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
+  readPart(path: string, offset: number, length: number): Uint8Array;
+}

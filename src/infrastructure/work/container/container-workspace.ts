@@ -1,0 +1,81 @@
+import type { ContainerInfo } from "../../../application/environments/container-info.ts";
+import { EnvironmentError } from "../../../application/environments/environment-error.ts";
+import type { SandboxManager } from "../../../application/ports/sandbox.ts";
+import type { Workspace } from "../../../application/ports/workspace.ts";
+import { createWorkspace } from "../../../application/work/create-workspace.ts";
+import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
+import type { Engine } from "../../environments/engine/engine.ts";
+import { parseEngineAddress } from "../../environments/engine/engine-address.ts";
+import { hashHex } from "../../runtime/hash.ts";
+import { isAlive } from "../process/is-alive.ts";
+import { createJobArchive } from "../transaction/job-archive.ts";
+import { worksOn } from "../transaction/job-holder.ts";
+import { createContainerProcesses } from "./container-processes.ts";
+import { createContainerTransactions } from "./container-transactions.ts";
+import { createContainerView } from "./container-view.ts";
+import { openFileChannel } from "./file-channel.ts";
+
+export interface ContainerWorkspaceParts extends Pick<WorkspaceParts, "logger" | "messages" | "mask"> {
+  readonly engine: Engine;
+  readonly sandboxes: SandboxManager;
+  readonly protection: Workspace["protection"];
+  /** Where the jobs of the task are kept, on this machine. */
+  readonly storage: string;
+  readonly config: WorkerConfig;
+}
+
+/** A workspace that hangs on a connection. */
+export interface ContainerWorkspace extends Workspace {
+  /** Its files cannot be reached any more. */
+  isBroken(): boolean;
+  /** Hangs up; the container stays. */
+  close(): void;
+}
+
+/**
+ * The project in a container as a workspace: the same jobs, journalled on this machine. The container confines them, and
+ * the unit of undo there is the task, so nothing is staged and nothing committed automatically. Rejects with an
+ * `EnvironmentError` when the container's files cannot be reached.
+ */
+export async function openContainerWorkspace(
+  given: ContainerWorkspaceParts,
+  info: ContainerInfo,
+): Promise<ContainerWorkspace> {
+  const { engine, sandboxes, protection, storage, config, ...rest } = given;
+  const root = info.workspace_path;
+  const address = parseEngineAddress(engine.host);
+  if (address === undefined) throw new EnvironmentError(engine.host);
+  const channel = await openFileChannel(engine, address, info.container_id, root);
+  if ("ok" in channel) throw new EnvironmentError(channel.detail);
+  const processes = createContainerProcesses(sandboxes, info.container_id);
+  const now = () => new Date();
+  const parts: WorkspaceParts = {
+    ...rest,
+    workspace: root,
+    config: { ...config, confine: "off", auto_commit: false },
+    staging: { kind: "none", reason: "configured", confinable: true },
+    transactions: createContainerTransactions({ storage, root, channel, processes, now }),
+    archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
+    policy: { protection, rootNames: [root] },
+    planOptions: {
+      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
+      sha1: (bytes) => hashHex("sha1", bytes),
+    },
+    processes: async () => processes,
+    hostEnv: {},
+    now,
+    pid: process.pid,
+    clock: () => performance.now(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
+  const workspace = createWorkspace({
+    parts,
+    storage,
+    files: createContainerView(channel),
+    isAlive,
+    worksOn: (pid, jobId) => worksOn(storage, pid, jobId),
+    signal: (pid, signal) => void process.kill(pid, signal),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  });
+  return { ...workspace, isBroken: () => channel.isBroken(), close: () => channel.close() };
+}

@@ -1,0 +1,97 @@
+import { realpathSync, statSync } from "node:fs";
+import { relative } from "node:path";
+import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
+import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
+import { loadConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/loaded.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { createMasker } from "../domain/policy/mask.ts";
+import { messagesFor } from "../domain/texts/catalogue.ts";
+import type { Messages } from "../domain/texts/messages.ts";
+import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
+import { protectFolder } from "../infrastructure/work/folder/folder-protection.ts";
+import { createFolderWorkspace } from "../infrastructure/work/folder/folder-workspace.ts";
+import { chooseStaging } from "../infrastructure/work/overlay/staging.ts";
+import { findGit } from "../infrastructure/work/transaction/git-roots.ts";
+import { locateStorage } from "../infrastructure/work/transaction/storage.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What stands behind an opened workspace, for those who build on it. */
+export interface WorkspaceDetails {
+  readonly loaded: LoadedConfig;
+  readonly parts: WorkspaceParts;
+}
+
+export type OpenedFolder = Opened & WorkspaceDetails;
+
+/** Opens a folder as a workspace: configuration, policy, transactions, journal, all wired by hand. */
+export async function openWorkspace(
+  env: Environment,
+  options: OpenOptions,
+): Promise<Opening<WorkspaceDetails>> {
+  const loaded = await loadConfig({ env, ...options });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, workspace: given, warnings } = loaded;
+  const messages = messagesFor(resolveLocale({ env, config }));
+  const trouble = folderTrouble(given, messages);
+  if (trouble !== null) return trouble;
+  const root = realpathSync(given);
+  const storage = locateStorage(root, home, findGit(root)?.topLevel ?? root);
+  const { mask } = createMasker({ secrets: loaded.secrets.values() });
+  const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
+  const homeInside = relative(root, home);
+  const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
+    (path) => path !== null && path !== "",
+  ) as string[];
+  const { confine, transaction: setting, allow_ssh_agent: allowSshAgent, network, limits } = config.worker;
+  const staging = chooseStaging({ setting, workspace: root, memory: storage.folder, path: env.PATH ?? "" });
+  const folder = createFolderWorkspace({
+    storage,
+    home,
+    config: config.worker,
+    staging,
+    policy: {
+      protection: await protectFolder(root, { patterns, action, ownPaths }),
+      rootNames: [...new Set([root, given])],
+    },
+    sandbox: async () =>
+      (await import("./sandbox.ts")).createSandbox({
+        env,
+        storage,
+        home,
+        confined: confine !== "off",
+        mustConfine: confine === "on" || network.mode !== "on",
+        network,
+        limits: {
+          memory: limits.memory,
+          fileSize: limits.file_size,
+          openFiles: limits.open_files,
+          processes: limits.processes,
+          disk: limits.disk,
+        },
+        allowSshAgent,
+        staging,
+      }),
+    logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),
+    messages,
+    mask,
+    hostEnv: env,
+  });
+  return { ok: true, config, messages, warnings, loaded, ...folder };
+}
+
+function folderTrouble(path: string, messages: Messages): NotOpened | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) return null;
+  const message =
+    stats === undefined ? messages.workspaceMissing(path) : messages.workspaceNotADirectory(path);
+  return {
+    ok: false,
+    exitCode: 3,
+    messages,
+    problems: [],
+    message: `${message}\n${messages.remedy("create-workspace")}`,
+  };
+}
