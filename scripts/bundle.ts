@@ -34,8 +34,8 @@ await build({
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   root: pieces,
   outdir: fresh,
-  // The bundler would write down where these pieces lie now.
-  define: { "import.meta.require": "require", "import.meta.dir": "__dirname" },
+  // `import.meta.dir` and `__dirname` would become the text of where these pieces lie now; a module knows where it is loaded from.
+  define: { "import.meta.require": "require", "import.meta.dir": "module.path" },
   plugins: [{ name: "pieces stay apart", setup: keepApart }],
 });
 for (const entry of ["wiring/executor.ts", "wiring/proxy.ts"])

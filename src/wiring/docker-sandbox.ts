@@ -9,8 +9,8 @@ import { failed } from "../infrastructure/environments/engine/failures.ts";
 import { readInstallationId } from "../infrastructure/environments/engine/installation-id.ts";
 import type { ProxyProgram } from "../infrastructure/environments/engine/proxy-image.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { readProxyFiles } from "../infrastructure/runtime/proxy-files.ts";
-import { findInstallation } from "./installation.ts";
 
 const HOUR_MS = 3_600_000;
 

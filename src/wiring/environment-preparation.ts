@@ -17,8 +17,8 @@ import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
-import { findInstallation } from "./installation.ts";
 
 export interface PreparationParts {
   readonly env: Readonly<Record<string, string | undefined>>;

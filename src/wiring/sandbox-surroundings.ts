@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Installation } from "../infrastructure/runtime/installation.ts";
 import { secretsIn } from "../infrastructure/work/overlay/home-secrets.ts";
 import { socketsOutside } from "../infrastructure/work/overlay/host-sockets.ts";
 import type { SandboxPlan } from "../infrastructure/work/overlay/sandbox.ts";
-import type { Installation } from "../infrastructure/work/overlay/start-executor.ts";
 import { realOrNull, userHomes } from "../infrastructure/work/overlay/user-homes.ts";
 import { isInside, rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
 import type { SandboxWiring } from "./sandbox.ts";

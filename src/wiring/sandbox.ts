@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import type { Installation } from "../infrastructure/runtime/installation.ts";
+import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { confineCopy } from "../infrastructure/work/overlay/confined-copy.ts";
 import { shapeOf } from "../infrastructure/work/overlay/home-pieces.ts";
 import type { JobLimits } from "../infrastructure/work/overlay/job-limits.ts";
@@ -7,10 +9,8 @@ import { openPrivateHome } from "../infrastructure/work/overlay/private-home.ts"
 import { isRealRoot } from "../infrastructure/work/overlay/real-root.ts";
 import type { SandboxPlan } from "../infrastructure/work/overlay/sandbox.ts";
 import { rememberFailure, type Staging } from "../infrastructure/work/overlay/staging.ts";
-import type { Installation } from "../infrastructure/work/overlay/start-executor.ts";
 import { mountPoints, type Storage } from "../infrastructure/work/transaction/storage.ts";
 import type { Sandbox } from "../infrastructure/work/transaction/transactions.ts";
-import { findInstallation } from "./installation.ts";
 import { type NetworkSettings, openNetwork } from "./sandbox-network.ts";
 import { surroundingsOf } from "./sandbox-surroundings.ts";
 

@@ -2,8 +2,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DemoPlace } from "../adapters/cli/program.ts";
+import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { removeTree } from "../infrastructure/work/folder/remove-tree.ts";
-import { findInstallation } from "./installation.ts";
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 

@@ -10,6 +10,7 @@ import { taskMessagesFor } from "../domain/texts/tasks/catalogue.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { copyXattrs } from "../infrastructure/runtime/libc.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
 import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
@@ -21,7 +22,6 @@ import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts"
 import { createTransactions, type Sandbox } from "../infrastructure/work/transaction/transactions.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { prepareConfig } from "./environment-preparation.ts";
-import { findInstallation } from "./installation.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

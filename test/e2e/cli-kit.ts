@@ -42,6 +42,7 @@ export function createCli(under = tmpdir()) {
       input: options.input ?? "",
       encoding: "utf8",
       timeout: 25_000,
+      killSignal: "SIGKILL",
     });
     return { code: ran.status, out: ran.stdout, err: ran.stderr };
   }

@@ -22,6 +22,7 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
 
 const CODES: Readonly<Record<string, string>> = {
   EXECUTOR_ENDED: "executor-ended",
+  INSTALLATION_INCOMPLETE: "installation-incomplete",
   LIMIT_REACHED: "limit-reached",
 };
 
@@ -38,6 +39,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const lines: string[] = [];
   if (cause instanceof LimitReached)
     lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));
+  else if (code === "INSTALLATION_INCOMPLETE") lines.push(messages.installationIncomplete(path ?? ""));
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
   else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));

@@ -65,6 +65,8 @@ export interface Refusal {
     | "no-space"
     | "read-only"
     | "permission"
+    /** A file of the program itself is missing; `message` is its path. */
+    | "installation"
     | "failed";
   readonly message: string;
   readonly bytes?: number;

@@ -152,6 +152,8 @@ export const en: Messages = {
     "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
   foreignOwner:
     "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
+  installationIncomplete: (path) =>
+    `A file of PicoClaw itself is missing: ${path}\nCopy the whole installation, or run npm ci in it.`,
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
   notRun: (count) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:

@@ -152,6 +152,8 @@ export const ja: Messages = {
     "オーバーレイではローカルの clone がハードリンクを使えません。`git clone --no-hardlinks` を使うか、worker.transaction: copy を設定してください。",
   foreignOwner:
     "オーバーレイでは他のユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
+  installationIncomplete: (path) =>
+    `PicoClaw 自身のファイルがありません: ${path}\nインストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
   notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
   confinementUnavailable:

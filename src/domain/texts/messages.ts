@@ -114,6 +114,7 @@ export interface Messages {
   readonly shellNotUndoable: string;
   readonly aborted: string;
   readonly executorEnded: string;
+  installationIncomplete(path: string): string;
   readonly notConfined: string;
   readonly renameAcrossLayers: string;
   readonly foreignOwner: string;

@@ -98,6 +98,7 @@ const SAMPLES: Samples = {
   commandFailed: (say) => [say("d")],
   timeout: (say) => [say(300)],
   patchFailed: (say) => [say("d")],
+  installationIncomplete: (say) => [say("/p")],
   summary: (say) => [say({ total: 3, succeeded: 2, failed: 1 })],
   gitCommit: (say) => [say("abc")],
   executionSummary: (say) => [say({ total: 3, fileEdits: 1, shellCommands: 1, gitOperations: 1 })],

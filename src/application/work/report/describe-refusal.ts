@@ -34,6 +34,8 @@ export function describeRefusal(messages: Messages, workspace: string, refusal: 
       return [messages.fileTrouble("read-only", workspace)];
     case "permission":
       return [messages.patchFailed(refusal.message)];
+    case "installation":
+      return [messages.installationIncomplete(refusal.message)];
     case "workspace-missing":
       return [messages.workspaceMissing(workspace), messages.remedy("create-workspace")];
     case "not-a-directory":

@@ -1,10 +1,11 @@
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type { RefusedHost } from "../../../application/ports/transaction.ts";
 import type { View } from "../../../application/ports/view.ts";
+import type { Installation } from "../../runtime/installation.ts";
 import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
-import { type Installation, startExecutor } from "./start-executor.ts";
+import { startExecutor } from "./start-executor.ts";
 
 export interface ConfinedCopyParts {
   readonly workspace: string;

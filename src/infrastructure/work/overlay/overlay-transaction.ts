@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, RefusedHost, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { Installation } from "../../runtime/installation.ts";
 import { inParent } from "../folder/anchor.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchView } from "../folder/watch-view.ts";
@@ -18,7 +19,7 @@ import { createRemoteView } from "./remote-view.ts";
 import { restoreThrough } from "./restore.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { mountBelow } from "./staging.ts";
-import { type Executor, type Installation, startExecutor } from "./start-executor.ts";
+import { type Executor, startExecutor } from "./start-executor.ts";
 import { type LaidRoot, lowerOf } from "./upper.ts";
 
 export interface OverlayParts {

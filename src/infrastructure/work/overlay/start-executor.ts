@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import { LimitReached } from "../../../application/work/limit-reached.ts";
 import { rawPipe } from "../../runtime/confined-process.ts";
+import type { Installation } from "../../runtime/installation.ts";
 import { openPipe } from "../../runtime/pipe.ts";
 import { type SpawnedChild, spawnChild } from "../../runtime/spawn.ts";
 import { removeTree } from "../folder/remove-tree.ts";
@@ -27,14 +28,6 @@ export interface Executor {
 export type Started =
   | { readonly ok: true; readonly executor: Executor }
   | { readonly ok: false; readonly complaint: string };
-
-/** The program's own folder and runtime, which the executor needs inside. */
-export interface Installation {
-  readonly folder: string;
-  readonly runtime: string;
-  /** The executor's entry, relative to the folder. */
-  readonly executor: string;
-}
 
 /** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
 export async function startExecutor(

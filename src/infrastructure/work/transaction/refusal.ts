@@ -1,4 +1,5 @@
 import type { Refusal } from "../../../application/ports/transaction.ts";
+import { InstallationIncomplete } from "../../runtime/installation.ts";
 
 const CODES: Readonly<Record<string, Refusal["code"]>> = {
   ENOSPC: "no-space",
@@ -12,6 +13,7 @@ const CODES: Readonly<Record<string, Refusal["code"]>> = {
 export function refusalOf(error: unknown, folder: string): Refusal {
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") throw error;
+  if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
   const message = `${(error as Error).message} (${folder})`;
   return { code: CODES[code] ?? "failed", message };
 }

@@ -1,0 +1,104 @@
+/** A checkout is made, bundled, and then lies somewhere else: renamed, copied, or without some of its files. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { removeTree } from "../../src/infrastructure/work/folder/remove-tree.ts";
+import { requirePart } from "../require.ts";
+import { create, createCli, shell } from "./cli-kit.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const PROGRAM_FILES = [
+  ...["bin", "demo", "images", "scripts", "src"],
+  ...["bunfig.toml", "package.json", "system_prompt_command_executor.txt", "tsconfig.json"],
+];
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-moved-")));
+const moved = join(folder, "elsewhere/deeper/picoclaw");
+const cli = createCli();
+afterAll(() => {
+  cli.remove();
+  removeTree(folder);
+});
+
+/** With its times to the nanosecond: the bundle counts only while it is newer than the sources. */
+function copy(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  spawnSync("cp", ["-a", from, to]);
+}
+
+const built = join(folder, "built");
+for (const name of PROGRAM_FILES) cpSync(join(ROOT, name), join(built, name), { recursive: true });
+symlinkSync(join(ROOT, "node_modules"), join(built, "node_modules"));
+const bundled = spawnSync(process.execPath, ["--no-env-file", "scripts/bundle.ts"], { cwd: built });
+if (bundled.status !== 0) throw new Error(String(bundled.stderr));
+copy(built, moved);
+renameSync(built, join(folder, "renamed"));
+
+const PLACES = { copied: moved, renamed: join(folder, "renamed") };
+
+describe.each(Object.entries(PLACES))("a bundle that was %s", (name, place) => {
+  const program = join(place, "bin/picoclaw");
+
+  test("carries out edits", () => {
+    const ran = cli.apply([create(`${name}.txt`, "here\n")], ["--json"], { program });
+    expect([ran.code, cli.read(`${name}.txt`)]).toEqual([0, "here\n"]);
+  });
+
+  test.if(requirePart("bwrap"))("runs a command in the overlay, by the executor that lies beside it", () => {
+    const ran = cli.apply([shell(`echo by-${name} > shell.txt`)], ["--json"], { program });
+    expect([ran.code, cli.read("shell.txt"), ran.err]).toEqual([0, `by-${name}\n`, ""]);
+    const doctor = cli.run(["doctor"], { program });
+    expect(doctor.out).toContain("overlay");
+  });
+
+  test("has a proxy that starts", async () => {
+    const settings = JSON.stringify({ listen: { host: "127.0.0.1", port: 0 }, allowed: [], denied: [] });
+    const proxy = spawn(process.execPath, ["--no-env-file", join(place, "dist/wiring/proxy.js"), settings]);
+    const line = await new Promise((resolve) => proxy.stdout.once("data", (bytes) => resolve(String(bytes))));
+    proxy.kill("SIGTERM");
+    expect(JSON.parse(line as string)).toMatchObject({ event: "ready" });
+  });
+});
+
+describe("an installation of which something is missing", () => {
+  const lacking = (name: string, ...missing: readonly string[]) => {
+    const place = join(folder, name);
+    copy(moved, place);
+    for (const path of missing) rmSync(join(place, path), { recursive: true });
+    return { program: join(place, "bin/picoclaw"), place };
+  };
+
+  test("works without its sources, the version too", () => {
+    const { program } = lacking("no-sources", "src");
+    expect(cli.run(["--version"], { program }).code).toBe(0);
+    expect(cli.apply([create("bundle-alone.txt", "x")], [], { program }).code).toBe(0);
+    expect(existsSync(join(cli.workspace, "bundle-alone.txt"))).toBe(true);
+  });
+
+  test.if(requirePart("bwrap"))("is told which file, and nothing is applied", () => {
+    const { program, place } = lacking("no-executor", "dist/wiring/executor.js");
+    const ran = cli.apply([shell("echo x > never.txt")], [], { program });
+    expect(ran.code).not.toBe(0);
+    expect(ran.err).toContain(join(place, "dist/wiring/executor.js"));
+    expect(ran.err).toContain("npm ci");
+    expect(existsSync(join(cli.workspace, "never.txt"))).toBe(false);
+  });
+
+  test("says so when there is neither bundle nor source", () => {
+    const { program } = lacking("nothing", "src", "dist");
+    const ran = cli.apply([create("never.txt", "x")], [], { program });
+    expect(ran.code).toBe(3);
+    expect(ran.err).toContain("npm ci");
+  });
+});
