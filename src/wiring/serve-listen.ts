@@ -20,7 +20,9 @@ import type { Timers } from "../application/ports/timers.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";
+import { chatMessagesFor } from "../domain/texts/chat/catalogue.ts";
 import type { ServeMessages } from "../domain/texts/serve/messages.ts";
+import { jobActions } from "../domain/work/job-actions.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -91,10 +93,12 @@ export async function listenAndServe(
     log(
       `${place}: ${state.current().workspace.mask(error instanceof Error ? (error.stack ?? error.message) : String(error))}`,
     );
+  const labels = () => chatMessagesFor(state.current().locale).actions;
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const sending = createSending({
     store,
     channel: (name) => channels.get(name),
+    present: (reply) => ({ ...reply, actions: desk.actions(reply, labels()) }),
     bus,
     owner,
     timers,
@@ -112,6 +116,13 @@ export async function listenAndServe(
         .filter(({ jobId, groupId }) => groupId.endsWith(`#${id}`) || noted.includes(jobId))
         .filter(({ state: at }) => at !== "discarded" && at !== "running")
         .map(({ jobId }) => jobId),
+    actionsFor: (jobIds) => {
+      const { archive } = state.current().workspace;
+      return jobActions(
+        jobIds.map((id) => archive.read(id)).filter((job) => job !== null),
+        labels(),
+      );
+    },
     bus,
     owner,
     timers,

@@ -109,16 +109,20 @@ describe("every channel, every kind of route", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const sayOnLine = async (text: string, { userId = "Ualice", id = crypto.randomUUID() as string } = {}) => {
+  const slackReplies = () =>
+    slack.messages.filter(({ thread, metadata }) => thread === THREAD && metadata !== null);
+  let lastWeb: { reply: { actions: { message: string }[] } | null } = { reply: null };
+  const sayOnLine = (text: string, { userId = "Ualice", id = crypto.randomUUID() as string } = {}) =>
+    sendToLine(userId, { type: "message", message: { type: "text", id: "1", text, quoteToken: "q" } }, id);
+  const sendToLine = async (userId: string, what: object, id: string = crypto.randomUUID()) => {
     const event = {
-      type: "message",
       mode: "active",
       timestamp: Date.now(),
       webhookEventId: id,
       deliveryContext: { isRedelivery: false },
       replyToken: line.issue(userId),
       source: { type: "user", userId },
-      message: { type: "text", id: "1", text, quoteToken: "q" },
+      ...what,
     };
     const body = JSON.stringify({ destination: "Ubot", events: [event] });
     const signature = createHmac("sha256", LINE.secret).update(body).digest("base64");
@@ -128,6 +132,38 @@ describe("every channel, every kind of route", () => {
       headers: { "x-line-signature": signature },
     });
   };
+  /** The buttons under the last reply, and what pressing one does. */
+  const press: Record<string, { last(): Promise<string[]>; press(message: string): Promise<unknown> }> = {
+    line: {
+      last: async () => line.shown.at(-1)?.buttons ?? [],
+      async press(data) {
+        const before = line.shown.length;
+        expect((await sendToLine("Ualice", { type: "postback", postback: { data } })).status).toBe(200);
+        return until(() => line.shown[before]);
+      },
+    },
+    slack: {
+      last: async () => buttonsOf(slackReplies().at(-1)?.blocks ?? []),
+      async press(value) {
+        const before = slackReplies().length;
+        slack.push("interactive", {
+          type: "block_actions",
+          team: { id: "T1" },
+          user: { id: "Ualice" },
+          channel: { id: "C1" },
+          message: { ts: "1700000999.000100", thread_ts: THREAD },
+          actions: [
+            { type: "button", block_id: "b", action_id: "picoclaw:0", value, action_ts: crypto.randomUUID() },
+          ],
+        });
+        return until(() => slackReplies()[before]);
+      },
+    },
+    web: {
+      last: async () => lastWeb.reply?.actions.map(({ message }) => message) ?? [],
+      press: (message) => speak.web?.(message) ?? Promise.resolve(),
+    },
+  };
   const speak: Record<string, (text: string) => Promise<string>> = {
     async line(text) {
       const before = line.shown.length;
@@ -135,9 +171,7 @@ describe("every channel, every kind of route", () => {
       return (await until(() => line.shown[before])).text;
     },
     async slack(text) {
-      const replies = () =>
-        slack.messages.filter(({ thread, metadata }) => thread === THREAD && metadata !== null);
-      const before = replies().length;
+      const before = slackReplies().length;
       slack.push("events_api", {
         type: "event_callback",
         team_id: "T1",
@@ -153,7 +187,7 @@ describe("every channel, every kind of route", () => {
           channel: "C1",
         },
       });
-      return JSON.stringify((await until(() => replies()[before])).blocks);
+      return JSON.stringify((await until(() => slackReplies()[before])).blocks);
     },
     async web(text) {
       const response = await fetch(`${url}/api/v1/messages`, {
@@ -161,7 +195,9 @@ describe("every channel, every kind of route", () => {
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: JSON.stringify({ text, wait: 20 }),
       });
-      return response.text();
+      const answer = await response.text();
+      lastWeb = JSON.parse(answer);
+      return answer;
     },
     cli: async (text) => (await output("chat", text)).out,
   };
@@ -187,6 +223,26 @@ describe("every channel, every kind of route", () => {
       expect(existsSync(join(workspace, `${name}.txt`))).toBe(false);
     }, 30_000);
   }
+
+  for (const channel of Object.keys(press))
+    test(`${channel}: the button under the first of two jobs takes back and brings in that one`, async () => {
+      const { last, press: push } = press[channel] as (typeof press)[string];
+      const there = () => ["one", "two"].filter((n) => existsSync(join(workspace, `${channel}-${n}.txt`)));
+      await speak[channel]?.(`/code3 write ${channel}-one`);
+      const [undo = ""] = await last();
+      await speak[channel]?.(`/code3 write ${channel}-two`);
+      expect(there()).toEqual(["one", "two"]);
+      await push(undo);
+      expect(there()).toEqual(["two"]);
+      const [redo = ""] = await last();
+      await speak[channel]?.("/undo");
+      await push(redo);
+      expect(there()).toEqual(["one"]);
+      await push(undo);
+      expect(there()).toEqual([]);
+      await push(undo);
+      expect(await last()).toEqual([redo]);
+    }, 60_000);
 
   test("a stranger gets a code; once it is confirmed they are answered", async () => {
     const before = line.shown.length;
@@ -220,3 +276,10 @@ describe("every channel, every kind of route", () => {
     expect(line.shown.length).toBe(before + 1);
   }, 60_000);
 });
+
+/** What the buttons of a Slack message send. */
+function buttonsOf(blocks: readonly unknown[]): string[] {
+  return (blocks as { type: string; elements?: { value: string }[] }[])
+    .filter(({ type }) => type === "actions")
+    .flatMap(({ elements = [] }) => elements.map(({ value }) => value));
+}

@@ -87,6 +87,8 @@ function lineOf(
 ): Line | null {
   switch (interest.kind) {
     case "chat": {
+      // A job that is taken back elsewhere changes the buttons of its reply.
+      if (event.type === "job" && event.output === undefined) return { event: "changed", data: {} };
       if (!("message" in event)) return null;
       const { message } = event;
       if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;

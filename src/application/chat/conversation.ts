@@ -8,6 +8,7 @@ import type {
   IncomingMessage,
   Reply,
 } from "../ports/conversation.ts";
+import { actionsFor } from "../work/present-actions.ts";
 import { cleanMessage, LONGEST_MESSAGE } from "./clean-message.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { mergeAnswers } from "./merge-answers.ts";
@@ -85,7 +86,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     else if (preview && !isCoder(decision.route)) answers.push(nothing(parts.chat.previewUsage));
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
-  const merged = mergeAnswers(parts.chat, asked, answers);
+  const merged = mergeAnswers(parts.chat, asked, answers, () => groupActions(parts, turn));
   await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(parts, turn, merged, asked[0]?.decision);
 }
@@ -101,11 +102,16 @@ async function answerAgain(
   turn.emit({ type: "notice", text: command.text });
   turn.emit({ type: "decided", decision });
   const asked = { text, decision };
-  const merged = mergeAnswers(parts.chat, [asked], await answerAll(parts, turn, asked));
+  const answers = await answerAll(parts, turn, asked);
+  const merged = mergeAnswers(parts.chat, [asked], answers, () => groupActions(parts, turn));
   await remember(parts, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
   const whole = { ...merged, text: `${command.text}\n\n${merged.text}`, actions };
   return toReply(parts, turn, whole, decision);
+}
+
+function groupActions({ workspace, chat }: ChatParts, { groupId }: ChatTurn): Reply["actions"] {
+  return actionsFor(workspace.archive, groupId, chat.actions);
 }
 
 async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: Answer): Promise<void> {

@@ -7,6 +7,8 @@ export function mergeAnswers(
   chat: ChatMessages,
   asked: readonly Asked[],
   answers: readonly Answer[],
+  /** The buttons of all jobs of the message. */
+  actions: () => NonNullable<Answer["actions"]>,
 ): Answer {
   const [only] = answers;
   if (only === undefined) return { text: chat.aborted, ok: false, agent: "", jobs: [] };
@@ -25,6 +27,6 @@ export function mergeAnswers(
     agent: answers.find(({ agent }) => !isCoderAgent(agent))?.agent ?? only.agent,
     jobs: answers.flatMap(({ jobs }) => jobs),
     ...(last !== undefined && { model: last }),
-    actions: answers.findLast(({ actions }) => actions !== undefined && actions.length > 0)?.actions ?? [],
+    actions: actions(),
   };
 }

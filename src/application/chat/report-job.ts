@@ -4,6 +4,7 @@ import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { formatExecutionResults, oneLine } from "../../domain/texts/format-results.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { Execution } from "../work/execution.ts";
+import { actionsFor } from "../work/present-actions.ts";
 import { changeLines } from "../work/report/change-lines.ts";
 import { describeConflicts } from "../work/report/describe-conflict.ts";
 import { describeRefusal } from "../work/report/describe-refusal.ts";
@@ -48,7 +49,7 @@ export function reportJob(
         text: describe(parts, execution, plan),
         ok: execution.result.success,
         job: toResultJson(execution.result),
-        actions: actionsOf(parts, execution),
+        actions: actionsFor(parts.workspace.archive, execution.result.jobId, parts.chat.actions),
       };
   }
 }
@@ -156,17 +157,4 @@ function closing({ messages, chat }: Parts, execution: Ran): string {
   if (outcome === "staged") lines.push(chat.previewReady(jobId, result.changes.length));
   else lines.push(result.undo === "available" ? chat.undoHint(jobId) : messages.jobLine(jobId));
   return lines.join("\n");
-}
-
-function actionsOf({ chat: { actions } }: Parts, { outcome, result }: Ran): Reply["actions"] {
-  if (outcome === "staged")
-    return [
-      { label: actions.apply, message: `/apply ${result.jobId}` },
-      { label: actions.diff, message: `/diff ${result.jobId}` },
-    ];
-  if (result.undo !== "available") return [];
-  return [
-    { label: actions.undo, message: "/undo" },
-    { label: actions.diff, message: `/diff ${result.jobId}` },
-  ];
 }

@@ -1,4 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
+import { jobActions, namedIn } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { changeLines } from "../work/report/change-lines.ts";
@@ -29,11 +30,12 @@ export function describeToolJobs(
   const outward = calls.filter(({ server }) => server !== undefined);
   const lines = [changeLines(messages, changes)];
   if (outward.length > 0) lines.push(describeOutward(chat, outward));
-  const last = committed.at(-1);
-  if (last !== undefined) lines.push(chat.undoHint(last.jobId));
+  const actions = jobActions(committed, chat.actions);
+  const name = namedIn(actions[0]?.message ?? "");
+  if (name !== null) lines.push(chat.undoHint(name));
   return {
     text: lines.filter((line) => line !== "").join("\n\n"),
-    actions: last === undefined ? [] : [{ label: chat.actions.undo, message: "/undo" }],
+    actions,
     json: (job) => storedResult(messages, job, workspace.archive.events(job.jobId)),
   };
 }

@@ -17,6 +17,8 @@ export interface AnswerParts {
    * the ones that were rolled back.
    */
   readonly standingJobs: (messageId: string, noted: readonly string[]) => readonly string[];
+  /** What can be done now with these jobs of one message. */
+  readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
   /** This process, as leases name it. */
   readonly owner: string;
@@ -114,11 +116,11 @@ export function createAnswering(parts: AnswerParts): Answering {
   async function afterDeath(message: StoredMessage): Promise<Reply | null> {
     if (message.attempts <= 1) return null;
     const jobs = parts.standingJobs(message.id, await store.jobsOf(message.id));
-    if (jobs.length > 0)
-      return {
-        ...failed(parts.messages().interrupted(jobs)),
-        actions: [{ label: parts.messages().undoLabel, message: "/undo" }],
-      };
+    if (jobs.length > 0) {
+      const actions = parts.actionsFor(jobs);
+      const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
+      return { ...failed(parts.messages().interrupted(jobs, undo)), actions };
+    }
     return message.attempts > MOST_ATTEMPTS ? failed(parts.messages().gaveUp(message.attempts - 1)) : null;
   }
 

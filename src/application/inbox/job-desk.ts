@@ -1,9 +1,13 @@
+import type { ActionLabels } from "../../domain/work/job-actions.ts";
+import type { Reply } from "../ports/conversation.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { JournalLine } from "../ports/journal.ts";
 import type { MessageStore } from "../ports/message-store.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
 import type { Execution } from "../work/execution.ts";
+import { isJobId } from "../work/job-id.ts";
+import { presentActions } from "../work/present-actions.ts";
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
@@ -44,6 +48,8 @@ export interface JobDesk {
   /** What a running job printed so far. */
   output(jobId: string): string;
   differences(jobId: string): readonly FileDifference[];
+  /** The buttons of a reply, as they make sense now. */
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Reply["actions"];
   run(viewer: Viewer, request: RunRequest): Promise<Execution>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<TakeBack>;
   applyPreview(viewer: Viewer, jobId: string): Promise<PreviewCommit>;
@@ -68,7 +74,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
   });
 
   async function read(viewer: Viewer, jobId: string): Promise<ShownJob | null> {
-    if (!JOB_ID.test(jobId)) return null;
+    if (!isJobId(jobId)) return null;
     if (viewer.role !== "operator" && !owns(viewer, await store.ownerOf(jobId))) return null;
     const job = workspace().archive.read(jobId);
     return job === null ? null : shown(job);
@@ -91,6 +97,7 @@ export function createJobDesk(parts: DeskParts): JobDesk {
     },
     journal: (jobId) => workspace().archive.events(jobId),
     output: (jobId) => tails.of(jobId),
+    actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
     differences: (jobId) => workspace().archive.differences(jobId),
     async run(viewer, { patch, mode, atomic = false, source }) {
       const abort = new AbortController();
@@ -160,6 +167,3 @@ export function createJobDesk(parts: DeskParts): JobDesk {
     return store.noteJob({ jobId, channel, userId, messageId: null, at: parts.now().toISOString() });
   }
 }
-
-/** Nothing else may become the name of a folder. */
-const JOB_ID = /^job_\d{1,12}_[0-9a-z]{8}$/;

@@ -1,4 +1,5 @@
 import type { Channel, Delivered } from "../ports/channel.ts";
+import type { Reply } from "../ports/conversation.ts";
 import type { ChatKey, ClaimedReply, MessageStore } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
@@ -8,6 +9,8 @@ import { leaseUntil } from "./lease.ts";
 export interface SendParts {
   readonly store: MessageStore;
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
+  /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
+  readonly present: (reply: Reply) => Reply;
   readonly bus: Bus;
   readonly owner: string;
   readonly timers: Timers;
@@ -64,9 +67,10 @@ export function createSending(parts: SendParts): Sending {
     const cancel = timers.after(DELIVERY_MS, abort);
     stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      if (reply.mayHaveArrived && (await channel.wasDelivered?.(reply, limit.signal)) === true)
+      const now = present(reply);
+      if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
         return { status: "sent" };
-      return await channel.deliver(reply, limit.signal);
+      return await channel.deliver(now, limit.signal);
     } catch (error) {
       // A channel must not throw; if one does, its reply is not lost for it.
       parts.onTrouble(error);
@@ -75,6 +79,12 @@ export function createSending(parts: SendParts): Sending {
       cancel();
       stopping.signal.removeEventListener("abort", abort);
     }
+  }
+
+  function present(reply: ClaimedReply): ClaimedReply {
+    const { content } = reply;
+    if (content.kind !== "reply") return reply;
+    return { ...reply, content: { kind: "reply", reply: parts.present(content.reply) } };
   }
 
   async function settle(reply: ClaimedReply, delivered: Delivered): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Decision } from "../../domain/routing/decision.ts";
 import type { Route } from "../../domain/routing/route.ts";
+import type { Action } from "../../domain/work/job-actions.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
 export type { Decision } from "../../domain/routing/decision.ts";
@@ -92,6 +93,9 @@ export interface Reply {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
   /** The model that answered, for the footer; cloud answers on local routes must say so. */
   readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
-  /** Buttons that make sense now; each is a message such as `/undo`. */
-  readonly actions: readonly { readonly label: string; readonly message: string }[];
+  /**
+   * Buttons that made sense when this was said. Each is a message; one about jobs names them (`/undo job_…`), so that
+   * whoever shows it later can ask what became of them.
+   */
+  readonly actions: readonly Action[];
 }

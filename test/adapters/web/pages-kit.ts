@@ -31,6 +31,7 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
       latest: () => "",
       journal: () => [],
       output: () => "",
+      actions: ({ actions }) => actions,
       differences: () => [],
       run: never,
       takeBack: never,

@@ -14,6 +14,10 @@ beforeAll(async () => {
         text: "## Plan\nx\n\n## Patch\n```text:buttons.txt\nx\n```\n\n## Risk\nlow\n",
       },
       {
+        when: { role: "coder3", message: "/Request:\\n.*named/" },
+        text: "## Plan\nx\n\n## Patch\n```text:named.txt\nx\n```\n\n## Risk\nlow\n",
+      },
+      {
         when: { role: "coder3" },
         text: '## Plan\n<img src=x onerror=alert(1)>\n\n## Patch\n```text:<b>a&"b.txt\n<script>alert(1)</script>\n```\n\n## Risk\nlow\n',
       },
@@ -292,6 +296,20 @@ describe("one and the other", () => {
     const page = await answered(operator, "operator.buttons", "/code3 buttons");
     expect(page).toContain('action="/chat/operator.buttons" class="act"');
     expect(await operator.text("/sessions/web/operator.buttons")).not.toContain('class="actions"');
+  });
+
+  test("a reply's buttons name its job, and follow what became of it", async () => {
+    const chat = "operator.named";
+    const said = async () =>
+      [...(await operator.text(`/chat/${chat}`)).matchAll(/name="text" value="(\/[^"]+)"/g)].map(
+        ([, text]) => text,
+      );
+    await answered(operator, chat, "/code3 named");
+    const [undo = "", diff] = await said();
+    expect(undo).toMatch(/^\/undo job_\w+$/);
+    expect(diff).toBe(undo.replace("undo", "diff"));
+    await operator.post(`/jobs/${undo.slice("/undo ".length)}/undo`, {});
+    expect(await said()).toEqual([undo.replace("undo", "redo")]);
   });
 
   test("a form that is sent twice is one message", async () => {

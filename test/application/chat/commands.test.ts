@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import type { Reply } from "../../../src/application/ports/conversation.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -196,4 +197,57 @@ test("a new day is announced in the reply, and the jobs of yesterday can still b
   expect(at.events).toContainEqual({ type: "cut-over", sessionId: "20260302-cli-default" });
   expect((await at.send("/undo")).ok).toBe(true);
   expect(at.tree()).toEqual({});
+});
+
+describe("the buttons of a reply", () => {
+  const buttons = ({ actions }: Reply) => actions.map(({ message }) => message);
+
+  test("name their job: pressed on the first of two, the first is taken back and brought in again", async () => {
+    at = await writer();
+    const first = await at.send("/code3 a.txt");
+    await at.send("/code3 b.txt");
+    const job = first.jobs[0]?.job_id;
+    expect(buttons(first)).toEqual([`/undo ${job}`, `/diff ${job}`]);
+    const undone = await at.send(buttons(first)[0] ?? "");
+    expect(Object.keys(at.tree())).toEqual(["b.txt"]);
+    expect(buttons(undone)).toEqual([`/redo ${job}`]);
+    await at.send("/undo");
+    const redone = await at.send(buttons(undone)[0] ?? "");
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+    expect(buttons(redone)).toEqual([`/undo ${job}`, `/diff ${job}`]);
+  });
+
+  test("pressed once more, they say how the job is by now and offer what is left to do", async () => {
+    at = await writer();
+    const first = await at.send("/code3 a.txt");
+    await at.send("/code3 b.txt");
+    const [press = ""] = buttons(first);
+    await at.send(press);
+    const again = await at.send(press);
+    expect(again.ok).toBe(false);
+    expect(buttons(again)).toEqual([`/redo ${first.jobs[0]?.job_id}`]);
+    expect(Object.keys(at.tree())).toEqual(["b.txt"]);
+  });
+
+  test("name the group where a message made several jobs, and take back all of it", async () => {
+    at = await writer();
+    const both = await at.send("/code3 a.txt\n/code1 b.txt");
+    expect(both.jobs).toHaveLength(2);
+    await at.send("/code3 c.txt");
+    const [press = ""] = buttons(both);
+    expect(press).toBe(`/undo ${both.groupId}`);
+    const undone = await at.send(press);
+    expect(Object.keys(at.tree())).toEqual(["c.txt"]);
+    await at.send("/undo");
+    await at.send(buttons(undone)[0] ?? "");
+    expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
+  });
+
+  test("a group of another chat is not this chat's", async () => {
+    at = await writer();
+    const first = await at.send("/code3 a.txt");
+    const slack = { channel: "slack", chatId: "C1:1.2" };
+    expect((await at.send(`/undo ${first.groupId}`, slack)).text).toContain("not a job of this chat");
+    expect(Object.keys(at.tree())).toEqual(["a.txt"]);
+  });
 });

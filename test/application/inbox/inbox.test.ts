@@ -267,6 +267,22 @@ describe("sending", () => {
     expect(shown(bench)).toEqual(["re: text 1", "re: text 2", "re: text 3"]);
   });
 
+  test("a reply that is sent late is drawn from what became of its jobs since", async () => {
+    const label = { now: "Undo" };
+    const bench = await open({
+      present: (reply) => ({ ...reply, actions: [{ label: label.now, message: "" }] }),
+    });
+    bench.fake.faults.push({ status: "later", reason: "429" });
+    await bench.receive(inbound(1));
+    await settle();
+    label.now = "Redo";
+    await bench.timers.advance(60_000);
+    const labels = bench.fake.calls.map(
+      ({ content }) => content.kind === "reply" && content.reply.actions[0]?.label,
+    );
+    expect(labels).toEqual(["Undo", "Redo"]);
+  });
+
   test("a service that asks for patience gets it", async () => {
     const bench = await open();
     bench.fake.faults.push({ status: "later", reason: "429", afterMs: 30_000 });

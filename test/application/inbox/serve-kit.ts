@@ -5,7 +5,7 @@ import { createAnswering } from "../../../src/application/inbox/answer-messages.
 import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
 import { createReceiver } from "../../../src/application/inbox/receive-messages.ts";
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
-import type { Conversation } from "../../../src/application/ports/conversation.ts";
+import type { Conversation, Reply } from "../../../src/application/ports/conversation.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve/catalogue.ts";
 import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
@@ -20,6 +20,7 @@ export interface ServeChoices {
   readonly limit?: number;
   readonly owner?: string;
   readonly standingJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
   /** Stands between the use cases and the store. */
@@ -44,6 +45,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const sending = createSending({
     store,
     channel: (name) => (name === fake.channel.name ? fake.channel : undefined),
+    present: choices.present ?? ((reply) => reply),
     bus,
     owner,
     timers,
@@ -55,6 +57,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     conversation: () => conversation,
     channel: () => fake.channel,
     standingJobs: choices.standingJobs ?? ((_, noted) => noted),
+    actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,
     owner,
     timers,

@@ -38,7 +38,9 @@ export function lookApi(app: Api, { host }: Web): void {
       if (!own.some((chat) => chat.channel === channel && chat.chatId === chatId)) return unknown();
     }
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
-    return exchanges.length === 0 ? unknown() : c.json({ messages: exchanges.map(toJson) });
+    return exchanges.length === 0
+      ? unknown()
+      : c.json({ messages: exchanges.map((one) => toJson(host, one)) });
   });
   app.get("/usage", async (c) => {
     const { viewer } = c.var;

@@ -1,8 +1,10 @@
 import type { InboundMessage, StoredMessage } from "../../../application/ports/channel.ts";
-import type { Route } from "../../../application/ports/conversation.ts";
+import type { Reply, Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
+import { chatMessagesFor } from "../../../domain/texts/chat/catalogue.ts";
 import { replyJson } from "../../reply-json.ts";
+import type { WebHost } from "../host.ts";
 import type { Web } from "../web.ts";
 import { type Api, bodyOf, failure, lacks } from "./answers.ts";
 
@@ -52,12 +54,12 @@ export function messageApi(app: Api, web: Web): void {
         state: "received",
         attempts: 0,
       } as const;
-      return c.json(toJson({ message: stored, replies: [] }), 202);
+      return c.json(toJson(host, { message: stored, replies: [] }), 202);
     }
     if (wait > 0) await answered(received.messageId, wait * 1_000);
     const found = await find(received.messageId);
     if (found === null) return failure(404, "unknown-message", "no such message");
-    return c.json(toJson(found), found.message.state === "done" ? 200 : 202);
+    return c.json(toJson(host, found), found.message.state === "done" ? 200 : 202);
   });
   app.get("/messages/:id", async (c) => {
     const { viewer } = c.var;
@@ -67,7 +69,7 @@ export function messageApi(app: Api, web: Web): void {
     const own = found?.message.channel === viewer.channel && found.message.userId === viewer.userId;
     if (found === null || !(own || viewer.role === "operator"))
       return failure(404, "unknown-message", "no such message");
-    return c.json(toJson(found));
+    return c.json(toJson(host, found));
   });
 
   /** When it was, or the time is over. */
@@ -94,8 +96,12 @@ export function messageApi(app: Api, web: Web): void {
   }
 }
 
-export function toJson({ message, replies }: Exchange): Record<string, unknown> {
+export function toJson(
+  { desk, locale }: Pick<WebHost, "desk" | "locale">,
+  { message, replies }: Exchange,
+): Record<string, unknown> {
   const [answer] = replies;
+  const actionsOf = (reply: Reply) => desk.actions(reply, chatMessagesFor(locale()).actions);
   return {
     ...messageJson(message),
     reply:
@@ -106,7 +112,7 @@ export function toJson({ message, replies }: Exchange): Record<string, unknown> 
           : {
               text: answer.content.reply.text,
               ok: answer.content.reply.ok,
-              ...replyJson(answer.content.reply),
+              ...replyJson({ ...answer.content.reply, actions: actionsOf(answer.content.reply) }),
             },
   };
 }

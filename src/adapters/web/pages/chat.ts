@@ -14,6 +14,8 @@ export interface ChatView {
   readonly channel: string;
   readonly chatId: string;
   readonly exchanges: readonly Exchange[];
+  /** The buttons of a reply, as they make sense now. */
+  readonly actionsOf: (reply: Reply) => Reply["actions"];
   readonly chats: readonly Chat[];
   /** Whether there is more above. */
   readonly older: boolean;
@@ -88,6 +90,7 @@ ${message.state === "working" && message.channel === "web" && actionButton(conte
 function replyOf(context: PageContext, view: ChatView, reply: Reply): Markup {
   const { t } = context;
   const agent = agentOf(reply.decision?.route);
+  const actions = view.actionsOf(reply);
   return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
 <p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
 <div class="text">${markdown(reply.text)}</div>
@@ -98,7 +101,7 @@ ${reply.jobs.map(
       .map(({ path }) => visible(path))
       .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
 )}
-${view.mayWrite && reply.actions.length > 0 && html`<div class="actions">${reply.actions.map(({ label, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
+${actions.length > 0 && html`<div class="actions">${actions.map(({ label, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
 ${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
 </div></div>`;
 }

@@ -1,4 +1,5 @@
 import type { Viewer } from "../../../application/inbox/viewer.ts";
+import { chatMessagesFor } from "../../../domain/texts/chat/catalogue.ts";
 import { attachmentsOf } from "../attachments.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
@@ -29,12 +30,14 @@ export function chatRoutes(app: WebApp, web: Web): void {
       limit: SHOWN + 1,
       ...(before !== undefined && { before }),
     });
+    const labels = chatMessagesFor(c.var.page.t.locale).actions;
     const draft = c.req.query("draft");
     return respond(
       chatPage(c.var.page, {
         channel: "web",
         chatId,
         exchanges: exchanges.slice(-SHOWN),
+        actionsOf: (reply) => host.desk.actions(reply, labels),
         older: exchanges.length > SHOWN,
         chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
         eventId: crypto.randomUUID(),

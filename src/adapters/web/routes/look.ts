@@ -47,7 +47,16 @@ export function lookRoutes(app: WebApp, web: Web): void {
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
     if (exchanges.length === 0) return missing(page);
     return respond(
-      chatPage(page, { channel, chatId, exchanges, chats: [], older: false, eventId: "", mayWrite: false }),
+      chatPage(page, {
+        channel,
+        chatId,
+        exchanges,
+        chats: [],
+        older: false,
+        eventId: "",
+        mayWrite: false,
+        actionsOf: () => [],
+      }),
     );
   });
   app.get("/usage", async (c) => {

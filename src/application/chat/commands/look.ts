@@ -2,7 +2,7 @@ import type { StoredJob } from "../../ports/jobs.ts";
 import { diffText } from "../../work/report/diff-text.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
-import { jobsOfChat, namedJob } from "./own-jobs.ts";
+import { jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 const LISTED = 10;
 const DIFF_LINES = 400;
@@ -35,7 +35,7 @@ function line({ messages, workspace }: ChatParts, job: StoredJob): string {
   return `${job.jobId}  ${at}  ${messages.jobStates[state]}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
 }
 
-/** `/diff [job]`: what the last message's jobs changed, or one job. */
+/** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
 export const diff: ChatCommand = async (parts, turn, rest) => {
   const { chat, messages, workspace } = parts;
   const name = rest.trim();
@@ -45,10 +45,10 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
     const group = own.at(-1)?.groupId;
     chosen = own.filter(({ groupId }) => groupId === group);
   } else {
-    const job = namedJob(parts, turn, name);
-    if (job === "unknown") return said(messages.unknownJob(name), false);
-    if (job === "not-yours") return said(chat.notYourJob(name), false);
-    chosen = [job];
+    const named = namedJobs(parts, turn, name);
+    if (named === "unknown") return said(messages.unknownJob(name), false);
+    if (named === "not-yours") return said(chat.notYourJob(name), false);
+    chosen = named;
   }
   let text = "";
   for (const { jobId } of chosen) text += await diffText(workspace.archive.differences(jobId));

@@ -1,4 +1,5 @@
 import type { StoredJob } from "../../ports/jobs.ts";
+import { jobsNamed } from "../../work/present-actions.ts";
 import type { ChatParts } from "../parts.ts";
 import { type ChatTurn, groupPrefix } from "../turn.ts";
 
@@ -8,16 +9,17 @@ export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Ch
   return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
 }
 
-/** A job by its id, when this chat may have it. */
-export function namedJob(
+/** A job by its id or the jobs of a group, when this chat may have them. */
+export function namedJobs(
   { workspace }: Pick<ChatParts, "workspace">,
   turn: ChatTurn,
-  jobId: string,
-): StoredJob | "unknown" | "not-yours" {
-  const job = workspace.archive.list().find((one) => one.jobId === jobId);
-  if (job === undefined) return "unknown";
-  const own = job.groupId.startsWith(groupPrefix(turn.sessionKey));
-  return own || isOwner(turn, job) ? job : "not-yours";
+  name: string,
+): StoredJob[] | "unknown" | "not-yours" {
+  const jobs = jobsNamed(workspace.archive, name);
+  const [first] = jobs;
+  if (first === undefined) return "unknown";
+  const own = first.groupId.startsWith(groupPrefix(turn.sessionKey));
+  return own || isOwner(turn, first) ? jobs : "not-yours";
 }
 
 /**

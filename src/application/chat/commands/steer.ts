@@ -1,8 +1,15 @@
+import { actionsFor } from "../../work/present-actions.ts";
 import { changeLines } from "../../work/report/change-lines.ts";
 import { describeConflicts } from "../../work/report/describe-conflict.ts";
-import type { ChatCommand } from "../parts.ts";
-import type { Answer } from "../turn.ts";
-import { jobsOfChat, namedJob } from "./own-jobs.ts";
+import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { Answer, ChatTurn } from "../turn.ts";
+import { jobsOfChat, namedJobs } from "./own-jobs.ts";
+
+/** A preview is a job; in a group it is the one that waits. */
+function named(parts: ChatParts, turn: ChatTurn, name: string) {
+  const jobs = namedJobs(parts, turn, name);
+  return typeof jobs === "string" ? jobs : (jobs.find(({ state }) => state === "staged") ?? jobs.at(-1));
+}
 
 const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
 
@@ -22,7 +29,7 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
   const job =
     wanted === ""
       ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
-      : namedJob(parts, turn, wanted);
+      : named(parts, turn, wanted);
   if (job === undefined) return said(chat.noPreview, false);
   if (job === "unknown") return said(messages.unknownJob(wanted), false);
   if (job === "not-yours") return said(chat.notYourJob(wanted), false);
@@ -37,7 +44,7 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
       ];
       return {
         ...said(text.filter((part) => part !== "").join("\n\n")),
-        actions: [{ label: chat.actions.undo, message: "/undo" }],
+        actions: actionsFor(workspace.archive, jobId, chat.actions),
       };
     }
     case "conflict":

@@ -1,16 +1,17 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
+import { actionsFor } from "../../work/present-actions.ts";
 import { changeLines } from "../../work/report/change-lines.ts";
 import { describeConflict } from "../../work/report/describe-conflict.ts";
 import type { TakeBack } from "../../work/take-back.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
-import { jobsOfChat, namedJob } from "./own-jobs.ts";
+import { jobsOfChat, namedJobs } from "./own-jobs.ts";
 
-/** `/undo [job] [--force]`: the jobs of the last message that changed something, or one job; lists the files. */
+/** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
 export const undo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "undo");
 
-/** `/redo [job] [--force]`: brings in again what was taken back last. */
+/** `/redo [job or group] [--force]`: brings in again what was taken back last. */
 export const redo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "redo");
 
 async function swap(
@@ -29,10 +30,10 @@ async function swap(
     name = lastGroup(jobsOfChat(parts, turn), direction);
     if (name === undefined) return said(nothing, false);
   } else {
-    const job = namedJob(parts, turn, wanted);
-    if (job === "unknown") return said(messages.unknownJob(wanted), false);
-    if (job === "not-yours") return said(chat.notYourJob(wanted), false);
-    name = job.jobId;
+    const jobs = namedJobs(parts, turn, wanted);
+    if (jobs === "unknown") return said(messages.unknownJob(wanted), false);
+    if (jobs === "not-yours") return said(chat.notYourJob(wanted), false);
+    name = wanted;
   }
   const outcome = await workspace.takeBack({ direction, name, force });
   const done = outcome.status === "done" ? outcome.jobs : "before" in outcome ? outcome.before : [];
@@ -50,19 +51,16 @@ async function swap(
       if (kept.length > 0) lines.push(messages.foldersKept(kept));
     }
     lines.push(done.map(({ job }) => chat.undoneJob(job.jobId)).join("\n"));
-    lines.push(direction === "undo" ? chat.redoHint : chat.undoHint(done.at(-1)!.job.jobId));
+    const named = done.length === 1 ? done[0]!.job.jobId : name;
+    lines.push(direction === "undo" ? chat.redoHint(named) : chat.undoHint(named));
   }
   const trouble = explain(parts, outcome, direction);
   if (trouble !== "") lines.push(trouble);
-  const { actions } = chat;
+  const actions = actionsFor(workspace.archive, name, chat.actions);
   return {
     ...said(lines.filter((line) => line !== "").join("\n\n"), outcome.status === "done"),
-    actions:
-      outcome.status !== "done"
-        ? []
-        : direction === "undo"
-          ? [{ label: actions.redo, message: "/redo" }]
-          : [{ label: actions.undo, message: "/undo" }],
+    // What is in the way is for the person to clear first; everything else is answered by how the jobs are now.
+    actions: outcome.status === "conflict" ? [] : actions,
   };
 }
 

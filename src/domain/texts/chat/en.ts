@@ -49,7 +49,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 }
 
 export const en: ChatMessages = {
-  undoHint: (jobId) => `To take it back: /undo (${jobId})`,
+  undoHint: (name) => `To take it back: /undo ${name}`,
   outputOf: (command) => `Output (${command}):`,
   riskNote: (risk) => `Risk: ${risk}`,
   noProposal: "The proposal holds no patch.",
@@ -94,7 +94,7 @@ export const en: ChatMessages = {
   undone: (count) => `Taken back (${files(count)} as before).`,
   undoneJob: (jobId) => `Job: ${jobId}`,
   redone: (count) => `Brought in again (${files(count)}).`,
-  redoHint: "To bring it in again: /redo",
+  redoHint: (name) => `To bring it in again: /redo ${name}`,
   nothingToUndo: "There is nothing to take back.",
   nothingToRedo: "There is nothing to bring in again.",
   notYourJob: (jobId) => `This is not a job of this chat: ${jobId}`,

@@ -50,7 +50,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 }
 
 export const ja: ChatMessages = {
-  undoHint: (jobId) => `取り消すには: /undo（${jobId}）`,
+  undoHint: (name) => `取り消すには: /undo ${name}`,
   outputOf: (command) => `出力（${command}）:`,
   riskNote: (risk) => `リスク: ${risk}`,
   noProposal: "提案に patch がありませんでした。",
@@ -93,7 +93,7 @@ export const ja: ChatMessages = {
   undone: (count) => `取り消しました（${count} 件のファイルを元に戻しました）。`,
   undoneJob: (jobId) => `ジョブ: ${jobId}`,
   redone: (count) => `やり直しました（${count} 件のファイル）。`,
-  redoHint: "もう一度適用するには: /redo",
+  redoHint: (name) => `もう一度適用するには: /redo ${name}`,
   nothingToUndo: "取り消せるジョブはないよ。",
   nothingToRedo: "やり直せるジョブはないよ。",
   notYourJob: (jobId) => `このチャットのジョブではありません: ${jobId}`,

@@ -37,7 +37,8 @@ export type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "too
 /** Everything the conversation says to a person in its own name; `ja.ts` and `en.ts` are its two catalogues. */
 export interface ChatMessages {
   // A coder's job
-  undoHint(jobId: string): string;
+  /** A job, or a group of several. */
+  undoHint(name: string): string;
   outputOf(command: string): string;
   riskNote(risk: string): string;
   readonly noProposal: string;
@@ -70,7 +71,7 @@ export interface ChatMessages {
   undone(count: number): string;
   undoneJob(jobId: string): string;
   redone(count: number): string;
-  readonly redoHint: string;
+  redoHint(name: string): string;
   readonly nothingToUndo: string;
   readonly nothingToRedo: string;
   notYourJob(jobId: string): string;

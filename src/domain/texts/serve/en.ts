@@ -1,15 +1,14 @@
 import type { ServeMessages } from "./messages.ts";
 
 export const en: ServeMessages = {
-  interrupted: (jobIds) =>
-    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. Take it back with /undo, or send the message again.`,
+  interrupted: (jobIds, undo) =>
+    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,
   gaveUp: (attempts) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
   tooLong: (limitChars) => `The message is too long (at most ${limitChars} characters).`,
   stranger: "You are not known here. Ask the operator to let you in.",
   tooMany: "That was a lot at once. Try again in a minute.",
   attachment: (name, sizeBytes) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
-  undoLabel: "Undo",
   listening: (url) => `PicoClaw listens on ${url}`,
   loginLink: (url) => `Open the console: ${url}`,
   loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",

@@ -1,15 +1,14 @@
 import type { ServeMessages } from "./messages.ts";
 
 export const ja: ServeMessages = {
-  interrupted: (jobIds) =>
-    `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。/undo で取り消すか、もう一度送信してください。`,
+  interrupted: (jobIds, undo) =>
+    `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
   stranger: "まだ登録されていません。管理者に登録を依頼してください。",
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
-  undoLabel: "取り消す",
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",

@@ -1,14 +1,14 @@
 /** What `serve` says to people: in chats, on the terminal. */
 export interface ServeMessages {
   /** The process died while it worked on a message that had changed something by then. */
-  readonly interrupted: (jobIds: readonly string[]) => string;
+  /** `undo`: the message that takes it back, where that can be. */
+  readonly interrupted: (jobIds: readonly string[], undo: string | null) => string;
   /** It died several times over the same message. */
   readonly gaveUp: (attempts: number) => string;
   readonly tooLong: (limitChars: number) => string;
   readonly stranger: string;
   readonly tooMany: string;
   readonly attachment: (name: string, sizeBytes: number) => string;
-  readonly undoLabel: string;
   // On the terminal.
   readonly listening: (url: string) => string;
   readonly loginLink: (url: string) => string;
