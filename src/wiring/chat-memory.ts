@@ -18,12 +18,12 @@ import { createDayClock } from "../domain/session/day-clock.ts";
 import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createRoutingStore } from "../infrastructure/store/routing-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
 import { createUsageStore } from "../infrastructure/store/usage-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
-import { openMigratedStore } from "./store.ts";
 
 /** What a conversation remembers and how it decides: everything of it that lives in the store. */
 export interface ChatMemory {

@@ -17,11 +17,11 @@ import { globCompiler } from "../infrastructure/work/folder/folder-protection.ts
 import { createToolContext, type RunProgram, type ToolContext } from "../tools/context.ts";
 import type { ToolResult } from "../tools/envelope.ts";
 import { findTool } from "../tools/find-tool.ts";
+import { createProgramRunner } from "../tools/program-runner.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";
+import { openScratch } from "../tools/scratch.ts";
 import { ToolError } from "../tools/tool-error.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
-import { createProgramRunner } from "./tool-programs.ts";
-import { openScratch } from "./tool-scratch.ts";
 
 export interface ContainerToolParts {
   readonly env: Readonly<Record<string, string | undefined>>;

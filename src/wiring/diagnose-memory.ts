@@ -6,7 +6,7 @@ import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
 import { compileRules } from "../domain/routing/rule-dictionary.ts";
 import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
-import { openMigratedStore } from "./store.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */
 export async function diagnoseMemory(

@@ -78,7 +78,7 @@ export async function buildNamed(
   if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
   if (from !== "debian-rootfs")
     return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
-  const { ensureDebianRoot } = await import("./debian-root.ts");
+  const { ensureDebianRoot } = await import("../infrastructure/environments/engine/debian-root.ts");
   const root = await ensureDebianRoot(parts.images, rest);
   if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
   return buildImage(parts, { recipe, ...rest, root: root.name });

@@ -108,7 +108,9 @@ export function createEnvironments(
     manager: new ExecutionEnvironmentManager(parts),
     sandboxes,
     async modelSide() {
-      const { commandExecutorPrompt } = await import("./command-executor-prompt.ts");
+      const { commandExecutorPrompt } = await import(
+        "../infrastructure/environments/command-executor-prompt.ts"
+      );
       const { execute, editor } = await parts.definitions();
       return {
         tools: config.command_executor.text_editor.enabled ? [execute, editor] : [execute],

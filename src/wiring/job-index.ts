@@ -7,8 +7,8 @@ import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";
 import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
 import { createJobIndex } from "../infrastructure/store/job-index.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
-import { openMigratedStore } from "./store.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
 export async function openJobIndex(

@@ -9,8 +9,8 @@ import { serveMessagesFor } from "../domain/texts/serve/catalogue.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { openServeState } from "./serve-state.ts";
-import { openMigratedStore } from "./store.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

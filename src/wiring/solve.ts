@@ -4,8 +4,8 @@ import type { OpenOptions } from "../application/ports/opening.ts";
 import { takeIn } from "../application/tasks/take-in.ts";
 import { itemUrl, parseItemUrl } from "../domain/forges/item-url.ts";
 import { WORKER_KIND_NAMES } from "../domain/tasks/worker-kind-names.ts";
+import { isWorkerKind } from "../infrastructure/tasks/workers/solve-worker.ts";
 import { knownSites, openForge } from "./forges.ts";
-import { isWorkerKind } from "./solve-workers.ts";
 import { openSolver } from "./solver.ts";
 
 /** `solve URL`: takes an item in and carries it out in this process. */

@@ -11,14 +11,18 @@ import type { Secrets } from "../config/secrets.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { type SolveMessages, solveMessagesFor } from "../domain/texts/solve/messages.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
+import {
+  isWorkerKind,
+  openSolveWorker,
+  WORKER_ENVIRONMENTS,
+} from "../infrastructure/tasks/workers/solve-worker.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openChatMemory } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
 import { openModels } from "./models.ts";
-import { isWorkerKind, openSolveWorker, WORKER_ENVIRONMENTS } from "./solve-workers.ts";
-import { openMigratedStore } from "./store.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

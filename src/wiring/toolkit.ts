@@ -4,8 +4,8 @@ import type { Opened, Opening, OpenOptions } from "../application/ports/opening.
 import type { Config } from "../config/config.ts";
 import { createToolContext, type ToolContext, type ToolContextParts } from "../tools/context.ts";
 import type { ToolPolicy, Verdict } from "../tools/policy.ts";
-import { createProgramRunner } from "./tool-programs.ts";
-import { openScratch } from "./tool-scratch.ts";
+import { createProgramRunner } from "../tools/program-runner.ts";
+import { openScratch } from "../tools/scratch.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -57,7 +57,7 @@ export async function openWorkspace(
       rootNames: [...new Set([root, given])],
     },
     sandbox: async () =>
-      (await import("./sandbox.ts")).createSandbox({
+      (await import("../infrastructure/work/overlay/create-sandbox.ts")).createSandbox({
         env,
         storage,
         home,

@@ -15,6 +15,7 @@ import { dirname, join } from "node:path";
 import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
 import { copyXattrs } from "../../src/infrastructure/runtime/libc.ts";
+import { createSandbox } from "../../src/infrastructure/work/overlay/create-sandbox.ts";
 import { findProgram } from "../../src/infrastructure/work/overlay/staging.ts";
 import { findGit } from "../../src/infrastructure/work/transaction/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/work/transaction/storage.ts";
@@ -23,7 +24,6 @@ import {
   type Sandbox,
   type TransactionParts,
 } from "../../src/infrastructure/work/transaction/transactions.ts";
-import { createSandbox } from "../../src/wiring/sandbox.ts";
 import { type Tree, treeOf } from "./tree.ts";
 
 /** How a job is staged. Nothing in a test may depend on where the view lies. */

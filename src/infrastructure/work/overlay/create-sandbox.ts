@@ -1,20 +1,20 @@
 import { join } from "node:path";
-import type { Installation } from "../infrastructure/runtime/installation.ts";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
-import { confineCopy } from "../infrastructure/work/overlay/confined-copy.ts";
-import { shapeOf } from "../infrastructure/work/overlay/home-pieces.ts";
-import type { JobLimits } from "../infrastructure/work/overlay/job-limits.ts";
-import { beginOverlayTransaction } from "../infrastructure/work/overlay/overlay-transaction.ts";
-import { openPrivateHome } from "../infrastructure/work/overlay/private-home.ts";
-import { isRealRoot } from "../infrastructure/work/overlay/real-root.ts";
-import type { SandboxPlan } from "../infrastructure/work/overlay/sandbox.ts";
-import { rememberFailure, type Staging } from "../infrastructure/work/overlay/staging.ts";
-import { mountPoints, type Storage } from "../infrastructure/work/transaction/storage.ts";
-import type { Sandbox } from "../infrastructure/work/transaction/transactions.ts";
-import { type NetworkSettings, openNetwork } from "./sandbox-network.ts";
-import { surroundingsOf } from "./sandbox-surroundings.ts";
+import type { Installation } from "../../runtime/installation.ts";
+import { findInstallation } from "../../runtime/installation.ts";
+import { mountPoints, type Storage } from "../transaction/storage.ts";
+import type { Sandbox } from "../transaction/transactions.ts";
+import { confineCopy } from "./confined-copy.ts";
+import { shapeOf } from "./home-pieces.ts";
+import type { JobLimits } from "./job-limits.ts";
+import { type NetworkSettings, openNetwork } from "./job-network.ts";
+import { beginOverlayTransaction } from "./overlay-transaction.ts";
+import { openPrivateHome } from "./private-home.ts";
+import { isRealRoot } from "./real-root.ts";
+import type { SandboxPlan } from "./sandbox.ts";
+import { rememberFailure, type Staging } from "./staging.ts";
+import { surroundingsOf } from "./surroundings.ts";
 
-export interface SandboxWiring {
+export interface SandboxParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly storage: Storage;
   /** PicoClaw's home. */
@@ -31,7 +31,7 @@ export interface SandboxWiring {
 }
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
-export function createSandbox(wiring: SandboxWiring): Sandbox {
+export function createSandbox(wiring: SandboxParts): Sandbox {
   const { storage, staging } = wiring;
   const { workspace } = storage;
   const installation = wiring.installation ?? findInstallation();

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { jobEnvironment } from "../application/work/environment.ts";
-import type { RunProgram } from "../tools/context.ts";
-import { ToolError } from "../tools/tool-error.ts";
+import type { RunProgram } from "./context.ts";
+import { ToolError } from "./tool-error.ts";
 
 const OUTPUT_BYTES = 32 * 1024 ** 2;
 

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Installation } from "../infrastructure/runtime/installation.ts";
-import { secretsIn } from "../infrastructure/work/overlay/home-secrets.ts";
-import { socketsOutside } from "../infrastructure/work/overlay/host-sockets.ts";
-import type { SandboxPlan } from "../infrastructure/work/overlay/sandbox.ts";
-import { realOrNull, userHomes } from "../infrastructure/work/overlay/user-homes.ts";
-import { isInside, rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
-import type { SandboxWiring } from "./sandbox.ts";
+import type { Installation } from "../../runtime/installation.ts";
+import { isInside, rootsFor } from "../transaction/git-roots.ts";
+import type { SandboxParts } from "./create-sandbox.ts";
+import { secretsIn } from "./home-secrets.ts";
+import { socketsOutside } from "./host-sockets.ts";
+import type { SandboxPlan } from "./sandbox.ts";
+import { realOrNull, userHomes } from "./user-homes.ts";
 
 export interface Surroundings
   extends Pick<SandboxPlan, "hidden" | "veiled" | "readable" | "files" | "sockets"> {
@@ -21,7 +21,7 @@ export interface Surroundings
 const PRIVATE = ["/run", "/tmp", "/var/tmp", "/dev"];
 
 /** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
-export function surroundingsOf(wiring: SandboxWiring, installation: Installation): Surroundings {
+export function surroundingsOf(wiring: SandboxParts, installation: Installation): Surroundings {
   const { env, storage, home, confined, allowSshAgent } = wiring;
   const sockets = allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
   if (!confined)

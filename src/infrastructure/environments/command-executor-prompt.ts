@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { allowedCommandsText, type CommandPolicy } from "../domain/policy/commands/allowed-commands.ts";
-import { fillExecutorPrompt } from "../domain/policy/commands/executor-prompt.ts";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
+import { allowedCommandsText, type CommandPolicy } from "../../domain/policy/commands/allowed-commands.ts";
+import { fillExecutorPrompt } from "../../domain/policy/commands/executor-prompt.ts";
+import { findInstallation } from "../runtime/installation.ts";
 
 /** The template lies in the project's root, where people can read and change it. */
 export function commandExecutorPrompt(policy: CommandPolicy): string {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { RefusedHost } from "../application/ports/transaction.ts";
-import type { SandboxNetwork } from "../infrastructure/work/overlay/sandbox.ts";
+import type { RefusedHost } from "../../../application/ports/transaction.ts";
+import type { SandboxNetwork } from "./sandbox.ts";
 
 /** `worker.network` as the configuration has it. */
 export interface NetworkSettings {
@@ -27,8 +27,8 @@ export async function openNetwork(
   if (!wanted || settings.mode === "off") return { plan: "none", release: nothing };
   if (settings.mode === "on") return { plan: "host", release: nothing };
   const [{ startProxy }, { createRefusalCount }] = await Promise.all([
-    import("../infrastructure/network/proxy.ts"),
-    import("../infrastructure/network/refusals.ts"),
+    import("../../network/proxy.ts"),
+    import("../../network/refusals.ts"),
   ]);
   const refusals = createRefusalCount();
   const path = join(job, SOCKET);

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { StoreTrouble } from "../domain/texts/memory/messages.ts";
-import { migrate, status } from "../infrastructure/store/migrate.ts";
-import type { Database } from "../infrastructure/store/schema.ts";
-import { openSqlite } from "../infrastructure/store/sqlite.ts";
+import type { StoreTrouble } from "../../domain/texts/memory/messages.ts";
+import { migrate, status } from "./migrate.ts";
+import type { Database } from "./schema.ts";
+import { openSqlite } from "./sqlite.ts";
 
 export interface StorePlace {
   readonly home: string;
@@ -38,7 +38,7 @@ export async function openMigratedStore(
 
 async function openStore(place: StorePlace): Promise<Kysely<Database>> {
   if (place.databaseUrl === undefined) return openSqlite(fileOf(place));
-  return (await import("../infrastructure/store/postgres.ts")).openPostgres(place.databaseUrl);
+  return (await import("./postgres.ts")).openPostgres(place.databaseUrl);
 }
 
 function fileOf({ home }: StorePlace): string {

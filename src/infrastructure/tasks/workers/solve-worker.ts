@@ -1,15 +1,15 @@
 import { homedir } from "node:os";
-import type { ContainerInfo } from "../application/environments/container-info.ts";
-import type { SandboxManager } from "../application/ports/sandbox.ts";
-import type { TaskEnvironment } from "../application/ports/task-environments.ts";
-import { createMasker } from "../domain/policy/mask.ts";
-import { WORKER_KIND_NAMES, type WorkerKindName } from "../domain/tasks/worker-kind-names.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { taskMessagesFor } from "../domain/texts/tasks/catalogue.ts";
-import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
-import { findWorkerKind, WORKER_KINDS } from "../infrastructure/tasks/workers/find-kind.ts";
-import { placeCredentials } from "../infrastructure/tasks/workers/in-container.ts";
-import { runCli } from "../infrastructure/tasks/workers/run-cli.ts";
+import type { ContainerInfo } from "../../../application/environments/container-info.ts";
+import type { SandboxManager } from "../../../application/ports/sandbox.ts";
+import type { TaskEnvironment } from "../../../application/ports/task-environments.ts";
+import { createMasker } from "../../../domain/policy/mask.ts";
+import { WORKER_KIND_NAMES, type WorkerKindName } from "../../../domain/tasks/worker-kind-names.ts";
+import type { Locale } from "../../../domain/texts/messages.ts";
+import { taskMessagesFor } from "../../../domain/texts/tasks/catalogue.ts";
+import { findCredentials } from "./credentials.ts";
+import { findWorkerKind, WORKER_KINDS } from "./find-kind.ts";
+import { placeCredentials } from "./in-container.ts";
+import { runCli } from "./run-cli.ts";
 
 /** Environments that worker CLIs come in, beside those of the configuration. */
 export const WORKER_ENVIRONMENTS: Readonly<Record<string, string>> = Object.fromEntries(
