@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
-import type { OpenedChat } from "../adapters/cli/program.ts";
 import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
+import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import type { Models } from "../application/ports/model.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor } from "../domain/texts/chat/catalogue.ts";
@@ -34,7 +34,7 @@ export async function openChat(
   env: Environment,
   options: OpenOptions,
   choices: ChatChoices = {},
-): Promise<OpenedChat> {
+): Promise<Opening<OpenChat>> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { workspace, loaded, parts: workspaceParts, messages, warnings } = opened;

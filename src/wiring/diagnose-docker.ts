@@ -1,4 +1,4 @@
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { dockerMessages } from "../domain/texts/docker/messages.ts";

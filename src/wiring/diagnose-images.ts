@@ -1,4 +1,4 @@
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { Config } from "../config/config.ts";
 import { recipeFor, withTag } from "../domain/environments/image-recipes.ts";
 import { environmentMessages } from "../domain/texts/environments/catalogue.ts";

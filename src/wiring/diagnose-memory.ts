@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";

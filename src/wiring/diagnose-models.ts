@@ -1,4 +1,4 @@
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { ModelCheck, ModelRole } from "../application/ports/model.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import { resolveHome } from "../config/home.ts";

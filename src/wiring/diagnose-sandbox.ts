@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import { confinementMessages } from "../domain/texts/confinement/messages.ts";
 import { findProgram } from "../infrastructure/work/overlay/staging.ts";

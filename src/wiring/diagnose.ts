@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { Check } from "../adapters/cli/program.ts";
+import type { Check } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import { isDead } from "../application/work/close-dead-jobs.ts";
 

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OpenEnvironments } from "../adapters/cli/environments.ts";
 import { type BuildParts, buildImage } from "../application/environments/build-image.ts";
 import type { Prepare } from "../application/environments/execution-environment-manager.ts";
+import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import { prepareEnvironment } from "../application/environments/prepare-environment.ts";
 import type { PrepareConfig, PrepareParts } from "../application/environments/prepare-request.ts";
 import type { ContainerNetwork, SandboxManager } from "../application/ports/sandbox.ts";

@@ -1,9 +1,9 @@
-import type { OpenEnvironments, OpenedEnvironments } from "../adapters/cli/environments.ts";
 import {
   ExecutionEnvironmentManager,
   type ManagerParts,
 } from "../application/environments/execution-environment-manager.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { OpenEnvironments } from "../application/environments/open-environments.ts";
+import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -27,7 +27,10 @@ import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Opens task environments: configuration, Docker, images and repositories, all wired by hand. */
-export async function openEnvironments(env: Environment, options: OpenOptions): Promise<OpenedEnvironments> {
+export async function openEnvironments(
+  env: Environment,
+  options: OpenOptions,
+): Promise<{ readonly ok: true; readonly environments: OpenEnvironments } | NotOpened> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };

@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { InitOutcome } from "../adapters/cli/init.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { homeConfigFile, resolveHome } from "../config/home.ts";
@@ -9,6 +8,7 @@ import { resolveLocale } from "../config/locale.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { firstConfig } from "../domain/setup/first-config.ts";
 import { CODER_KEYS, type Found } from "../domain/setup/found.ts";
+import type { InitOutcome } from "../domain/setup/init-outcome.ts";
 import { setupMessagesFor } from "../domain/texts/setup/catalogue.ts";
 import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
 import { listModels } from "../infrastructure/models/list-models.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenedIndex } from "../adapters/cli/program.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { AllJobs } from "../application/ports/job-index.ts";
+import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";
@@ -14,7 +14,7 @@ import { createJobArchive } from "../infrastructure/work/transaction/job-archive
 export async function openJobIndex(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-): Promise<OpenedIndex> {
+): Promise<{ readonly ok: true; readonly index: AllJobs } | NotOpened> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };

@@ -1,7 +1,6 @@
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DemoPlace } from "../adapters/cli/program.ts";
 import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { removeTree } from "../infrastructure/work/folder/remove-tree.ts";
 
@@ -21,7 +20,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** A workspace and a home that go when the demo ends. */
-export async function openDemo(env: DemoPlace["env"]): Promise<DemoPlace> {
+export async function openDemo(env: Readonly<Record<string, string | undefined>>) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
   const [workspace, home] = [join(folder, "workspace"), join(folder, "home")];
   mkdirSync(workspace);

@@ -1,5 +1,4 @@
 import type { Kysely } from "kysely";
-import type { OpenedServe, Serving } from "../adapters/cli/program.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
 import type { WebHost } from "../adapters/web/host.ts";
@@ -12,6 +11,7 @@ import { createMetrics } from "../application/inbox/metrics.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
+import type { ListenOptions, Serving } from "../application/inbox/server.ts";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import type { MessageStore } from "../application/ports/message-store.ts";
@@ -81,7 +81,7 @@ const sha256 = (text: string) => hashHex("sha256", text);
 /** Wires receiving, answering, sending and the web together, and listens. */
 export async function listenAndServe(
   { env, options, db, state, access, store, config, secrets, home, words }: ListenParts,
-  { host, port, log }: Parameters<Extract<OpenedServe, { ok: true }>["listen"]>[0],
+  { host, port, log }: ListenOptions,
 ): Promise<Serving> {
   const closing = new AbortController();
   const bus = createBus();

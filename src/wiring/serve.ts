@@ -1,6 +1,6 @@
-import type { OpenedServe } from "../adapters/cli/program.ts";
+import type { Server } from "../application/inbox/server.ts";
 import { createSignIn } from "../application/inbox/sign-in.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/catalogue.ts";
@@ -22,7 +22,7 @@ const sha256 = (text: string) => hashHex("sha256", text);
 export async function openServe(
   env: Environment,
   options: OpenOptions & { readonly demo: boolean },
-): Promise<OpenedServe> {
+): Promise<Opening<Server>> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };

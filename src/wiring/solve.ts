@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { OpenedSolve } from "../adapters/cli/solve.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Opening, OpenOptions } from "../application/ports/opening.ts";
+import type { OpenSolve } from "../application/tasks/open-solve.ts";
 import { takeIn } from "../application/tasks/take-in.ts";
 import { itemUrl, parseItemUrl } from "../domain/forges/item-url.ts";
 import { WORKER_KIND_NAMES } from "../domain/tasks/worker-kind-names.ts";
@@ -12,7 +12,7 @@ import { openSolver } from "./solver.ts";
 export async function openSolve(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-): Promise<OpenedSolve> {
+): Promise<Opening<OpenSolve>> {
   const opened = await openSolver(env, options);
   if (!opened.ok) return opened;
   const { config, secrets, texts, store, run, engineTrouble } = opened.solver;

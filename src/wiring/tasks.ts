@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import type { OpenedTasks, TaskRequest, TaskRun } from "../adapters/cli/tasks.ts";
 import type { Model, ModelRole } from "../application/ports/model.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { runTask } from "../application/tasks/run-task.ts";
+import type { OpenTasks, TaskRequest, TaskRun } from "../application/tasks/task-runs.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { TaskFacts } from "../domain/tasks/events.ts";
@@ -27,7 +27,7 @@ export async function openTasks(
   env: Environment,
   options: OpenOptions,
   findKind = findWorkerKind,
-): Promise<OpenedTasks> {
+): Promise<Opening<{ readonly tasks: OpenTasks }>> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { workspace } = opened;

@@ -1,6 +1,5 @@
+import type { CliCommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-export type CliCommand = (program: CliProgram, args: readonly string[]) => Promise<number>;
 
 /** One line per command; each is imported when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {

@@ -1,6 +1,6 @@
 import { containerName } from "../../application/environments/container-info.ts";
 import { EnvironmentError } from "../../application/environments/environment-error.ts";
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { taskOf } from "./env-task.ts";
 import { openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";

@@ -1,4 +1,4 @@
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { taskOf } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";

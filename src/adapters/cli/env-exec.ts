@@ -1,5 +1,5 @@
 import { words as shellWords } from "../../application/environments/clone-plan.ts";
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { taskOf, textsFor, usage } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";

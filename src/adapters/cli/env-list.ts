@@ -1,6 +1,7 @@
-import type { CliCommand } from "./dispatch.ts";
+import type { EnvironmentRow } from "../../application/environments/open-environments.ts";
+import type { CliCommand } from "./command.ts";
 import { taskOf } from "./env-task.ts";
-import { type EnvironmentRow, failedEngine, openEnvironments } from "./environments.ts";
+import { failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { containerName } from "../../application/environments/container-info.ts";
+import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
 import type { PrepareEvent } from "../../application/environments/progress.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { required, taskOf, usage } from "./env-task.ts";
-import { abortable, type OpenEnvironments, openEnvironments } from "./environments.ts";
+import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

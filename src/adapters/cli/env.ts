@@ -1,6 +1,6 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { environmentMessages } from "../../domain/texts/environments/catalogue.ts";
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";

@@ -1,6 +1,6 @@
 import { EngineUnavailable } from "../../application/ports/images.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/environments/image-recipes.ts";
-import type { CliCommand } from "./dispatch.ts";
+import type { CliCommand } from "./command.ts";
 import { textsFor, usage } from "./env-task.ts";
 import { abortable, failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";

@@ -1,28 +1,10 @@
-import type { Found } from "../../domain/setup/found.ts";
+import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
 import { messagesFor } from "../../domain/texts/catalogue.ts";
-import type { ConfigProblem } from "../../domain/texts/config-problem.ts";
-import type { Locale } from "../../domain/texts/messages.ts";
 import { setupMessagesFor } from "../../domain/texts/setup/catalogue.ts";
 import type { SetupMessages } from "../../domain/texts/setup/messages.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-export type InitOutcome =
-  | {
-      readonly ok: true;
-      readonly locale: Locale;
-      readonly file: string;
-      /** False: it was there already, and is as it was. */
-      readonly written: boolean;
-      readonly found: Found;
-      /** A model that the configuration asks Ollama for in vain. */
-      readonly missingModel: string | null;
-      /** Whether Mio has a model, and whether the default coder has. */
-      readonly talks: boolean;
-      readonly codes: boolean;
-    }
-  | { readonly ok: false; readonly locale: Locale; readonly problems: readonly ConfigProblem[] };
 
 type Done = Extract<InitOutcome, { ok: true }>;
 

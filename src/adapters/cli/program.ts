@@ -1,14 +1,13 @@
-import type { SignIn } from "../../application/inbox/sign-in.ts";
-import type { AccessStore } from "../../application/ports/access.ts";
-import type { Conversation } from "../../application/ports/conversation.ts";
-import type { JobIndex } from "../../application/ports/job-index.ts";
+import type { OpenChat } from "../../application/chat/open-chat.ts";
+import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
+import type { Server } from "../../application/inbox/server.ts";
+import type { Check } from "../../application/ports/check.ts";
+import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
-import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
-import type { OpenedEnvironments } from "./environments.ts";
-import type { InitOutcome } from "./init.ts";
-import type { OpenedSolve } from "./solve.ts";
-import type { OpenedTasks } from "./tasks.ts";
+import type { ToolForm, Toolkit } from "../../application/ports/toolkit.ts";
+import type { OpenSolve } from "../../application/tasks/open-solve.ts";
+import type { OpenTasks } from "../../application/tasks/task-runs.ts";
+import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -59,32 +58,15 @@ export interface Terminal {
   close(): void;
 }
 
-/** One finding of `doctor`. */
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly text: string;
-  readonly remedy?: string;
-  /** Something works without it: told, but no failure of `doctor`. */
-  readonly optional?: boolean;
-}
-
-export type OpenedIndex =
-  | { readonly ok: true; readonly index: JobIndex & { syncAll(): Promise<void> } }
-  | NotOpened;
+export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;
 
 export type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
 
-export type OpenedChat = Opening<{
-  readonly conversation: Conversation;
-  readonly chat: ChatMessages;
-  /** What can follow a slash, routes too. */
-  readonly commands: readonly string[];
-  /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
-  keepTime(): () => void;
-  /** Waits for what still runs behind the last reply. */
-  close(): Promise<void>;
-}>;
+export type OpenedChat = Opening<OpenChat>;
+export type OpenedServe = Opening<Server>;
+export type OpenedSolve = Opening<OpenSolve>;
+export type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
+export type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
 
 export type OpenedMcp = Opening<{
   /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
@@ -92,52 +74,10 @@ export type OpenedMcp = Opening<{
   serveHttp(port: number, stop: AbortSignal): Promise<void>;
 }>;
 
-export type OpenedServe = Opening<{
-  readonly words: () => ServeMessages;
-  readonly access: AccessStore;
-  readonly signIn: SignIn;
-  /** Rejects with a `code` when the address cannot be had. */
-  listen(options: {
-    readonly host: string;
-    readonly port: number;
-    readonly log: (text: string) => void;
-  }): Promise<Serving>;
-  close(): Promise<void>;
-}>;
-
-export interface Serving {
-  readonly url: string;
-  /** Null, or why the old configuration stays. */
-  reload(): Promise<string | null>;
-  /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
-  stop(): Promise<void>;
-}
-
 export interface DemoPlace {
   readonly workspace: string;
   readonly env: CliProgram["env"];
   remove(): Promise<void>;
 }
-
-/** The agent's tools, as the command line calls them. */
-export interface Toolkit {
-  /** Never rejects. */
-  invoke(
-    name: string,
-    args: unknown,
-    options: { readonly signal: AbortSignal; readonly onOutput?: (text: string) => void },
-  ): Promise<ToolEnvelope>;
-}
-
-export type ToolEnvelope =
-  | { readonly status: "success" }
-  | {
-      readonly status: "failure" | "denied";
-      readonly reason: string;
-      readonly message: string;
-      readonly error: { readonly code: string };
-    };
-
-export type ToolForm = "plain" | "openai" | "anthropic" | "mcp";
 
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3 } as const;

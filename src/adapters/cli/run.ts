@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { TaskRun } from "../../application/tasks/task-runs.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { type ReadTaskFile, readTaskFile, taskFileJsonSchema } from "../../config/task-file.ts";
 import { messagesFor } from "../../domain/texts/catalogue.ts";
@@ -9,7 +10,6 @@ import { mendFirst } from "./mend-first.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createTaskProgress } from "./task-progress.ts";
-import type { TaskRun } from "./tasks.ts";
 
 const FLAGS = {
   "no-meta": "boolean",

@@ -1,7 +1,8 @@
+import type { Serving } from "../../application/inbox/server.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
-import { type CliProgram, EXIT, type OpenedServe, type Serving } from "./program.ts";
+import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type Open = Extract<OpenedServe, { ok: true }>;
 

@@ -1,26 +1,8 @@
-import type { Opening } from "../../application/ports/opening.ts";
 import type { SolveTask } from "../../application/ports/solve-store.ts";
 import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-
-export type OpenedSolve = Opening<{
-  readonly texts: SolveMessages;
-  solve(request: SolveRequest): Promise<Solved>;
-  close(): Promise<void>;
-}>;
-
-export interface SolveRequest {
-  readonly url: string;
-  readonly worker: string | null;
-  readonly signal: AbortSignal;
-  readonly say: (text: string) => void;
-}
-
-export type Solved =
-  | { readonly status: "ended"; readonly task: SolveTask }
-  | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };
 
 /** `solve URL`: one issue, PR or MR, from reading it to its pull request. */
 export async function solve(program: CliProgram, args: readonly string[]): Promise<number> {

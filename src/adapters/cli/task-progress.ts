@@ -1,9 +1,9 @@
+import type { TaskProgress } from "../../application/tasks/task-runs.ts";
 import { passes, type TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
 import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
 import type { CliProgram } from "./program.ts";
-import type { TaskProgress } from "./tasks.ts";
 
 const CLEAR = "\r\x1b[K";
 const COLUMNS = 100;

@@ -1,5 +1,6 @@
+import type { ToolEnvelope } from "../../application/ports/toolkit.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
-import { type CliProgram, EXIT, type ToolEnvelope } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 /** The first of these ends the call and takes its job back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

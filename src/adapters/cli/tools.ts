@@ -1,6 +1,7 @@
+import type { ToolForm } from "../../application/ports/toolkit.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
-import { type CliProgram, EXIT, type ToolForm } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
 

@@ -17,6 +17,12 @@ export interface JobIndex {
   close(): Promise<void>;
 }
 
+/** The index of one installation with every workspace that it knows. */
+export interface AllJobs extends JobIndex {
+  /** Brings the index up to date with the folders of all workspaces. */
+  syncAll(): Promise<void>;
+}
+
 export interface JobFilter {
   readonly workspace?: string;
   readonly groupId?: string;

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/adapters/cli/tasks.ts";
+import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/application/tasks/task-runs.ts";
 import type { Workspace } from "../../../src/application/ports/workspace.ts";
 import { readTaskFile } from "../../../src/config/task-file.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/workers/worker-kind.ts";

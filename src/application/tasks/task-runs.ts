@@ -1,11 +1,10 @@
-import type { Opening } from "../../application/ports/opening.ts";
-import type { WorkerProgress } from "../../application/ports/worker-executor.ts";
 import type { TaskFile } from "../../config/schema/task.ts";
 import type { TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
+import type { WorkerProgress } from "../ports/worker-executor.ts";
 
-/** Task files, as the command line runs them. */
+/** Task files on a workspace. */
 export interface OpenTasks {
   readonly texts: TaskMessages;
   /** The task file a task was made of; null when there is no such task here. */
@@ -13,8 +12,6 @@ export interface OpenTasks {
   /** Never rejects for what can be expected. */
   run(request: TaskRequest): Promise<TaskRun>;
 }
-
-export type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
 
 export interface TaskRequest {
   /** An existing task to go on with. */

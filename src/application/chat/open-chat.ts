@@ -1,0 +1,14 @@
+import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
+import type { Conversation } from "../ports/conversation.ts";
+
+/** A conversation on a workspace, with what a surface needs beside it. */
+export interface OpenChat {
+  readonly conversation: Conversation;
+  readonly chat: ChatMessages;
+  /** What can follow a slash, routes too. */
+  readonly commands: readonly string[];
+  /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
+  keepTime(): () => void;
+  /** Waits for what still runs behind the last reply. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,27 @@
+import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
+import type { AccessStore } from "../ports/access.ts";
+import type { SignIn } from "./sign-in.ts";
+
+/** The server and everything that it runs; nothing listens until it is asked to. */
+export interface Server {
+  readonly words: () => ServeMessages;
+  readonly access: AccessStore;
+  readonly signIn: SignIn;
+  /** Rejects with a `code` when the address cannot be had. */
+  listen(options: ListenOptions): Promise<Serving>;
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly log: (text: string) => void;
+}
+
+export interface Serving {
+  readonly url: string;
+  /** Null, or why the old configuration stays. */
+  reload(): Promise<string | null>;
+  /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
+  stop(): Promise<void>;
+}

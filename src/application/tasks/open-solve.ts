@@ -1,0 +1,22 @@
+import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveTask } from "../ports/solve-store.ts";
+
+/** Tasks from GitHub and GitLab, one by one. */
+export interface OpenSolve {
+  readonly texts: SolveMessages;
+  /** Never rejects for what can be expected. A second call for the same item goes on where the first ended. */
+  solve(request: SolveRequest): Promise<Solved>;
+  close(): Promise<void>;
+}
+
+export interface SolveRequest {
+  readonly url: string;
+  /** The kind of worker CLI; null: our own loop. */
+  readonly worker: string | null;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+export type Solved =
+  | { readonly status: "ended"; readonly task: SolveTask }
+  | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };
