@@ -1,7 +1,7 @@
 import { agentOf } from "../../domain/agents/roster.ts";
 import type { ModelTrouble } from "../../domain/texts/chat/messages.ts";
-import type { Agent } from "../ports/conversation.ts";
-import type { Model, ModelAnswer, ModelEvent, ModelRequest, ModelRole } from "../ports/model.ts";
+import { completeFitting, type Fitting, failureOf, type Size, type Unanswered } from "../models/complete.ts";
+import type { Model, ModelAnswer, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
@@ -9,87 +9,98 @@ import type { ChatTurn } from "./turn.ts";
 export type Request = Omit<ModelRequest, "signal">;
 
 export type Answered =
-  | { readonly ok: true; readonly answer: ModelAnswer; readonly model: Model; readonly size: Size }
-  /** `text` is for the user. */
-  | { readonly ok: false; readonly code: ModelTrouble; readonly text: string };
-
-/** `small` is for a window that the full request does not fit into. */
-export type Size = "full" | "small";
+  | {
+      readonly ok: true;
+      readonly answer: ModelAnswer;
+      readonly model: Model;
+      /** The longest answer was reached. */
+      readonly cut: boolean;
+    }
+  /** `text` is for the user; `model` is there when it answered, but not whole. */
+  | { readonly ok: false; readonly text: string; readonly model?: Model };
 
 export interface Question {
   readonly role: ModelRole;
   /** Made for the model that answers; asked again, smaller, when the first was too long. */
   readonly request: (model: Model, size: Size) => Request;
-  /** What is known from an earlier answer to fit. Default: full. */
-  readonly size?: Size;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
+  /** Whether half an answer is of use. */
+  readonly takesCut: boolean;
 }
 
-/** One model call within the message's time, with its events, its cost, and one retry for a request that was too long. */
-export async function ask(
-  parts: Pick<ChatParts, "chat" | "clock" | "workspace">,
-  turn: ChatTurn,
-  question: Question,
-): Promise<Answered> {
+type AskParts = Pick<ChatParts, "chat" | "clock" | "workspace">;
+
+/** One model call within the message's time, with its events. */
+export async function ask(parts: AskParts, turn: ChatTurn, question: Question): Promise<Answered> {
   const { role } = question;
-  const agent: Agent = agentOf(role);
   const model = turn.models.models.forRole(role);
-  if (!("generate" in model)) {
-    const nobody = { agent, role, provider: "", model: "" };
-    const text = parts.chat.modelTrouble(model.code, nobody, model.message);
-    return { ok: false, code: model.code, text };
-  }
-  const asked = { agent, role, provider: model.provider, model: model.model };
-  const failed = (code: ModelTrouble, detail: string): Answered => ({
-    ok: false,
-    code,
-    text: parts.chat.modelTrouble(code, asked, detail),
-  });
-  turn.emit({ type: "thinking", agent, provider: model.provider, model: model.model, local: model.local });
-  for (const size of question.size === "small" ? (["small"] as const) : (["full", "small"] as const)) {
-    const left = turn.deadline - parts.clock();
-    if (left <= 0) return failed("deadline", "");
-    const clock = AbortSignal.timeout(Math.ceil(left));
-    const signal = AbortSignal.any([turn.signal, clock]);
-    const words = createSentenceOutput((text) =>
-      turn.emit({ type: "text", agent, text: parts.workspace.mask(text) }),
-    );
-    const end = await listen(model.generate({ ...question.request(model, size), signal }), (event) => {
-      if (event.type === "text" && question.streams) words.add(event.text);
-      if (event.type === "retrying") {
-        const { attempt, waitMs, failure } = event;
-        turn.emit({
-          type: "notice",
-          text: parts.chat.retrying(attempt, Math.ceil(waitMs / 1000), failure.message),
-        });
-      }
-    });
-    words.end();
-    if (end.type === "finished") {
-      const { text, toolCalls } = end.answer;
-      if (text.trim() === "" && toolCalls.length === 0) return failed("empty", "");
-      return { ok: true, answer: end.answer, model, size };
-    }
-    const { code, message } = end.failure;
-    if (code === "context-too-long" && size === "full") {
-      turn.emit({ type: "notice", text: parts.chat.compacted });
-      continue;
-    }
-    if (code === "aborted" && !turn.signal.aborted) return failed("deadline", "");
-    return failed(code, message);
-  }
-  return failed("context-too-long", "");
+  if (!("generate" in model))
+    return { ok: false, text: troubleText(parts, { role }, { kind: "failed", failure: model }) };
+  emitThinking(turn, role, model);
+  const agent = agentOf(role);
+  const words = createSentenceOutput((text) =>
+    turn.emit({ type: "text", agent, text: parts.workspace.mask(text) }),
+  );
+  const { signal } = turn;
+  const { completion } = await completeFitting(
+    model,
+    (size) => ({ ...question.request(model, size), signal }),
+    { ...listening(parts, turn), ...(question.streams && { onText: words.add }) },
+  );
+  words.end();
+  const cut = completion.kind === "cut";
+  if (completion.kind === "finished" || (cut && question.takesCut))
+    return { ok: true, answer: completion.answer, model, cut };
+  const text = troubleText(parts, { role, model }, completion);
+  return { ok: false, text, ...("answer" in completion && { model }) };
 }
 
-/** Reads a stream to its one end. A stream without an end is a model's bug, told as a cut one. */
-async function listen(
-  events: AsyncIterable<ModelEvent>,
-  onEvent: (event: ModelEvent) => void,
-): Promise<Extract<ModelEvent, { type: "finished" | "failed" }>> {
-  for await (const event of events) {
-    if (event.type === "finished" || event.type === "failed") return event;
-    onEvent(event);
+/** What a message's model calls have in common: its time, and the notices about tries that failed. */
+export function listening(
+  { chat, clock }: Pick<ChatParts, "chat" | "clock">,
+  turn: ChatTurn,
+): Pick<Fitting, "deadline" | "onRetry" | "onTooLong"> {
+  const leftMs = turn.deadline - clock();
+  return {
+    deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
+    onRetry: ({ attempt, waitMs, failure }) => {
+      const text = chat.retrying(attempt, Math.ceil(waitMs / 1000), failure.message);
+      turn.emit({ type: "notice", text });
+    },
+    onTooLong: () => turn.emit({ type: "notice", text: chat.compacted }),
+  };
+}
+
+export function emitThinking(turn: ChatTurn, role: ModelRole, { provider, model, local }: Model): void {
+  turn.emit({ type: "thinking", agent: agentOf(role), provider, model, local });
+}
+
+/** Why there is no answer, for the user. */
+export function troubleText(
+  { chat }: Pick<ChatParts, "chat">,
+  { role, model }: { readonly role: ModelRole; readonly model?: Model | undefined },
+  unanswered: Unanswered,
+): string {
+  const { message } = failureOf(unanswered);
+  const asked = {
+    agent: agentOf(role),
+    role,
+    provider: model?.provider ?? "",
+    model: model?.model ?? "",
+  };
+  return chat.modelTrouble(troubleOf(unanswered), asked, message);
+}
+
+function troubleOf(unanswered: Unanswered): ModelTrouble {
+  switch (unanswered.kind) {
+    case "cut":
+      return "cut-by-length";
+    case "refused":
+      return "filtered";
+    case "aborted":
+      return unanswered.by === "deadline" ? "deadline" : "aborted";
+    default:
+      return unanswered.failure.code;
   }
-  return { type: "failed", failure: { code: "cut-off", message: "", retryable: true } };
 }

@@ -1,11 +1,19 @@
 import { jsonInAnswer } from "../../domain/agents/json-in-answer.ts";
 import { type Route, readRoute } from "../../domain/routing/route.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { Model, ModelFailure, ModelMessage } from "../ports/model.ts";
+import { askJson, type Reading } from "../models/ask-json.ts";
+import { failureOf } from "../models/complete.ts";
+import type { Model } from "../ports/model.ts";
 
 export type Classified =
-  | { readonly ok: true; readonly route: Route; readonly confidence: number; readonly reason: string }
+  | ({ readonly ok: true } & Classification)
   | { readonly ok: false; readonly error: string; readonly errorType: string };
+
+interface Classification {
+  readonly route: Route;
+  readonly confidence: number;
+  readonly reason: string;
+}
 
 /** Characters of a message that the classifier sees. */
 const MESSAGE_CHARS = 4000;
@@ -34,42 +42,26 @@ JSON形式で回答してください:
 
 /** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
 export async function classify(model: Model, message: string, signal: AbortSignal): Promise<Classified> {
-  const messages: ModelMessage[] = [{ role: "user", text: prompt(message) }];
-  const first = await ask(model, messages, signal);
-  if (typeof first !== "string") return failed(first);
-  const read = readAnswer(first);
-  if (read.ok) return read;
-  messages.push(
-    { role: "assistant", text: cutMiddle(first, MESSAGE_CHARS) },
-    {
-      role: "user",
-      text: `${read.error}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
+  const answer = await askJson(model, {
+    request: {
+      messages: [{ role: "user", text: prompt(message) }],
+      temperature: 0,
+      maxTokens: ANSWER_TOKENS,
+      signal,
     },
-  );
-  const second = await ask(model, messages, signal);
-  return typeof second === "string" ? readAnswer(second) : failed(second);
-}
-
-function failed({ code, message }: ModelFailure): Classified {
-  return { ok: false, error: message, errorType: code };
-}
-
-async function ask(
-  model: Model,
-  messages: readonly ModelMessage[],
-  signal: AbortSignal,
-): Promise<string | ModelFailure> {
-  const request = { messages, json: true, temperature: 0, maxTokens: ANSWER_TOKENS, signal };
-  for await (const event of model.generate(request)) {
-    if (event.type === "failed") return event.failure;
-    if (event.type === "finished") return event.answer.text;
-  }
-  return { code: "cut-off", message: "the stream ended without an answer", retryable: false };
+    read: readAnswer,
+    again: (problem) =>
+      `${problem}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
+  });
+  if (answer.kind === "read") return { ok: true, ...answer.value };
+  if (answer.kind === "malformed") return { ok: false, error: answer.problem, errorType: "malformed" };
+  const { message: error, code } = failureOf(answer);
+  return { ok: false, error: error || code, errorType: code };
 }
 
 /** One JSON object, bare, fenced, or with words around it. */
-function readAnswer(text: string): Classified {
-  const wrong = (error: string): Classified => ({ ok: false, error, errorType: "malformed" });
+function readAnswer(text: string): Reading<Classification> {
+  const wrong = (problem: string) => ({ ok: false, problem }) as const;
   const value = jsonInAnswer(text);
   if (value === undefined) return wrong("the answer is not a JSON object");
   const route = typeof value.route === "string" ? readRoute(value.route) : undefined;
@@ -78,5 +70,5 @@ function readAnswer(text: string): Classified {
   if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1))
     return wrong(`"confidence" is not a number from 0 to 1: ${JSON.stringify(value.confidence)}`);
   const reason = typeof value.reason === "string" ? value.reason : "";
-  return { ok: true, route, confidence, reason: cutMiddle(reason, REASON_CHARS) };
+  return { ok: true, value: { route, confidence, reason: cutMiddle(reason, REASON_CHARS) } };
 }

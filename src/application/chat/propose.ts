@@ -6,8 +6,9 @@ import { checkEdits } from "../../domain/proposal/check-edits.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { readProposal } from "../../domain/proposal/read-proposal.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
-import { ask, type Request, type Size } from "./ask.ts";
+import { ask, type Request } from "./ask.ts";
 import { coderContext, contextBudget } from "./coder-context.ts";
 import { earlierFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
@@ -43,6 +44,8 @@ export async function propose(
     const answered = await ask(parts, turn, {
       role,
       streams: false,
+      // Half a patch is no patch.
+      takesCut: false,
       request: (model, size): Request => ({
         system: [
           coderPrompt({
@@ -58,17 +61,13 @@ export async function propose(
         messages: [{ role: "user", text: withContext(parts, { request, wanted, model, size }) }, ...exchange],
       }),
     });
-    if (!answered.ok) return { ok: false, text: answered.text };
+    if (!answered.ok)
+      return {
+        ok: false,
+        text: answered.text,
+        ...(answered.model !== undefined && { model: answered.model }),
+      };
     const { answer, model } = answered;
-    // Half a patch is no patch.
-    if (answer.finish === "length" || answer.finish === "filtered") {
-      const text = chat.modelTrouble(
-        "cut-off",
-        { agent: agentOf(role), role, provider: model.provider, model: model.model },
-        answer.finish === "length" ? "max_tokens" : answer.finish,
-      );
-      return { ok: false, text, model };
-    }
     const read = readProposal(answer.text);
     if (read.kind === "needs-files") {
       const fresh = read.paths.filter((path) => !wanted.includes(path));

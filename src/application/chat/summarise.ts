@@ -1,7 +1,8 @@
 import { cutToTokens, estimateTokens } from "../../domain/session/estimate-tokens.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { complete, failureOf } from "../models/complete.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { Models } from "../ports/model.ts";
+import type { ModelRequest, Models } from "../ports/model.ts";
 import type { Turn } from "../ports/sessions.ts";
 
 /** Folds turns into what was known before. Never rejects: without a model, what was said is shortened as it stands. */
@@ -52,24 +53,23 @@ async function askModel(
 ): Promise<string | { failed: string }> {
   const model = (await modelsFor({ chatKey, sessionId })).forRole("chat");
   if (!("generate" in model)) return { failed: model.message };
-  const request = {
+  const request: ModelRequest = {
     system: SYSTEM,
     messages: [
       {
-        role: "user" as const,
+        role: "user",
         text: `Notes so far:\n${previous || "(none)"}\n\nConversation:\n${turns.map(line).join("\n")}\n\nWrite the new notes, at most ${limitTokens} tokens.`,
       },
     ],
     maxTokens: limitTokens * 2,
     temperature: 0.2,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal,
   };
-  for await (const event of model.generate(request)) {
-    if (event.type === "failed") return { failed: `${event.failure.code}: ${event.failure.message}` };
-    if (event.type === "finished")
-      return event.answer.text.trim() === "" ? { failed: "empty" } : event.answer.text.trim();
-  }
-  return { failed: "the stream ended without an answer" };
+  const completion = await complete(model, request, { deadline: AbortSignal.timeout(timeoutMs) });
+  // Notes that stop in the middle are better than none.
+  if (completion.kind === "finished" || completion.kind === "cut") return completion.answer.text.trim();
+  const { code, message } = failureOf(completion);
+  return { failed: `${code}: ${message}` };
 }
 
 function line({ role, agent, text }: Turn): string {

@@ -20,6 +20,7 @@ export async function answerByTalking(
   const answered = await ask(parts, turn, {
     role: "chat",
     streams: true,
+    takesCut: true,
     request: (model, size) => ({
       system: systemPrompt({
         agent: "Mio",
@@ -43,7 +44,7 @@ export async function answerByTalking(
   const { provider, model, local } = answered.model;
   const said = parts.workspace.mask(answered.answer.text.trim());
   const notes = [
-    ...(answered.answer.finish === "length" ? [parts.chat.answerCut] : []),
+    ...(answered.cut ? [parts.chat.answerCut] : []),
     ...(local ? [] : [parts.chat.cloudAnswered(`${provider}/${model}`)]),
   ];
   return {

@@ -1,13 +1,10 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
-import {
-  readWorkerOutput,
-  readWrittenCall,
-  WORKER_CONTRACT,
-  type WorkerOutput,
-} from "../../domain/agents/worker-output.ts";
+import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/agents/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import type { Size } from "../models/complete.ts";
+import { type LoopEnd, type LoopTurn, toolLoop } from "../models/tool-loop.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
-import { ask, type Size } from "./ask.ts";
+import { emitThinking, listening, troubleText } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts, Toolbox } from "./parts.ts";
@@ -46,90 +43,109 @@ export interface MadeCall {
  * loop is needed or a limit is reached.
  */
 export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
-  const { toolbox, duty, text, withHistory } = request;
-  const { settings, chat, workspace, clock } = parts;
-  const known = new Set(toolbox.tools.map(({ name }) => name));
-  const calls: MadeCall[] = [];
-  const exchange: ModelMessage[] = [];
+  const { settings, chat, clock } = parts;
+  const state: WorkState = { calls: [], exchange: [], size: "full", asked: undefined, answered: undefined };
   let output: WorkerOutput | null = null;
-  let model: Model | undefined;
-  let size: Size = "full";
-  const ended = (note: string): Worked => ({
-    output,
-    text: [output?.result ?? "", note].filter((part) => part !== "").join("\n\n"),
-    calls,
-    ...(model !== undefined && { model }),
+  const ended = (note: string, result = output): Worked => ({
+    output: result,
+    text: [result?.result ?? "", note].filter((part) => part !== "").join("\n\n"),
+    calls: state.calls,
+    ...(state.answered !== undefined && { model: state.answered }),
   });
+  const timeIsOver = () => ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
   while (turn.rounds.count < settings.maxLoops) {
     turn.rounds.count++;
-    for (let call = 1; ; call++) {
-      const last = call === CALLS_IN_A_ROUND;
-      const answered = await ask(parts, turn, {
-        role: "worker",
-        streams: false,
-        size,
-        request: (chosen, fitting) => ({
-          system: systemPrompt({
-            agent: "Shiro",
-            duty: `${duty}\n${WORKER_CONTRACT}`,
-            tools: last ? [] : toolbox.tools,
-            memory: withHistory && fitting === "full" ? turn.memory : "",
-            today: parts.now().toISOString().slice(0, 10),
-            workspace: workspace.root,
-          }),
-          messages: [
-            ...(withHistory && fitting === "full"
-              ? historyFor(chosen, turn.history, { exchanges: 8, chars: 2_000 })
-              : []),
-            { role: "user", text: fitting === "full" ? text : cutMiddle(text, 8_000) },
-            ...(fitting === "full" ? exchange : shortened(exchange)),
-          ],
-          ...(!last && toolbox.tools.length > 0 && { tools: toolbox.tools }),
-        }),
-      });
-      if (!answered.ok) {
-        if (answered.code === "deadline" && (output !== null || calls.length > 0))
-          return ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
-        return { output: null, text: answered.text, calls, ...(model !== undefined && { model }) };
-      }
-      const { answer } = answered;
-      model = answered.model;
-      size = answered.size;
-      const wanted = last ? [] : callsOf(answer.toolCalls, answer.text, known, exchange.length);
-      if (wanted.length === 0) {
-        output = readWorkerOutput(answer.text);
-        exchange.push({ role: "assistant", text: answer.text });
+    const end = await workRound(parts, turn, request, state);
+    switch (end.kind) {
+      case "answered":
+        output = readWorkerOutput(end.answer.text);
+        if (end.answer.finish === "length") return ended(chat.answerCut);
         break;
-      }
-      exchange.push({
-        role: "assistant",
-        text: answer.toolCalls.length > 0 ? answer.text : "",
-        toolCalls: wanted,
-      });
-      for (const one of wanted) {
-        const made = await callTool(parts, turn, toolbox, one);
-        calls.push(made);
-        if (made.server !== undefined) logCall(parts, turn, one, calls);
-        exchange.push({ role: "tool", callId: one.id, name: one.name, text: made.text });
-        if (turn.signal.aborted) return ended(chat.aborted);
+      case "stuck":
+        return ended(chat.stuck(end.call.name));
+      case "turns":
+        return ended(chat.loopLimit(settings.maxLoops));
+      default: {
+        const begun = output !== null || state.calls.length > 0;
+        if (end.kind === "aborted" && end.by === "deadline" && begun) return timeIsOver();
+        return ended(troubleText(parts, { role: "worker", model: state.asked }, end), null);
       }
     }
     if (!output.needsNextLoop) return ended("");
-    if (clock() >= turn.deadline) return ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
-    exchange.push({ role: "user", text: "Go on with the next loop." });
+    if (clock() >= turn.deadline) return timeIsOver();
+    state.exchange.push({ role: "user", text: "Go on with the next loop." });
   }
   return ended(chat.loopLimit(settings.maxLoops));
 }
 
-function callsOf(
-  made: readonly ToolCall[],
-  text: string,
-  known: ReadonlySet<string>,
-  at: number,
-): readonly ToolCall[] {
-  if (made.length > 0) return made;
-  const written = readWrittenCall(text, known);
-  return written === undefined ? [] : [{ id: `written_${at}`, ...written }];
+/** What the rounds of one message share. */
+interface WorkState {
+  readonly calls: MadeCall[];
+  readonly exchange: ModelMessage[];
+  size: Size;
+  asked: Model | undefined;
+  answered: Model | undefined;
+}
+
+function workRound(
+  parts: ChatParts,
+  turn: ChatTurn,
+  request: WorkRequest,
+  state: WorkState,
+): Promise<LoopEnd> {
+  const { exchange, calls } = state;
+  const { onTooLong, ...heard } = listening(parts, turn);
+  return toolLoop({
+    ...heard,
+    model: () => turn.models.models.forRole("worker"),
+    tools: request.toolbox.tools,
+    transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
+    request: (asked) => requestFor(parts, turn, request, asked),
+    beforeTurn: (model) => {
+      state.asked = model;
+      emitThinking(turn, "worker", model);
+    },
+    onAnswer: () => {
+      state.answered = state.asked;
+    },
+    call: async (call) => {
+      const made = await callTool(parts, turn, request.toolbox, call);
+      calls.push(made);
+      if (made.server !== undefined) logCall(parts, turn, call, calls);
+      return made;
+    },
+    limits: { turns: CALLS_IN_A_ROUND, lastAnswers: true },
+    signal: turn.signal,
+    size: state.size,
+    onTooLong: () => {
+      state.size = "small";
+      onTooLong?.();
+    },
+  });
+}
+
+function requestFor(
+  { now, workspace }: ChatParts,
+  turn: ChatTurn,
+  { text, duty, withHistory }: WorkRequest,
+  { model, tools, messages, size }: LoopTurn,
+) {
+  const full = size === "full";
+  return {
+    system: systemPrompt({
+      agent: "Shiro",
+      duty: `${duty}\n${WORKER_CONTRACT}`,
+      tools,
+      memory: withHistory && full ? turn.memory : "",
+      today: now().toISOString().slice(0, 10),
+      workspace: workspace.root,
+    }),
+    messages: [
+      ...(withHistory && full ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }) : []),
+      { role: "user" as const, text: full ? text : cutMiddle(text, 8_000) },
+      ...(full ? messages : shortened(messages)),
+    ],
+  };
 }
 
 async function callTool(

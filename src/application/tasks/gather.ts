@@ -1,6 +1,6 @@
 import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
-import { must } from "./must.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop } from "./solve-stop.ts";
 
 const BODY_CHARS = 20_000;
 const COMMENTS_CHARS = 20_000;
@@ -11,8 +11,8 @@ export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: 
   const { task, signal, bot, item, repository } = work;
   if (repository.archived) throw new SolveStop("archived");
   if (!item.open) throw new SolveStop("closed");
-  const comments = await must(forge.listComments(task.item, signal));
-  const reviews = item.pull === undefined ? [] : await must(forge.listReviewComments(task.item, signal));
+  const comments = await orStop(forge.listComments(task.item, signal));
+  const reviews = item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal));
   const others = [...comments, ...reviews].filter(({ author }) => author !== bot.login);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,

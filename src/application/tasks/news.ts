@@ -1,8 +1,8 @@
 import { orderIn } from "../../domain/forges/trigger.ts";
 import type { ForgeComment } from "../ports/forge.ts";
 import { said } from "./gather.ts";
-import { must } from "./must.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop } from "./solve-stop.ts";
 
 export interface News {
   /** Looks whether anything new was said or ordered, as often as the configuration allows; stops the task if so. */
@@ -19,7 +19,7 @@ export function createNews(parts: SolveParts, work: Work): News {
       if (clock() - last < config.newsEveryMs) return;
       last = clock();
       const { task, signal } = work;
-      work.item = await must(forge.readItem(task.item, signal));
+      work.item = await orStop(forge.readItem(task.item, signal));
       if (!work.item.open || !stillWanted(parts, work)) throw new SolveStop("stopped");
       const heard = await newComments(parts, work);
       if (heard.length === 0) return;
@@ -45,8 +45,8 @@ function stillWanted({ config }: SolveParts, { task, item, bot }: Work): boolean
 async function newComments({ forge }: SolveParts, work: Work): Promise<ForgeComment[]> {
   const { task, signal, bot, item } = work;
   const comments = [
-    ...(await must(forge.listComments(task.item, signal))),
-    ...(item.pull === undefined ? [] : await must(forge.listReviewComments(task.item, signal))),
+    ...(await orStop(forge.listComments(task.item, signal))),
+    ...(item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal))),
   ];
   const fresh = comments.filter(({ id, author }) => author !== bot.login && !task.seen.includes(id));
   const heard: ForgeComment[] = [];
@@ -59,6 +59,6 @@ async function newComments({ forge }: SolveParts, work: Work): Promise<ForgeComm
 /** Those with write access, by the forge's own word, and whoever wrote the item. */
 async function mayAsk({ item, signal }: Work, forge: SolveParts["forge"], author: string): Promise<boolean> {
   if (author === item.author) return true;
-  const permission = await must(forge.permissionOf(item.ref.repository, author, signal));
+  const permission = await orStop(forge.permissionOf(item.ref.repository, author, signal));
   return permission === "write" || permission === "admin";
 }

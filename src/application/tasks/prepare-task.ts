@@ -1,4 +1,5 @@
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { SolveStop } from "./solve-stop.ts";
 
 /** Makes the environment, and brings in what was done before a pause or a crash. */
 export async function prepareTask(

@@ -1,6 +1,6 @@
-import { must } from "./must.ts";
 import { progressComment, progressMark } from "./progress-comment.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop } from "./solve-stop.ts";
 
 export interface ProgressReport {
   /** Brings the comment up to date; `soon` only as often as the configuration allows. Never fails the task. */
@@ -24,10 +24,10 @@ export function createProgressReport(parts: SolveParts, work: Work): ProgressRep
         const signal = AbortSignal.timeout(30_000);
         const id = task.commentId ?? (await findOwn(parts, work, signal));
         if (id === null) {
-          const { id: made } = await must(forge.postComment(task.item, body, signal));
+          const { id: made } = await orStop(forge.postComment(task.item, body, signal));
           await work.update({ commentId: made });
         } else {
-          await must(forge.editComment(task.item, id, body, signal));
+          await orStop(forge.editComment(task.item, id, body, signal));
           if (task.commentId === null) await work.update({ commentId: id });
         }
         shown = body;
@@ -46,7 +46,7 @@ async function findOwn(
   { task, bot }: Work,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const comments = await must(forge.listComments(task.item, signal));
+  const comments = await orStop(forge.listComments(task.item, signal));
   const own = comments.find(
     ({ author, body }) => author === bot.login && body.includes(progressMark(task.id)),
   );

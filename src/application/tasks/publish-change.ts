@@ -2,9 +2,9 @@ import { branchName } from "../../domain/forges/branch-name.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
-import { must } from "./must.ts";
 import { commitMessage, pullText } from "./pull-text.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop } from "./solve-stop.ts";
 
 const NAMES_TRIED = 5;
 const COMMENT_CHARS = 60_000;
@@ -82,16 +82,16 @@ async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): 
   const { title, body } = pullText(task, messages);
   const text = { title: mask(title), body: mask(body) };
   const head = task.branch ?? "";
-  const found = await must(forge.findPull(repository.name, head, signal));
+  const found = await orStop(forge.findPull(repository.name, head, signal));
   const pull =
     found === null
-      ? await must(
+      ? await orStop(
           forge.openPull(
             { repository: repository.name, head, base: task.base?.branch ?? "", ...text },
             signal,
           ),
         )
-      : await must(forge.updatePull(found.ref, text, signal));
+      : await orStop(forge.updatePull(found.ref, text, signal));
   await work.update({ pull });
 }
 
@@ -103,5 +103,5 @@ async function offerPatch(
 ): Promise<void> {
   const text = mask(Buffer.from(patch).toString("utf8"));
   const body = text.length > COMMENT_CHARS ? messages.patchTooLarge : messages.patchInstead(text);
-  await must(forge.postComment(work.task.item, body, work.signal));
+  await orStop(forge.postComment(work.task.item, body, work.signal));
 }

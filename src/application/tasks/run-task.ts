@@ -1,4 +1,10 @@
-import { passes, type TaskEvent, type TaskFacts, type TaskFailureCode } from "../../domain/tasks/events.ts";
+import {
+  passes,
+  type TaskEvent,
+  type TaskFacts,
+  type TaskFailureCode,
+  type TaskUsage,
+} from "../../domain/tasks/events.ts";
 import {
   assessmentPrompt,
   decisionPrompt,
@@ -10,10 +16,11 @@ import { isEnded } from "../../domain/tasks/state.ts";
 import { renderNote, taskJson } from "../../domain/tasks/task-note.ts";
 import { lastRun, recordOf, type TaskRecord, testsAllow, withEvent } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
+import { askJson, type Reading } from "../models/ask-json.ts";
+import { failureOf } from "../models/complete.ts";
 import type { Model } from "../ports/model.ts";
 import type { TaskFiles } from "../ports/task-files.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
-import { type Asked, askMeta, type Question } from "./ask-meta.ts";
 
 export interface RunTaskParts {
   readonly files: TaskFiles;
@@ -88,19 +95,28 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
   }
 
   async function ask<T>(
-    question: Omit<Question<T>, "system" | "signal">,
-  ): Promise<Extract<Asked<T>, { ok: true }>> {
+    prompt: string,
+    read: (text: string) => Reading<T>,
+  ): Promise<{ readonly value: T; readonly usage: TaskUsage }> {
     checkLimits();
-    const asked = await askMeta(parts.meta as Model, {
-      ...question,
-      system: metaSystemPrompt(parts.metaSystemPrompt),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, remainingMs()))]),
+    const answer = await askJson(parts.meta as Model, {
+      request: {
+        system: metaSystemPrompt(parts.metaSystemPrompt),
+        messages: [{ role: "user", text: prompt }],
+        signal,
+      },
+      read,
+      deadline: AbortSignal.timeout(Math.max(1, remainingMs())),
     });
-    if (asked.ok) return asked;
+    const { inputTokens, outputTokens } = answer.usage;
+    if (answer.kind === "read")
+      return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: 0 } };
     checkLimits();
     throw fail(
       "meta",
-      asked.failure ? parts.messages.metaFailed(asked.reason) : parts.messages.metaMalformed(asked.reason),
+      answer.kind === "malformed"
+        ? parts.messages.metaMalformed(answer.problem)
+        : parts.messages.metaFailed(failureOf(answer).message),
     );
   }
 
@@ -131,17 +147,14 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
   /** One turn; true when the task is done. */
   async function turn(): Promise<boolean> {
     const loop = record.turns.length + 1;
-    const { value, usage } = await ask({ prompt: decisionPrompt(record), read: readDecision });
+    const { value, usage } = await ask(decisionPrompt(record), readDecision);
     note({ type: "decided", at: at(), loop, ...value, usage });
     if (value.action === "run_worker") {
       await work(loop, value.prompt);
       return false;
     }
     note({ type: "validating", at: at(), loop });
-    const judged = await ask({
-      prompt: assessmentPrompt(record),
-      read: (text) => readAssessment(text, record.criteria),
-    });
+    const judged = await ask(assessmentPrompt(record), (text) => readAssessment(text, record.criteria));
     note({ type: "assessed", at: at(), loop, ...judged.value, usage: judged.usage });
     return judged.value.verdicts.every(({ passed }) => passed) && testsAllow(record);
   }
@@ -149,7 +162,7 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
   async function withMeta(): Promise<string> {
     if (record.state === "PENDING") {
       note({ type: "planning", at: at() });
-      const { value, usage } = await ask({ prompt: planPrompt(record), read: readPlan });
+      const { value, usage } = await ask(planPrompt(record), readPlan);
       note({ type: "planned", at: at(), criteria: value, usage });
     }
     while (record.turns.length < record.facts.maxLoops)

@@ -53,34 +53,3 @@ export interface Work {
   /** For whoever watches: the terminal, the console. */
   readonly say: (text: string) => void;
 }
-
-/** Why a task ended before its end. */
-export class SolveStop extends Error {
-  constructor(
-    readonly kind: SolveStopKind,
-    readonly detail: string = "",
-  ) {
-    super(`${kind}: ${detail}`);
-    this.name = "SolveStop";
-  }
-}
-
-export type SolveStopKind =
-  | "stopped"
-  | "paused"
-  | "lost-lease"
-  | "forge"
-  | "container"
-  | "clone"
-  | "model"
-  | "no-plan"
-  | "too-many-steps"
-  | "gave-up"
-  | "nothing-changed"
-  | "protected-paths"
-  | "protected-branch"
-  | "no-permission"
-  | "declined"
-  | "push-failed"
-  | "archived"
-  | "closed";

@@ -2,12 +2,12 @@ import { type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/
 import type { Order, SolveTask } from "../ports/solve-store.ts";
 import { gather } from "./gather.ts";
 import { makePlan } from "./make-plan.ts";
-import { must } from "./must.ts";
 import { createNews, type News } from "./news.ts";
 import { prepareTask } from "./prepare-task.ts";
 import { createProgressReport } from "./progress-report.ts";
 import { publishChange } from "./publish-change.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop } from "./solve-stop.ts";
 import { verify } from "./verify.ts";
 import { workLoop } from "./work-loop.ts";
 import { workerRun } from "./worker-run.ts";
@@ -92,9 +92,9 @@ async function begin(
 ): Promise<Work> {
   const { store, forge, now } = parts;
   const [bot, item, repository] = await Promise.all([
-    must(forge.whoAmI(signal)),
-    must(forge.readItem(found.item, signal)),
-    must(forge.readRepository(found.item.repository, signal)),
+    orStop(forge.whoAmI(signal)),
+    orStop(forge.readItem(found.item, signal)),
+    orStop(forge.readRepository(found.item.repository, signal)),
   ]);
   const work: Work = {
     task: found,

@@ -5,14 +5,14 @@ import {
   mustReflectBefore,
   NOTHING_FAILED,
 } from "../../domain/tasks/solve/reflection.ts";
+import { type LoopEnd, type ToolResult, toolLoop } from "../models/tool-loop.ts";
 import type { ModelMessage, ModelTool, ToolCall } from "../ports/model.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
-import { askCoder, shortened } from "./ask-coder.ts";
 import { said } from "./gather.ts";
-import { must } from "./must.ts";
 import type { News } from "./news.ts";
 import { quietText } from "./quiet-text.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 import { workPrompt } from "./work-prompt.ts";
 
 const RESULT_CHARS = 20_000;
@@ -40,64 +40,100 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
 /** The coder works with its tools until it says `done`, or the steps are used up. */
 export async function workLoop(parts: SolveParts, work: Work, news: News): Promise<void> {
   const environment = work.environment as TaskEnvironment;
-  const { environments, config } = parts;
+  const { environments, config, mask } = parts;
   const tools = [...environments.tools, ...ISSUE_TOOLS];
   const system = workPrompt({ tools, fragment: environments.promptFragment, today: parts.now() });
   let reflection = NOTHING_FAILED;
   let idle = 0;
-  const say = (...messages: ModelMessage[]) =>
-    work.update({ transcript: [...work.task.transcript, ...messages] });
 
-  const answerCall = async (call: ToolCall): Promise<string> => {
-    if (call.name === "issue_read_comments") {
-      const comments = await must(parts.forge.listComments(work.task.item, work.signal));
-      return said(comments).join("\n\n") || "(nothing)";
-    }
-    if (call.name === "issue_comment") {
-      const { body } = (call.arguments ?? {}) as { body?: unknown };
-      if (typeof body !== "string" || body.trim() === "") return "error: `body` must be a text";
-      await must(parts.forge.postComment(work.task.item, parts.mask(quietText(body)), work.signal));
-      return "posted";
-    }
+  const runTool = async (call: ToolCall): Promise<ToolResult> => {
+    if (isIssueTool(call)) return answerIssueTool(parts, work, call);
     const command = commandOf(call);
-    if (command !== null && mustReflectBefore(reflection, command))
-      return "refused: this command just failed. Say first why it failed and what you change, then run it again.";
+    if (command !== null && mustReflectBefore(reflection, command)) return { ok: false, text: REFLECT };
     const result = await environment.call(call.name, call.arguments, work.signal);
     reflection =
       result.command === undefined
         ? afterThought()
         : afterCommand(result.command.command, result.command.exitCode);
     await remember(work, result);
-    return result.text;
+    return { ok: result.ok, text: result.text };
   };
 
-  for (;;) {
-    await news.look();
-    if (work.task.steps >= config.maxSteps) throw new SolveStop("too-many-steps", String(config.maxSteps));
-    const { transcript } = work.task;
-    const messages = sizeOf(transcript) > LONG_CHARS ? shortened(transcript) : transcript;
-    const { text, toolCalls } = await askCoder(parts, { system, messages, tools, signal: work.signal });
-    if (text.trim() !== "") reflection = afterThought();
-    await say({ role: "assistant", text, ...(toolCalls.length > 0 && { toolCalls }) });
-    await work.update({ steps: work.task.steps + 1 });
-    if (toolCalls.length === 0) {
+  const end = await toolLoop({
+    model: parts.model,
+    tools,
+    transcript: {
+      messages: () => work.task.transcript,
+      add: (...messages) => work.update({ transcript: [...work.task.transcript, ...messages] }),
+    },
+    request: ({ messages, size }) => ({
+      system,
+      messages: size === "small" || sizeOf(messages) > LONG_CHARS ? shortened(messages) : messages,
+    }),
+    beforeTurn: () => news.look(),
+    onAnswer: ({ text }) => {
+      if (text.trim() !== "") reflection = afterThought();
+      return work.update({ steps: work.task.steps + 1 });
+    },
+    call: async (call) => {
+      idle = 0;
+      const { ok, text } = await runTool(call);
+      return { ok, text: cut(mask(text)) };
+    },
+    next: ({ text }) => {
+      idle += 1;
+      return isDone(text) || idle === IDLE_TURNS ? null : GO_ON;
+    },
+    afterCalls: () => checkpoint(work, environment),
+    limits: { turns: config.maxSteps - work.task.steps },
+    signal: work.signal,
+  });
+  return endWork(parts, work, end);
+}
+
+const REFLECT =
+  "refused: this command just failed. Say first why it failed and what you change, then run it again.";
+const GO_ON = 'Go on with the tools, or finish with {"done": true, "summary": "…"}.';
+
+function isDone(text: string): boolean {
+  return readDone(text)?.done === true;
+}
+
+function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): Promise<void> {
+  switch (end.kind) {
+    case "answered": {
+      const { text } = end.answer;
       const done = readDone(text);
-      if (done?.done === true) return work.update({ summary: parts.mask(done.summary) });
-      if (++idle === IDLE_TURNS) throw new SolveStop("gave-up", parts.mask(quietText(text)).slice(0, 500));
-      await say({
-        role: "user",
-        text: 'Go on with the tools, or finish with {"done": true, "summary": "…"}.',
-      });
-      continue;
+      if (done?.done === true) return work.update({ summary: mask(done.summary) });
+      throw new SolveStop("gave-up", mask(quietText(text)).slice(0, 500));
     }
-    idle = 0;
-    for (const call of toolCalls) {
-      const result = parts.mask(await answerCall(call));
-      const cut = result.length > RESULT_CHARS ? `${result.slice(0, RESULT_CHARS)}…` : result;
-      await say({ role: "tool", callId: call.id, name: call.name, text: cut });
-    }
-    await checkpoint(work, environment);
+    case "turns":
+      throw new SolveStop("too-many-steps", String(config.maxSteps));
+    case "stuck":
+      throw new SolveStop("gave-up", mask(commandOf(end.call) ?? end.call.name).slice(0, 500));
+    default:
+      throw stopWithoutAnswer(end);
   }
+}
+
+function isIssueTool({ name }: ToolCall): boolean {
+  return ISSUE_TOOLS.some((tool) => tool.name === name);
+}
+
+async function answerIssueTool(
+  { forge, mask }: SolveParts,
+  { task, signal }: Work,
+  call: ToolCall,
+): Promise<ToolResult> {
+  if (call.name === "issue_read_comments") {
+    const comments = await orStop(forge.listComments(task.item, signal));
+    return { ok: true, text: said(comments).join("\n\n") || "(nothing)" };
+  }
+  const { body } = (call.arguments ?? {}) as { body?: unknown };
+  if (typeof body !== "string" || body.trim() === "")
+    return { ok: false, text: "error: `body` must be a text" };
+  await orStop(forge.postComment(task.item, mask(quietText(body)), signal));
+  return { ok: true, text: "posted" };
 }
 
 /** Keeps the change so far, so that a new container can begin with it. */
@@ -122,4 +158,20 @@ function commandOf({ arguments: args }: ToolCall): string | null {
 
 function sizeOf(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+function cut(text: string): string {
+  return text.length > RESULT_CHARS ? `${text.slice(0, RESULT_CHARS)}…` : text;
+}
+
+const KEPT_WHOLE = 12;
+const OLD_RESULT_CHARS = 300;
+
+/** Old tool results shrink to their beginning; the task itself and the latest exchanges stay. */
+function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message, i) =>
+    message.role === "tool" && i < messages.length - KEPT_WHOLE && message.text.length > OLD_RESULT_CHARS
+      ? { ...message, text: `${message.text.slice(0, OLD_RESULT_CHARS)}…` }
+      : message,
+  );
 }

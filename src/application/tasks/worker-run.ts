@@ -1,6 +1,7 @@
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import type { News } from "./news.ts";
-import { type SolveParts, SolveStop, type Work } from "./solve-parts.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { SolveStop } from "./solve-stop.ts";
 
 /** A worker CLI does the work instead of our own loop: one run with everything that was said so far. */
 export async function workerRun(parts: SolveParts, work: Work, news: News): Promise<void> {

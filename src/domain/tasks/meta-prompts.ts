@@ -45,10 +45,6 @@ Judge each criterion by the evidence above.
 status is "passed" or "failed".`;
 }
 
-export function repeatPrompt(problem: string): string {
-  return `That answer cannot be used: ${problem}. Answer again with one JSON object of the form asked for.`;
-}
-
 function taskText({ facts }: TaskRecord): string {
   const test = facts.test
     ? `\nTests: \`${facts.test.command}\` is run after each worker run; the task is done only when it succeeds.`

@@ -18,9 +18,6 @@ export type MetaAnswer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
-/** How often an answer that breaks the form is asked for again. */
-export const MAX_REPEATS = 3;
-
 const MAX_CRITERIA = 30;
 
 export function readPlan(text: string): MetaAnswer<readonly Criterion[]> {

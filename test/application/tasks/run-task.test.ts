@@ -144,14 +144,14 @@ test("a verdict that is not enough, or a failing test, sends the task back to th
   expect(again.record.turns).toHaveLength(4);
 });
 
-test("an answer that breaks the form is asked for again three times, with what is wrong", async () => {
-  const meta = fakeModel(["no", "{}", "[]", PLAN, RUN, DONE, GOOD]);
+test("an answer that breaks the form is asked for again once, with what is wrong", async () => {
+  const meta = fakeModel(["no", PLAN, RUN, DONE, GOOD]);
   expect((await runTask(partsWith({ meta }), facts)).record.state).toBe("COMPLETE");
-  expect(meta.requests[3]?.messages.filter(({ role }) => role === "user")).toHaveLength(4);
-  const stubborn = await runTask(partsWith({ meta: fakeModel(["no", "no", "no", "no", PLAN]) }), facts);
+  expect(meta.requests[1]?.messages.filter(({ role }) => role === "user")).toHaveLength(2);
+  const stubborn = await runTask(partsWith({ meta: fakeModel(["no", "no", PLAN]) }), facts);
   expect(stubborn.record.end).toMatchObject({
     code: "meta",
-    summary: expect.stringContaining("asked four times"),
+    summary: expect.stringContaining("asked twice"),
   });
 });
 

@@ -44,18 +44,21 @@ describe("a model's plan", () => {
     const expected = { steps: ["read {x}", "fix"], risk: "low" as const, environment: "node" };
     const json = JSON.stringify(plan);
     for (const answer of [json, `\`\`\`json\n${json}\n\`\`\``, `I {think} so: ${json} — fine?`])
-      expect(readPlan(answer, environments)).toEqual(expected);
+      expect(readPlan(answer, environments)).toEqual({ ok: true, value: expected });
   });
   test("says what is wrong with it", () => {
-    expect(readPlan("I would rather not", environments)).toContain("no JSON");
-    expect(readPlan('{"steps": "all"}', environments)).toContain("list");
-    expect(readPlan('{"steps": [" "]}', environments)).toContain("empty");
+    const problemOf = (answer: string) => {
+      const reading = readPlan(answer, environments);
+      return reading.ok ? "" : reading.problem;
+    };
+    expect(problemOf("I would rather not")).toContain("no JSON");
+    expect(problemOf('{"steps": "all"}')).toContain("list");
+    expect(problemOf('{"steps": [" "]}')).toContain("empty");
   });
   test("an environment that does not exist leaves the choice to the project's files", () => {
     expect(readPlan('{"steps": ["x"], "environment": "cobol"}', environments)).toEqual({
-      steps: ["x"],
-      risk: "medium",
-      environment: null,
+      ok: true,
+      value: { steps: ["x"], risk: "medium", environment: null },
     });
   });
   test("done is only what says done", () => {

@@ -11,26 +11,38 @@ export interface SolvePlan {
 const MAX_STEPS = 20;
 const STEP_CHARS = 400;
 
-/** Reads a plan out of a model's answer. A text says what is wrong with it, for the model to mend. */
-export function readPlan(answer: string, environments: readonly string[]): SolvePlan | string {
+/** `problem` is for the model to mend. */
+export type PlanReading =
+  | { readonly ok: true; readonly value: SolvePlan }
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads a plan out of a model's answer. */
+export function readPlan(answer: string, environments: readonly string[]): PlanReading {
   const json = jsonInAnswer(answer, (value) => "steps" in value);
-  if (json === undefined) return "the answer holds no JSON object with `steps`";
+  if (json === undefined) return unusable("the answer holds no JSON object with `steps`");
   const { steps, risk, environment } = json;
   if (!Array.isArray(steps) || !steps.every((step) => typeof step === "string"))
-    return "`steps` must be a list of texts";
+    return unusable("`steps` must be a list of texts");
   const said = (steps as string[])
     .map((step) => step.trim().slice(0, STEP_CHARS))
     .filter((step) => step !== "");
-  if (said.length === 0) return "`steps` must not be empty";
+  if (said.length === 0) return unusable("`steps` must not be empty");
   const known =
     typeof environment === "string"
       ? environments.find((name) => name.toLowerCase() === environment.trim().toLowerCase())
       : undefined;
   return {
-    steps: said.slice(0, MAX_STEPS),
-    risk: risk === "low" || risk === "high" ? risk : "medium",
-    environment: known ?? null,
+    ok: true,
+    value: {
+      steps: said.slice(0, MAX_STEPS),
+      risk: risk === "low" || risk === "high" ? risk : "medium",
+      environment: known ?? null,
+    },
   };
+}
+
+function unusable(problem: string): PlanReading {
+  return { ok: false, problem };
 }
 
 /** What the model answers when it thinks it is done. */

@@ -16,6 +16,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "empty":
       return "Send it again in a while.";
     case "cut-off":
+    case "cut-by-length":
+    case "filtered":
       return "Nothing was run. Send it again.";
     case "unauthorized":
     case "no-key":
@@ -37,6 +39,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "the time limit was reached";
+  if (code === "cut-by-length") return "the answer was cut at its longest (max_tokens)";
+  if (code === "filtered") return "its provider's filter stopped the answer";
   return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
 }
 
@@ -90,6 +94,7 @@ export const en: ChatMessages = {
   loopLimit: (loops) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
   timeLimit: (seconds) =>
     `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
+  stuck: (tool) => `The same call of ${tool} failed again and again; this is how far it came.`,
 
   undone: (count) => `Taken back (${files(count)} as before).`,
   undoneJob: (jobId) => `Job: ${jobId}`,

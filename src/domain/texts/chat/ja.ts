@@ -17,6 +17,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "empty":
       return "しばらくしてから、もう一度送ってください。";
     case "cut-off":
+    case "cut-by-length":
+    case "filtered":
       return "何も実行していません。もう一度送ってください。";
     case "unauthorized":
     case "no-key":
@@ -38,6 +40,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "制限時間を超えたため打ち切りました";
+  if (code === "cut-by-length") return "回答が最大長（max_tokens）で途切れました";
+  if (code === "filtered") return "提供元のフィルターが回答を止めました";
   return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
 }
 
@@ -89,6 +93,7 @@ export const ja: ChatMessages = {
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
   loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
   timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
+  stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
 
   undone: (count) => `取り消しました（${count} 件のファイルを元に戻しました）。`,
   undoneJob: (jobId) => `ジョブ: ${jobId}`,

@@ -16,6 +16,8 @@ export type ModelTrouble =
   | "not-configured"
   | "refused-remote"
   | "over-budget"
+  | "cut-by-length"
+  | "filtered"
   | "deadline";
 
 export interface AskedModel {
@@ -66,6 +68,8 @@ export interface ChatMessages {
   rerouted(from: string, to: string): string;
   loopLimit(loops: number): string;
   timeLimit(seconds: number): string;
+  /** The same call of a tool failed again and again. */
+  stuck(tool: string): string;
 
   // Commands
   undone(count: number): string;

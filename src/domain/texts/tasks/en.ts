@@ -14,7 +14,7 @@ export const en: TaskMessages = {
   totalTime: (seconds) => `the total time of ${seconds} seconds is used up (runner.max_total_time_sec)`,
   maxLoops: (loops) => `not done after ${loops} turns (runner.max_loops)`,
   metaFailed: (reason) => `the planning model could not be asked: ${reason}`,
-  metaMalformed: (problem) => `the planning model's answers could not be used, asked four times: ${problem}`,
+  metaMalformed: (problem) => `the planning model's answers could not be used, asked twice: ${problem}`,
   conflict: (jobId, list) =>
     `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `the tests ended with ${exitCode}`,

@@ -7,7 +7,7 @@ export const ja: TaskMessages = {
   totalTime: (seconds) => `合計時間 ${seconds} 秒を使い切りました (runner.max_total_time_sec)`,
   maxLoops: (loops) => `${loops} 回のループで完了しませんでした (runner.max_loops)`,
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
-  metaMalformed: (problem) => `計画モデルの回答を 4 回とも利用できませんでした: ${problem}`,
+  metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,
   conflict: (jobId, list) =>
     `Worker の実行中にホスト側でファイルが変更されたため、何も反映していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,

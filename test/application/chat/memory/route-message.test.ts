@@ -154,7 +154,7 @@ describe("the classifier", () => {
     ["a list", ["[1,2]"], "malformed"],
     ["a model that is down", [down], "unreachable"],
     ["no answer in time", ["never"], "aborted"],
-    ["an empty answer", [""], "malformed"],
+    ["an empty answer", [""], "empty"],
   ] as const)("that gives %s ends in CHAT, and the log says so", async (_, answers, type) => {
     const { decide, lines } = open(answering(answers).models);
     const { decision } = await decide(`${OPEN}${"長".repeat(300)}`);

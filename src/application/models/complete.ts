@@ -1,0 +1,99 @@
+import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/model.ts";
+
+/** How one request ended. The one place that judges the end of a stream. */
+export type Completion = Answered | Unanswered;
+
+/** The model said what it wanted to say: words, tool calls or both. */
+export interface Answered {
+  readonly kind: "finished";
+  readonly answer: ModelAnswer;
+}
+
+export type Unanswered =
+  /** The longest answer was reached: the words may stop anywhere, and the arguments of a tool call may be incomplete. */
+  | { readonly kind: "cut"; readonly answer: ModelAnswer }
+  /** The provider's filter stopped the answer; there may be words before it. */
+  | { readonly kind: "refused"; readonly answer: ModelAnswer }
+  /** No words and no tool call. */
+  | { readonly kind: "empty"; readonly failure: ModelFailure }
+  | { readonly kind: "failed"; readonly failure: ModelFailure }
+  /** `signal`: the caller gave up. `deadline`: the time was over. */
+  | { readonly kind: "aborted"; readonly by: "signal" | "deadline"; readonly failure: ModelFailure };
+
+export interface Listening {
+  /** When the time is over, retries included. Default: only the request's own signal ends it. */
+  readonly deadline?: AbortSignal;
+  /** The words as they come. */
+  readonly onText?: (text: string) => void;
+  readonly onRetry?: (retry: Extract<ModelEvent, { type: "retrying" }>) => void;
+}
+
+/** Asks once and waits for the end. Never rejects as long as the model's stream does not. */
+export async function complete(
+  model: Model,
+  request: ModelRequest,
+  { deadline, onText, onRetry }: Listening = {},
+): Promise<Completion> {
+  const { signal } = request;
+  if (signal.aborted || deadline?.aborted) return failed(ABORTED, signal);
+  const within = deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
+  for await (const event of model.generate({ ...request, signal: within })) {
+    if (event.type === "finished") return judge(event.answer);
+    if (event.type === "failed") return failed(event.failure, signal);
+    if (event.type === "text") onText?.(event.text);
+    if (event.type === "retrying") onRetry?.(event);
+  }
+  // The port promises an end; a stream without one lost it.
+  return failed({ code: "cut-off", message: "the stream ended without an answer", retryable: true }, signal);
+}
+
+/** `small` is for a window that the full request does not fit into. */
+export type Size = "full" | "small";
+
+export interface Fitting extends Listening {
+  /** What is known from an earlier answer to fit. Default: full. */
+  readonly size?: Size;
+  /** The full request was too long: the small one follows. */
+  readonly onTooLong?: () => void;
+}
+
+/** Asks; a request that is too long for the model is asked once more, smaller. */
+export async function completeFitting(
+  model: Model,
+  request: (size: Size) => ModelRequest,
+  fitting: Fitting = {},
+): Promise<{ readonly completion: Completion; readonly size: Size }> {
+  const { size = "full", onTooLong } = fitting;
+  const completion = await complete(model, request(size), fitting);
+  if (size === "small" || completion.kind !== "failed" || completion.failure.code !== "context-too-long")
+    return { completion, size };
+  onTooLong?.();
+  return { completion: await complete(model, request("small"), fitting), size: "small" };
+}
+
+function judge(answer: ModelAnswer): Completion {
+  if (answer.finish === "filtered") return { kind: "refused", answer };
+  if (answer.text.trim() === "" && answer.toolCalls.length === 0)
+    return { kind: "empty", failure: { code: "empty", message: "", retryable: true } };
+  return { kind: answer.finish === "length" ? "cut" : "finished", answer };
+}
+
+function failed(failure: ModelFailure, signal: AbortSignal): Completion {
+  if (failure.code === "aborted")
+    return { kind: "aborted", by: signal.aborted ? "signal" : "deadline", failure };
+  return { kind: failure.code === "empty" ? "empty" : "failed", failure };
+}
+
+const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
+
+/** Why there is no whole answer, as the port's facts: for whoever only has to tell it. */
+export function failureOf(unanswered: Unanswered): ModelFailure {
+  switch (unanswered.kind) {
+    case "cut":
+      return { code: "cut-off", message: "max_tokens", retryable: false };
+    case "refused":
+      return { code: "cut-off", message: "filtered", retryable: false };
+    default:
+      return unanswered.failure;
+  }
+}

@@ -1,0 +1,193 @@
+import { readWrittenCall } from "../../domain/agents/worker-output.ts";
+import type {
+  Model,
+  ModelAnswer,
+  ModelFailure,
+  ModelMessage,
+  ModelRequest,
+  ModelTool,
+  ToolCall,
+} from "../ports/model.ts";
+import { type Completion, completeFitting, type Fitting, type Size, type Unanswered } from "./complete.ts";
+
+/** What was said so far. The loop only adds to it, message by message: whoever stores it can go on after a crash. */
+export interface Transcript {
+  messages(): readonly ModelMessage[];
+  add(...messages: readonly ModelMessage[]): Promise<void> | void;
+}
+
+export interface ToolResult {
+  readonly ok: boolean;
+  /** For the model. */
+  readonly text: string;
+}
+
+export interface LoopTurn {
+  readonly model: Model;
+  /** None in the turn that is left for the answer. */
+  readonly tools: readonly ModelTool[];
+  readonly messages: readonly ModelMessage[];
+  readonly size: Size;
+}
+
+export interface ToolLoop extends Fitting {
+  /** Chosen anew for each turn: the budget may have moved it. */
+  readonly model: () => Model | ModelFailure;
+  readonly tools: readonly ModelTool[];
+  readonly transcript: Transcript;
+  /** What the model is sent in this turn. */
+  readonly request: (
+    turn: LoopTurn,
+  ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature">;
+  /** Runs one call; what fails is told in the text. */
+  readonly call: (call: ToolCall) => Promise<ToolResult>;
+  /** What an answer without tool calls is told; null ends the loop with it. Default: it ends. */
+  readonly next?: (answer: ModelAnswer) => string | null;
+  readonly beforeTurn?: (model: Model) => Promise<void> | void;
+  /** Every answer, before its calls run. */
+  readonly onAnswer?: (answer: ModelAnswer) => Promise<void> | void;
+  /** All calls of an answer have their results. */
+  readonly afterCalls?: () => Promise<void> | void;
+  readonly limits: LoopLimits;
+  readonly signal: AbortSignal;
+}
+
+export interface LoopLimits {
+  /** Requests to the model. */
+  readonly turns: number;
+  /** Whether the last turn is left for an answer, without tools. Default: no; the loop ends with `turns`. */
+  readonly lastAnswers?: boolean;
+}
+
+export type LoopEnd =
+  /** Without a tool call. Its `finish` says whether it was cut. */
+  | { readonly kind: "answered"; readonly answer: ModelAnswer }
+  | { readonly kind: "turns" }
+  /** The same call failed again and again, also after the model was told. */
+  | { readonly kind: "stuck"; readonly call: ToolCall }
+  /** `cut`: the calls of several answers in a row were cut. */
+  | Unanswered;
+
+/** Answers in a row whose calls were cut, after which the loop ends. */
+const MOST_CUTS = 3;
+
+const CUT_CALL =
+  "refused: your answer was cut because it reached its longest, so this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call an answer.";
+
+/**
+ * Lets a model work with tools: ask → run the calls in their order → tell the results → ask again, until it answers
+ * without a call or a limit is reached. Calls of an answer that was cut by its length are not run.
+ */
+export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
+  const { transcript, limits, signal } = loop;
+  const known = new Set(loop.tools.map(({ name }) => name));
+  const guard = createRepeatGuard();
+  let { size = "full" } = loop;
+  let cuts = 0;
+  for (let turn = 1; turn <= limits.turns; turn++) {
+    const model = loop.model();
+    if (!("generate" in model)) return { kind: "failed", failure: model };
+    await loop.beforeTurn?.(model);
+    const tools = limits.lastAnswers === true && turn === limits.turns ? [] : loop.tools;
+    const asked = await askTurn(loop, { model, tools, size });
+    size = asked.size;
+    const { completion } = asked;
+    if (completion.kind !== "finished" && completion.kind !== "cut") return completion;
+    const { answer } = completion;
+    await loop.onAnswer?.(answer);
+    const calls = tools.length === 0 ? [] : callsIn(answer, known, transcript.messages().length);
+    await transcript.add(assistantMessage(answer, calls));
+    if (calls.length === 0) {
+      const reply = loop.next?.(answer) ?? null;
+      if (reply === null) return { kind: "answered", answer };
+      await transcript.add({ role: "user", text: reply });
+      continue;
+    }
+    cuts = completion.kind === "cut" ? cuts + 1 : 0;
+    for (const call of calls) {
+      const result = cuts > 0 ? { ok: false, text: CUT_CALL } : await guard.run(call, loop.call);
+      await transcript.add({ role: "tool", callId: call.id, name: call.name, text: result.text });
+      if (signal.aborted) return { kind: "aborted", by: "signal", failure: ABORTED };
+      if (guard.stuck()) return { kind: "stuck", call };
+    }
+    if (cuts === MOST_CUTS) return { kind: "cut", answer };
+    await loop.afterCalls?.();
+  }
+  return { kind: "turns" };
+}
+
+const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
+
+function askTurn(
+  loop: ToolLoop,
+  turn: Omit<LoopTurn, "messages">,
+): Promise<{ readonly completion: Completion; readonly size: Size }> {
+  const { model, tools } = turn;
+  const messages = withEveryResult(loop.transcript.messages());
+  return completeFitting(
+    model,
+    (size) => ({
+      ...loop.request({ ...turn, messages, size }),
+      ...(tools.length > 0 && { tools }),
+      signal: loop.signal,
+    }),
+    { ...loop, size: turn.size },
+  );
+}
+
+/** Small local models write a call as text instead of making it. */
+function callsIn(answer: ModelAnswer, known: ReadonlySet<string>, at: number): readonly ToolCall[] {
+  if (answer.toolCalls.length > 0) return answer.toolCalls;
+  const written = readWrittenCall(answer.text, known);
+  return written === undefined ? [] : [{ id: `written_${at}`, ...written }];
+}
+
+function assistantMessage({ text, toolCalls }: ModelAnswer, calls: readonly ToolCall[]): ModelMessage {
+  if (calls.length === 0) return { role: "assistant", text };
+  return { role: "assistant", text: toolCalls.length > 0 ? text : "", toolCalls: calls };
+}
+
+/** Providers refuse a call without a result: where a process died over its calls, the model is told so. */
+export function withEveryResult(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  const given = new Set(messages.flatMap((one) => (one.role === "tool" ? [one.callId] : [])));
+  const isOpen = ({ id }: ToolCall) => !given.has(id);
+  if (!messages.some((one) => one.role === "assistant" && one.toolCalls?.some(isOpen))) return messages;
+  return messages.flatMap((one): readonly ModelMessage[] =>
+    one.role === "assistant"
+      ? [
+          one,
+          ...(one.toolCalls ?? []).filter(isOpen).map(
+            ({ id, name }): ModelMessage => ({
+              role: "tool",
+              callId: id,
+              name,
+              text: "interrupted: whether this ran is not known.",
+            }),
+          ),
+        ]
+      : [one],
+  );
+}
+
+/** How often the same call may fail in a row, nothing else between, before it is refused. */
+const MOST_FAILURES = 3;
+
+const REFUSED = `refused: this very call failed ${MOST_FAILURES} times in a row and was not run again. Do something else.`;
+
+/** Ends a model's habit of making the same failing call for ever: refused first, with the reason, then it is stuck. */
+function createRepeatGuard() {
+  let last = "";
+  let failures = 0;
+  return {
+    async run(call: ToolCall, make: (call: ToolCall) => Promise<ToolResult>): Promise<ToolResult> {
+      const key = `${call.name} ${JSON.stringify(call.arguments)}`;
+      if (key !== last) failures = 0;
+      last = key;
+      const result = failures >= MOST_FAILURES ? { ok: false, text: REFUSED } : await make(call);
+      failures = result.ok ? 0 : failures + 1;
+      return result;
+    },
+    /** The refused call was made once more. */
+    stuck: () => failures > MOST_FAILURES + 1,
+  };
+}

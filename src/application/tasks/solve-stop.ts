@@ -1,0 +1,49 @@
+import { failureOf, type Unanswered } from "../models/complete.ts";
+import type { ForgeAnswer } from "../ports/forge.ts";
+
+/** Why a task ended before its end. */
+export class SolveStop extends Error {
+  constructor(
+    readonly kind: SolveStopKind,
+    readonly detail: string = "",
+  ) {
+    super(`${kind}: ${detail}`);
+    this.name = "SolveStop";
+  }
+}
+
+export type SolveStopKind =
+  | "stopped"
+  | "paused"
+  | "lost-lease"
+  | "forge"
+  | "container"
+  | "clone"
+  | "model"
+  | "no-plan"
+  | "too-many-steps"
+  | "gave-up"
+  | "nothing-changed"
+  | "protected-paths"
+  | "protected-branch"
+  | "no-permission"
+  | "declined"
+  | "push-failed"
+  | "archived"
+  | "closed";
+
+/** The value, or the end of the task: what the forge refuses here the task cannot do without. */
+export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
+  const got = await answer;
+  if (got.ok) return got.value;
+  const { code, message, scope } = got.failure;
+  if (code === "aborted") throw new SolveStop("stopped");
+  throw new SolveStop("forge", scope === undefined ? message : `${message} (${scope})`);
+}
+
+/** The end of a task whose model gave no answer. */
+export function stopWithoutAnswer(unanswered: Unanswered): SolveStop {
+  return unanswered.kind === "aborted"
+    ? new SolveStop("stopped")
+    : new SolveStop("model", failureOf(unanswered).message);
+}
