@@ -1,43 +1,14 @@
 import { afterAll, beforeAll, describe } from "bun:test";
-import { createAnthropicWire } from "../../src/infrastructure/models/anthropic.ts";
-import { createGeminiWire } from "../../src/infrastructure/models/gemini.ts";
-import { createOllamaWire } from "../../src/infrastructure/models/ollama.ts";
-import { createOpenAiChatWire } from "../../src/infrastructure/models/openai-chat.ts";
-import { createOpenAiResponsesWire } from "../../src/infrastructure/models/openai-responses.ts";
 import { createScriptedModel } from "../../src/infrastructure/models/scripted.ts";
-import type { ModelSettings } from "../../src/infrastructure/models/settings.ts";
-import type { Wire } from "../../src/infrastructure/models/wire.ts";
-import { createWireModel } from "../../src/infrastructure/models/wire-model.ts";
-import type { Protocol } from "../fakes/model-server/protocols.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import { type ModelServer, startModelServer } from "../fakes/model-server/server.ts";
 import { modelContract } from "./model.ts";
 import { type ModelBench, testParts } from "./model-kit.ts";
 import { wireContract } from "./model-wire.ts";
+import { openStubModel, WIRES } from "./stub-model.ts";
 
-interface Kind {
-  readonly protocol: Protocol;
-  readonly type: ModelSettings["type"];
-  readonly wire: (settings: ModelSettings) => Wire;
-  /** Frames before the first part of an answer. */
-  readonly begins: number;
-}
-
-const KINDS: readonly Kind[] = [
-  {
-    protocol: "ollama",
-    type: "ollama",
-    wire: (settings) => createOllamaWire(settings, { keepAlive: -1, maxContext: 8192 }),
-    begins: 0,
-  },
-  { protocol: "openai-chat", type: "openai-compatible", wire: createOpenAiChatWire, begins: 0 },
-  { protocol: "openai-responses", type: "openai", wire: createOpenAiResponsesWire, begins: 2 },
-  { protocol: "anthropic", type: "anthropic", wire: createAnthropicWire, begins: 3 },
-  { protocol: "gemini", type: "google", wire: createGeminiWire, begins: 0 },
-];
-
-for (const { protocol, type, wire, begins } of KINDS) {
-  describe(protocol, () => {
+for (const kind of WIRES) {
+  describe(kind.protocol, () => {
     let server: ModelServer;
     const waits: number[] = [];
     beforeAll(async () => {
@@ -49,23 +20,10 @@ for (const { protocol, type, wire, begins } of KINDS) {
       waits,
       say: (...replies) => server.say(...replies),
       asked: () => server.requests.length,
-      open: (limits, parts) => {
-        const settings: ModelSettings = {
-          type,
-          provider: "stub",
-          model: "stub:latest",
-          local: true,
-          baseUrl: server.baseUrl(protocol),
-          apiKey: "sk-very-secret-key",
-          keyVariable: "STUB_KEY",
-          maxTokens: 1000,
-          temperature: 0.7,
-        };
-        return createWireModel(wire(settings), settings, { ...testParts(waits, limits), ...parts });
-      },
+      open: (limits, parts) => openStubModel(kind, server, { ...testParts(waits, limits), ...parts }),
     });
     modelContract(bench);
-    wireContract(bench, begins);
+    wireContract(bench, kind.begins);
   });
 }
 
