@@ -8,9 +8,9 @@ import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
 import { toResultJson } from "./application/work/result-json.ts";
 import type { TakeBack } from "./application/work/take-back.ts";
-import { messagesFor } from "./domain/texts/catalogue.ts";
 import { formatExecutionResults as formatResults } from "./domain/texts/format-results.ts";
 import type { Locale } from "./domain/texts/messages.ts";
+import { messagesFor } from "./domain/texts/messages.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import { openWorkspace } from "./wiring/workspace.ts";

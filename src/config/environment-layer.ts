@@ -1,4 +1,4 @@
-import type { ConfigProblem, ConfigWarning } from "../domain/texts/config-problem.ts";
+import type { ConfigProblem, ConfigWarning } from "../domain/config/config-problem.ts";
 import { coerce } from "./coerce.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import type { KeyInfo } from "./keys.ts";

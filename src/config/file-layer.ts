@@ -1,6 +1,6 @@
+import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/policy/mask.ts";
 import { looksLikeSecretName } from "../domain/policy/secret-name.ts";
-import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
 import { coerce } from "./coerce.ts";
 import type { Env } from "./environment.ts";
 import { nodeAt, type SchemaNode } from "./keys.ts";

@@ -1,4 +1,4 @@
-import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/texts/config-problem.ts";
+import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/config/config-problem.ts";
 import type { Config } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { readEnvironment } from "./environment-layer.ts";

@@ -1,4 +1,4 @@
-import type { ConfigProblem, ConfigWarning } from "../domain/texts/config-problem.ts";
+import type { ConfigProblem, ConfigWarning } from "../domain/config/config-problem.ts";
 import type { Config, ConfigOverrides } from "./config.ts";
 import type { Env } from "./environment.ts";
 import type { Secrets } from "./secrets.ts";

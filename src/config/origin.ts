@@ -1,5 +1,5 @@
+import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/policy/mask.ts";
-import { type ConfigProblem, type FilePosition, NOTHING } from "../domain/texts/config-problem.ts";
 
 /** Where a tree came from, to tell people where to look. */
 export interface Origin {

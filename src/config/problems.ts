@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ConfigProblem } from "../domain/texts/config-problem.ts";
+import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { expectedOf, knownKeys, nodeAt, type SchemaNode } from "./keys.ts";
 import { nearest } from "./nearest.ts";
 import { invalidValue, type Origin } from "./origin.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ConfigProblem, FilePosition } from "../domain/texts/config-problem.ts";
+import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { expectedOf, nodeAt, type SchemaNode } from "./keys.ts";
 import { nearest } from "./nearest.ts";
 import { invalidValue, type Origin } from "./origin.ts";

@@ -1,5 +1,5 @@
+import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
-import type { ConfigProblem } from "../domain/texts/config-problem.ts";
 import { accept } from "./accept.ts";
 import type { Config } from "./config.ts";
 import type { SchemaNode } from "./keys.ts";

@@ -15,7 +15,7 @@ import type { Config } from "../config/config.ts";
 import { compileRules, trusted } from "../domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../domain/routing/shipped-rules.ts";
 import { createDayClock } from "../domain/session/day-clock.ts";
-import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/messages.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";

@@ -7,7 +7,7 @@ import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
-import { chatMessagesFor } from "../domain/texts/chat/catalogue.ts";
+import { chatMessagesFor } from "../domain/texts/chat/messages.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";

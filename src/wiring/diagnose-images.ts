@@ -1,7 +1,7 @@
 import type { Check } from "../application/ports/check.ts";
 import type { Config } from "../config/config.ts";
 import { recipeFor, withTag } from "../domain/environments/image-recipes.ts";
-import { environmentMessages } from "../domain/texts/environments/catalogue.ts";
+import { environmentMessages } from "../domain/texts/environments/messages.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import type { Engine } from "../infrastructure/environments/engine/engine.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";

@@ -5,7 +5,7 @@ import type { Opened } from "../application/ports/opening.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
 import { compileRules } from "../domain/routing/rule-dictionary.ts";
-import { memoryMessagesFor } from "../domain/texts/memory/catalogue.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/messages.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */

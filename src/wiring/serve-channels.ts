@@ -97,7 +97,7 @@ async function openSlack(parts: ChannelParts): Promise<Opened | null> {
   const { createSlackApp } = await import("../adapters/channels/slack/slack-app.ts");
   const { createSlackChannel } = await import("../adapters/channels/slack/slack-channel.ts");
   const { slackMessagesFor } = await import("../domain/texts/slack/messages.ts");
-  const { chatMessagesFor } = await import("../domain/texts/chat/catalogue.ts");
+  const { chatMessagesFor } = await import("../domain/texts/chat/messages.ts");
   const { describeEvent } = await import("../adapters/cli/describe-event.ts");
   const texts = () => slackMessagesFor(locale());
   const app = createSlackApp({

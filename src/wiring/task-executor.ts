@@ -6,7 +6,7 @@ import type { SandboxFailure, SandboxManager } from "../application/ports/sandbo
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { taskMessagesFor } from "../domain/texts/tasks/catalogue.ts";
+import { taskMessagesFor } from "../domain/texts/tasks/messages.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";

@@ -1,7 +1,7 @@
 import { checkConfig, describeConfig, sourceText } from "../../config/describe.ts";
 import { loadConfig } from "../../config/load.ts";
 import { resolveLocale } from "../../config/locale.ts";
-import { messagesFor } from "../../domain/texts/catalogue.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
 import { readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { containerName } from "../../application/environments/container-info.ts";
 import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
-import type { PrepareEvent } from "../../application/environments/progress.ts";
+import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { CliCommand } from "./command.ts";
 import { required, taskOf, usage } from "./env-task.ts";

@@ -1,5 +1,5 @@
 import { resolveLocale } from "../../config/locale.ts";
-import { environmentMessages } from "../../domain/texts/environments/catalogue.ts";
+import { environmentMessages } from "../../domain/texts/environments/messages.ts";
 import type { CliCommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";

@@ -1,6 +1,6 @@
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import { resolveLocale } from "../../config/locale.ts";
-import { messagesFor } from "../../domain/texts/catalogue.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";

@@ -1,7 +1,7 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { nearest } from "../../config/nearest.ts";
-import { messagesFor } from "../../domain/texts/catalogue.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
 
 export { nearest };
 

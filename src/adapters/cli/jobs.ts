@@ -1,7 +1,7 @@
 import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/opening.ts";
-import type { JobState } from "../../domain/texts/messages.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -77,7 +77,7 @@ export function undoOf(job: ListedJob): "available" | "unavailable" | "none" | "
   return job.state === "committed" && job.changeCount > 0 ? "available" : "none";
 }
 
-export function resultOf(job: ListedJob, isAlive: (pid: number) => boolean): JobState {
+export function resultOf(job: ListedJob, isAlive: (pid: number) => boolean): keyof Messages["jobStates"] {
   if (job.state === "running") return job.pid === undefined || isAlive(job.pid) ? "running" : "interrupted";
   if (job.state === "undone") return "undone";
   if (job.state === "staged") return "preview";

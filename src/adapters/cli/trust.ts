@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { resolveHome } from "../../config/home.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { trustWorkspace } from "../../config/trust.ts";
-import { messagesFor } from "../../domain/texts/catalogue.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,5 +1,5 @@
 import { agentOf } from "../../domain/agents/roster.ts";
-import type { ModelTrouble } from "../../domain/texts/chat/messages.ts";
+import type { ModelTrouble } from "../../domain/models/model-trouble.ts";
 import { completeFitting, type Fitting, failureOf, type Size, type Unanswered } from "../models/complete.ts";
 import type { Model, ModelAnswer, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";

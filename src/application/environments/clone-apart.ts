@@ -1,8 +1,8 @@
+import type { PrepareFailure } from "../../domain/environments/prepare-event.ts";
 import { createNetworkPolicy } from "../../domain/policy/network.ts";
 import type { ContainerNetwork } from "../ports/sandbox.ts";
 import { type Cloned, type CloneParts, cloneArchive, cloneRemote } from "./clone.ts";
 import { type CloneRange, PROJECT, type Remote } from "./clone-plan.ts";
-import type { PrepareFailure } from "./progress.ts";
 import type { RunIn } from "./run-in.ts";
 
 /** A container of its own that may reach the repository's host, where the task's may not. */

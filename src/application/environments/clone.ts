@@ -1,3 +1,4 @@
+import type { PrepareEvent, PrepareFailure } from "../../domain/environments/prepare-event.ts";
 import type { Credential } from "../../domain/environments/repository-source.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
@@ -15,7 +16,6 @@ import {
   words,
 } from "./clone-plan.ts";
 import { inPieces } from "./in-pieces.ts";
-import type { PrepareEvent, PrepareFailure } from "./progress.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
 
 export interface CloneParts {

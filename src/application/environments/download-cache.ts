@@ -1,10 +1,10 @@
 import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
 import { PINNED_FILES, pinnedPackages } from "../../domain/environments/pinned-packages.ts";
+import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { ExecResult, SandboxManager } from "../ports/sandbox.ts";
 import { PROJECT, words } from "./clone-plan.ts";
 import { inPieces } from "./in-pieces.ts";
-import type { PrepareEvent } from "./progress.ts";
 
 export interface CacheParts {
   readonly store: DownloadStore;

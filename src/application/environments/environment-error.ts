@@ -1,4 +1,4 @@
-import type { PrepareFailure } from "./progress.ts";
+import type { PrepareFailure } from "../../domain/environments/prepare-event.ts";
 
 /** No environment is ready. Carries the failure where preparing it failed. */
 export class EnvironmentError extends Error {

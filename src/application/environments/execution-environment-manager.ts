@@ -1,3 +1,4 @@
+import type { PrepareEvent, PrepareFailure } from "../../domain/environments/prepare-event.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { EnvironmentRecords } from "../ports/environment-records.ts";
@@ -7,7 +8,6 @@ import type { ImageChoice } from "./ensure-image.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { type ExecutionResult, executionResult } from "./execution-result.ts";
 import type { Prepared, PrepareRequest } from "./prepare-request.ts";
-import type { PrepareEvent, PrepareFailure } from "./progress.ts";
 
 /** A task as environments know it. */
 export interface EnvironmentTask {

@@ -1,7 +1,7 @@
 import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
+import type { InstallTrouble, PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import { PROJECT } from "./clone-plan.ts";
-import type { InstallTrouble, PrepareEvent } from "./progress.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
 
 export interface InstallParts {

@@ -1,4 +1,10 @@
 import { type ChosenEnvironment, chooseEnvironment } from "../../domain/environments/choose-environment.ts";
+import type {
+  PrepareEvent,
+  PrepareFailure,
+  PrepareNotice,
+  PrepareStep,
+} from "../../domain/environments/prepare-event.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
 import { type Cloner, cloneApart, networkToClone, reaches } from "./clone-apart.ts";
@@ -10,7 +16,6 @@ import { type Installed, installDependencies } from "./install-dependencies.ts";
 import { openBeside } from "./open-beside.ts";
 import { aborted, badInput, engineFailure, masking } from "./prepare-failures.ts";
 import type { Prepared, PrepareParts, PrepareRequest } from "./prepare-request.ts";
-import type { PrepareEvent, PrepareFailure, PrepareNotice, PrepareStep } from "./progress.ts";
 import { createRunIn, type RunIn } from "./run-in.ts";
 
 /**

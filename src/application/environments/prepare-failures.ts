@@ -1,8 +1,8 @@
+import type { PrepareFailure } from "../../domain/environments/prepare-event.ts";
 import type { Credential } from "../../domain/environments/repository-source.ts";
 import type { SandboxFailure } from "../ports/sandbox.ts";
 import { isRefName } from "./clone-plan.ts";
 import type { PrepareRequest } from "./prepare-request.ts";
-import type { PrepareFailure } from "./progress.ts";
 
 /** What is wrong with a request before anything starts. */
 export function badInput({ range, source }: PrepareRequest): PrepareFailure | null {

@@ -1,4 +1,5 @@
 import type { ChosenEnvironment } from "../../domain/environments/choose-environment.ts";
+import type { PrepareEvent, PrepareNotice } from "../../domain/environments/prepare-event.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
@@ -8,7 +9,6 @@ import type { CloneRange } from "./clone-plan.ts";
 import type { ContainerInfo } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import type { Installed } from "./install-dependencies.ts";
-import type { PrepareEvent, PrepareNotice } from "./progress.ts";
 
 /** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
 export interface PrepareConfig {

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { ConfigProblem, ConfigWarning } from "../../domain/texts/config-problem.ts";
+import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import type { Workspace } from "./workspace.ts";
 

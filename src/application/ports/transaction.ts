@@ -1,6 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { Refused } from "../../domain/policy/network.ts";
-import type { TransactionReason } from "../../domain/texts/messages.ts";
+import type { TransactionKind, TransactionReason } from "../../domain/work/transaction-kind.ts";
 import type { ProcessRunner } from "./process.ts";
 import type { View } from "./view.ts";
 
@@ -29,8 +29,6 @@ export interface Transactions {
   /** Evicts the oldest undo records past the quota; returns what went. */
   enforceQuota(quotaBytes: number, keep: string): Promise<readonly Evicted[]>;
 }
-
-export type TransactionKind = "direct" | "copy" | "overlay" | "none";
 
 /** How jobs with processes are staged on this machine, and why. */
 export interface Staging {

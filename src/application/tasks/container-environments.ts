@@ -1,6 +1,6 @@
+import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/environments/prepare-event.ts";
 import type { ContainerInfo } from "../environments/container-info.ts";
 import type { ExecutionEnvironmentManager } from "../environments/execution-environment-manager.ts";
-import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../environments/progress.ts";
 import type { ModelTool } from "../ports/model.ts";
 import type { SandboxManager } from "../ports/sandbox.ts";
 import type {

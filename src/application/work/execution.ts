@@ -1,8 +1,9 @@
 import type { ParseFailure } from "../../domain/patch/parse-error.ts";
 import type { PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { TransactionKind } from "../../domain/work/transaction-kind.ts";
 import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Begun, Conflict, Evicted, TransactionKind } from "../ports/transaction.ts";
+import type { Begun, Conflict, Evicted } from "../ports/transaction.ts";
 import type { AutoCommit } from "./auto-commit.ts";
 
 export interface ExecuteRequest {

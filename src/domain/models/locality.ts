@@ -3,9 +3,9 @@
  * A `scripted` model sends nothing. Ollama is judged by its address. Any other server is local only when its
  * provider says `local: true`, and never at an address of a cloud.
  */
-export type Locality =
-  | { readonly local: true }
-  | { readonly local: false; readonly why: "not-declared" | "cloud-host" | "public-host" | "cloud-model" };
+export type Locality = { readonly local: true } | { readonly local: false; readonly why: RemoteReason };
+
+export type RemoteReason = "not-declared" | "cloud-host" | "public-host" | "cloud-model";
 
 export interface Placement {
   readonly type: string;

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from "../texts/config-problem.ts";
+import type { ConfigProblem } from "../config/config-problem.ts";
 import type { Locale } from "../texts/messages.ts";
 import type { Found } from "./found.ts";
 

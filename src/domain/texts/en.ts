@@ -1,16 +1,22 @@
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  type FilePosition,
+  NOTHING,
+} from "../config/config-problem.ts";
+import type { FileTrouble } from "../work/file-trouble.ts";
+import type { Promised, Remedy, SandboxPart } from "../work/machine.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../work/transaction-kind.ts";
 import { formatBytes } from "./bytes.ts";
-import { type ConfigProblem, type ConfigWarning, type FilePosition, NOTHING } from "./config-problem.ts";
 import { listPaths } from "./list-paths.ts";
-import type {
-  FileTrouble,
-  Messages,
-  NotCovered,
-  Promised,
-  Remedy,
-  SandboxPart,
-  TransactionKind,
-  TransactionReason,
-} from "./messages.ts";
+import type { Locale } from "./messages.ts";
+
+interface CommandCounts {
+  readonly total: number;
+  readonly fileEdits: number;
+  readonly shellCommands: number;
+  readonly gitOperations: number;
+}
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
 
@@ -95,53 +101,83 @@ const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> =
   ],
 };
 
-export const en: Messages = {
-  locale: "en",
+export const en = {
+  locale: "en" as Locale,
 
+  // The result of a job
   parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
-  parseErrorDetail: (detail, line) =>
+  parseErrorDetail: (detail: string, line: number | undefined): string =>
     line === undefined ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
-  commandFailed: (detail) => `The command failed: ${detail}`,
-  timeout: (seconds) => `The command timed out (limit: ${seconds} seconds)`,
+  commandFailed: (detail: string) => `The command failed: ${detail}`,
+  timeout: (seconds: number) => `The command timed out (limit: ${seconds} seconds)`,
   securityViolation: "Security error: writing outside the workspace is not allowed.",
-  patchFailed: (detail) => `The patch could not be executed: ${detail}`,
+  patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
   completed: "Done!",
   failed: "Failed",
   details: "Details:",
   errorLabel: "Error:",
-  summary: ({ total, succeeded, failed }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
-  gitCommit: (hash) => `Git commit: ${hash}`,
-  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
+  summary: ({
+    total,
+    succeeded,
+    failed,
+  }: {
+    readonly total: number;
+    readonly succeeded: number;
+    readonly failed: number;
+  }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
+  gitCommit: (hash: string) => `Git commit: ${hash}`,
+  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
-  changesHeader: (count) => `Changed files: ${count}`,
-  executionCompleted: (summary) => `Done. Changes: ${summary}`,
-  executionFailed: (error) => `Failed. Error: ${error}`,
-  rolledBack: (error) => `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
-  cannotRollBack: (error) =>
+  changesHeader: (count: number) => `Changed files: ${count}`,
+  executionCompleted: (summary: string) => `Done. Changes: ${summary}`,
+  executionFailed: (error: string) => `Failed. Error: ${error}`,
+  rolledBack: (error: string) =>
+    `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
+  cannotRollBack: (error: string) =>
     `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
-  jobLine: (jobId) => `Job: ${jobId}`,
-  undoHint: (jobId) => `To take it back: picoclaw undo ${jobId}`,
+  jobLine: (jobId: string) => `Job: ${jobId}`,
+  undoHint: (jobId: string) => `To take it back: picoclaw undo ${jobId}`,
 
-  chatCompleted: ({ succeeded, total, plan, summary }) =>
-    `Done (${succeeded}/${total} commands succeeded)\n\n[Plan]\n${plan}\n\n[Result]\n${summary}`,
-  chatPartly: ({ succeeded, total, error }) =>
-    `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
-  workerFailed: (error) => `The worker failed: ${error}`,
+  // The reply in a chat
+  chatCompleted: ({
+    succeeded,
+    total,
+    plan,
+    summary,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly plan: string;
+    readonly summary: string;
+  }) => `Done (${succeeded}/${total} commands succeeded)\n\n[Plan]\n${plan}\n\n[Result]\n${summary}`,
+  chatPartly: ({
+    succeeded,
+    total,
+    error,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly error: string;
+  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  workerFailed: (error: string) => `The worker failed: ${error}`,
 
-  commitConflict: ({ jobId, paths: list }) =>
+  // Transaction
+  commitConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
     `The result is kept as a preview. Look at it: picoclaw show ${jobId} --diff\n` +
     `To apply it as it is: picoclaw apply --job ${jobId} (it stops again while the same files still differ)`,
-  preview: ({ jobId, changes }) =>
+  preview: ({ jobId, changes }: { readonly jobId: string; readonly changes: number }) =>
     `Preview: ${changes} changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${jobId}`,
-  previewApplied: (jobId) => `Preview ${jobId} was applied.`,
-  dryRunHeader: (count) => `Dry run: ${count} commands (nothing was run)`,
-  dryRunLine: (index, command) => `[${index}] ${command}`,
-  transactionKind: (kind, reason) => `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
-  copyLimitExceeded: ({ bytes, limitBytes }) =>
+  previewApplied: (jobId: string) => `Preview ${jobId} was applied.`,
+  dryRunHeader: (count: number) => `Dry run: ${count} commands (nothing was run)`,
+  dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
+  transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
+    `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
+  copyLimitExceeded: ({ bytes, limitBytes }: { readonly bytes: number; readonly limitBytes: number }) =>
     `The workspace is too large to copy (${formatBytes(bytes)}, limit ${formatBytes(limitBytes)}). ` +
     "Shell commands and git operations were not run. Any of these solves it:",
-  notCovered: (what) => `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
+  notCovered: (what: readonly NotCovered[]) =>
+    `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
   aborted: "stopped",
   renameAcrossLayers:
@@ -152,42 +188,55 @@ export const en: Messages = {
     "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
   foreignOwner:
     "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
-  installationIncomplete: (path) =>
+  installationIncomplete: (path: string) =>
     `A file of PicoClaw itself is missing: ${path}\nCopy the whole installation, or run npm ci in it.`,
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
-  notRun: (count) => `Not run: ${count} (stopped at the first failure)`,
+  notRun: (count: number) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:
     "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
   previewUnavailable:
     "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
-  nothingApplied: (jobId) => `Nothing of ${jobId} was applied.`,
-  changedOutside: (list) =>
+  nothingApplied: (jobId: string) => `Nothing of ${jobId} was applied.`,
+  changedOutside: (list: readonly string[]) =>
     `Changed in the workspace itself while the job ran, so not part of it and not covered by undo:${paths(list)}`,
-  endedWithJob: (list) =>
+  endedWithJob: (list: readonly string[]) =>
     `Still running at the end of the job, and ended with it:${paths(list)}\nTo keep a server running, start it yourself in a terminal.`,
-  protectedRestored: (list) => `Protected files changed by a shell command were restored:${paths(list)}`,
-  protectedCreated: (list) => `New files match a protected pattern:${paths(list)}`,
-  protectedLogged: (list) => `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
+  protectedRestored: (list: readonly string[]) =>
+    `Protected files changed by a shell command were restored:${paths(list)}`,
+  protectedCreated: (list: readonly string[]) => `New files match a protected pattern:${paths(list)}`,
+  protectedLogged: (list: readonly string[]) =>
+    `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
 
-  undone: (jobId, count) =>
+  // Undo, redo, history
+  undone: (jobId: string, count: number) =>
     `${jobId} was taken back (${count} paths). To do it again: picoclaw redo ${jobId}`,
-  undonePartly: ({ jobId, refs }) =>
+  undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
     `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
-  undoConflict: ({ jobId, paths: list }) =>
+  undoConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
     `Nothing was taken back, because these were changed after ${jobId}:${paths(list)}\n` +
     `To overwrite them: picoclaw undo ${jobId} --force`,
   nothingToUndo: "There is no job to take back.",
   nothingToRedo: "There is no job to do again.",
-  undoList: (jobId, list) => `Taking back ${jobId} restores:${paths(list)}`,
-  redone: (jobId, count) =>
+  undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
+  redone: (jobId: string, count: number) =>
     `${jobId} was done again (${count} paths). To take it back: picoclaw undo ${jobId}`,
-  undoUnavailable: (jobId) => `There is no undo data for ${jobId}.`,
-  notAPreview: (jobId) => `${jobId} is not a preview: there is nothing to apply.`,
-  wrongState: (jobId, state) => `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
-  changedByJob: (path, jobId) =>
+  undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
+  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
+  wrongState: (jobId: string, state: string) =>
+    `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
+  changedByJob: (path: string, jobId: string) =>
     `${path} (changed since by ${jobId}; take that back first: picoclaw undo ${jobId})`,
-  foldersKept: (list) => `These folders were kept, because they hold files made after the job:${paths(list)}`,
-  quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
+  foldersKept: (list: readonly string[]) =>
+    `These folders were kept, because they hold files made after the job:${paths(list)}`,
+  quotaEvicted: ({
+    jobIds,
+    bytes,
+    quotaBytes,
+  }: {
+    readonly jobIds: readonly string[];
+    readonly bytes: number;
+    readonly quotaBytes: number;
+  }) =>
     `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be taken back:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
@@ -203,50 +252,57 @@ export const en: Messages = {
     running: "running",
   },
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
-  unknownJob: (jobId) => `No such job: ${jobId}`,
-  jobRunning: (jobId, pid) =>
+  unknownJob: (jobId: string) => `No such job: ${jobId}`,
+  jobRunning: (jobId: string, pid: number | undefined) =>
     `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
-  jobStopped: (jobId) => `${jobId} was stopped; nothing of it was applied.`,
-  jobNotRunning: (jobId) => `${jobId} is not running. See: picoclaw jobs`,
-  jobDied: (jobId) => `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
-  jobInterrupted: (jobId) =>
+  jobStopped: (jobId: string) => `${jobId} was stopped; nothing of it was applied.`,
+  jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
+  jobDied: (jobId: string) =>
+    `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
+  jobInterrupted: (jobId: string) =>
     `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,
-  jobRepaired: (jobId, outcome) =>
+  jobRepaired: (jobId: string, outcome: "completed" | "rolled-back"): string =>
     outcome === "completed"
       ? `The interrupted job ${jobId} was completed.`
       : `The interrupted job ${jobId} was taken back; the workspace is as it was before.`,
 
+  // Git
   gitMissing: "git was not found.",
-  notARepository: (path) => `Not a git repository: ${path}`,
-  autoCommitAborted: (error) => `The commit before the patch failed, so nothing was run: ${error}`,
-  autoCommitFailed: (error) => `The commit after the patch failed (the changes are applied): ${error}`,
+  notARepository: (path: string) => `Not a git repository: ${path}`,
+  autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
+  autoCommitFailed: (error: string) =>
+    `The commit after the patch failed (the changes are applied): ${error}`,
   identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",
   signingSkipped: "Signing would have asked for input; committed unsigned.",
 
-  workspaceMissing: (path) => `The workspace does not exist: ${path}`,
-  workspaceNotADirectory: (path) => `The workspace is not a folder: ${path}`,
-  workspaceBusy: (path) => `Another job is being applied: ${path}`,
-  fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
-  remedy: (remedy) => REMEDIES[remedy],
-  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
-  fileSystems: (type, storage, storageType) =>
+  // Workspace and files
+  workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
+  workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
+  workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
+  fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
+  remedy: (remedy: Remedy) => REMEDIES[remedy],
+  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
+  fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
-  mountsBelow: (list) => `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
-  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
+  mountsBelow: (list: readonly string[]) =>
+    `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
+  promise: (promised: Promised, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
 
+  // Configuration, usage
   configInvalid: "The configuration is not valid. Nothing was run.",
   configValid: "The configuration is valid.",
   configProblem: problemText,
   configWarning: warningText,
-  workspaceTrusted: (path) => `The picoclaw.yaml in ${path} is trusted (until it changes).`,
+  workspaceTrusted: (path: string) => `The picoclaw.yaml in ${path} is trusted (until it changes).`,
   nothingToTrust: "There is no picoclaw.yaml in this folder.",
-  usageError: (detail) => `Usage error: ${detail}`,
-  unknownCommand: (name, nearest) => `Unknown command: ${name}${perhaps(nearest)}`,
-  unknownFlag: (name, nearest) => `Unknown option: ${name}${perhaps(nearest)}`,
-  missingValue: (flag) => `${flag} needs a value.`,
+  usageError: (detail: string) => `Usage error: ${detail}`,
+  unknownCommand: (name: string, nearest: string | undefined) =>
+    `Unknown command: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name: string, nearest: string | undefined) => `Unknown option: ${name}${perhaps(nearest)}`,
+  missingValue: (flag: string) => `${flag} needs a value.`,
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
-  unexpectedError: (detail) => `Unexpected error: ${detail}`,
+  unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
 };
 
 function perhaps(nearest: string | undefined): string {

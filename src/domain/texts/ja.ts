@@ -1,16 +1,15 @@
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  type FilePosition,
+  NOTHING,
+} from "../config/config-problem.ts";
+import type { FileTrouble } from "../work/file-trouble.ts";
+import type { Promised, Remedy, SandboxPart } from "../work/machine.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../work/transaction-kind.ts";
 import { formatBytes } from "./bytes.ts";
-import { type ConfigProblem, type ConfigWarning, type FilePosition, NOTHING } from "./config-problem.ts";
 import { listPaths } from "./list-paths.ts";
-import type {
-  FileTrouble,
-  Messages,
-  NotCovered,
-  Promised,
-  Remedy,
-  SandboxPart,
-  TransactionKind,
-  TransactionReason,
-} from "./messages.ts";
+import type { Messages } from "./messages.ts";
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { StoreTrouble } from "../../domain/texts/memory/messages.ts";
+import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { migrate, status } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { openSqlite } from "./sqlite.ts";

@@ -6,7 +6,7 @@ import { createBus } from "../../../src/application/inbox/bus.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Receive } from "../../../src/application/ports/channel.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
-import { messagesFor } from "../../../src/domain/texts/catalogue.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";

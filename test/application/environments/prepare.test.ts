@@ -11,8 +11,8 @@ import {
 import { executionResult } from "../../../src/application/environments/execution-result.ts";
 import { prepareEnvironment } from "../../../src/application/environments/prepare-environment.ts";
 import type { PrepareParts } from "../../../src/application/environments/prepare-request.ts";
-import type { PrepareEvent } from "../../../src/application/environments/progress.ts";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/sandbox.ts";
+import type { PrepareEvent } from "../../../src/domain/environments/prepare-event.ts";
 
 const ENDED: ExecResult = {
   outcome: "exited",

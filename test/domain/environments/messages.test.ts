@@ -1,14 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { environmentMessages } from "../../../src/domain/texts/environments/catalogue.ts";
 import type {
-  EnvironmentFailureCode,
-  EnvironmentMessages,
-  EnvironmentRemedy,
-  EnvironmentStep,
-  NoticeFacts,
-} from "../../../src/domain/texts/environments/messages.ts";
+  PrepareFailure,
+  PrepareNotice,
+  PrepareStep,
+} from "../../../src/domain/environments/prepare-event.ts";
+import type { EnvironmentMessages } from "../../../src/domain/texts/environments/messages.ts";
+import { environmentMessages } from "../../../src/domain/texts/environments/messages.ts";
 
-const STEPS: Readonly<Record<EnvironmentStep, true>> = {
+const STEPS: Readonly<Record<PrepareStep, true>> = {
   choosing: true,
   "pulling-image": true,
   "building-image": true,
@@ -21,7 +20,7 @@ const STEPS: Readonly<Record<EnvironmentStep, true>> = {
   installing: true,
   ready: true,
 };
-const FAILURES: Readonly<Record<EnvironmentFailureCode, true>> = {
+const FAILURES: Readonly<Record<PrepareFailure["code"], true>> = {
   aborted: true,
   engine: true,
   "image-missing": true,
@@ -37,7 +36,7 @@ const FAILURES: Readonly<Record<EnvironmentFailureCode, true>> = {
   "credential-kept": true,
   "bad-input": true,
 };
-const REMEDIES: Readonly<Record<EnvironmentRemedy, true>> = {
+const REMEDIES: Readonly<Record<NonNullable<PrepareFailure["remedy"]>, true>> = {
   "images-build": true,
   "start-docker": true,
   "check-token": true,
@@ -46,9 +45,9 @@ const REMEDIES: Readonly<Record<EnvironmentRemedy, true>> = {
   "use-https": true,
   "raise-limit": true,
 };
-const failed = (why: Extract<NoticeFacts, { code: "install-failed" }>["why"], output = "") =>
+const failed = (why: Extract<PrepareNotice, { code: "install-failed" }>["why"], output = "") =>
   ({ code: "install-failed", command: "npm ci", why, output }) as const;
-const NOTICES: readonly NoticeFacts[] = [
+const NOTICES: readonly PrepareNotice[] = [
   { code: "unknown-environment", asked: "cobol", used: "python" },
   { code: "nearest", language: "Ruby", wanted: "ruby", used: "python" },
   { code: "detected", environment: "node", because: "package.json" },

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { taskMessagesFor } from "../../../src/domain/texts/tasks/catalogue.ts";
 import type { TaskMessages } from "../../../src/domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks/messages.ts";
 
 const said = (texts: TaskMessages): readonly string[] => [
   texts.totalTime(60),

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import type { ConfigProblem, ConfigWarning } from "../../../src/domain/config/config-problem.ts";
+import { NOTHING } from "../../../src/domain/config/config-problem.ts";
 import type { CommandResult } from "../../../src/domain/patch/result.ts";
 import { formatBytes } from "../../../src/domain/texts/bytes.ts";
-import { messagesFor } from "../../../src/domain/texts/catalogue.ts";
-import type { ConfigProblem, ConfigWarning } from "../../../src/domain/texts/config-problem.ts";
-import { NOTHING } from "../../../src/domain/texts/config-problem.ts";
 import { en } from "../../../src/domain/texts/en.ts";
 import {
   formatExecution,
@@ -11,14 +10,15 @@ import {
   oneLine,
 } from "../../../src/domain/texts/format-results.ts";
 import { ja } from "../../../src/domain/texts/ja.ts";
+import type { Messages } from "../../../src/domain/texts/messages.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import type { FileTrouble } from "../../../src/domain/work/file-trouble.ts";
+import type { Remedy } from "../../../src/domain/work/machine.ts";
 import type {
-  FileTrouble,
-  Messages,
   NotCovered,
-  Remedy,
   TransactionKind,
   TransactionReason,
-} from "../../../src/domain/texts/messages.ts";
+} from "../../../src/domain/work/transaction-kind.ts";
 
 const paths = ["a.ts", "b.ts"];
 const many = Array.from({ length: 25 }, (_, i) => `file-${i}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { messagesFor } from "../../../src/domain/texts/catalogue.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { diagnoseDocker } from "../../../src/wiring/diagnose-docker.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "./real-engine.ts";

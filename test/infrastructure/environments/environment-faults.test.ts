@@ -3,8 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { cloneApart } from "../../../src/application/environments/clone-apart.ts";
-import type { PrepareFailure, PrepareStep } from "../../../src/application/environments/progress.ts";
 import { createRunIn } from "../../../src/application/environments/run-in.ts";
+import type { PrepareFailure, PrepareStep } from "../../../src/domain/environments/prepare-event.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenEnvironments } from "../../../src/application/environments/open-environments.ts";
-import type { PrepareEvent } from "../../../src/application/environments/progress.ts";
+import type { PrepareEvent } from "../../../src/domain/environments/prepare-event.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

@@ -1,4 +1,4 @@
-import { consoleMessagesFor } from "../../../domain/texts/console/catalogue.ts";
+import { consoleMessagesFor } from "../../../domain/texts/console/messages.ts";
 import type { PageContext } from "../context.ts";
 import { type Interest, liveStream } from "../live.ts";
 import { chatPage } from "../pages/chat.ts";

@@ -1,5 +1,5 @@
 import type { DayClock } from "../../../domain/session/day-clock.ts";
-import type { UsageLine } from "../../../domain/texts/memory/messages.ts";
+import type { UsageLine } from "../../../domain/session/usage-line.ts";
 import type { UsageTotal } from "../../ports/usage.ts";
 import type { MemoryCommandParts } from "./commands.ts";
 

@@ -1,4 +1,20 @@
-import type { AskedModel, ChatMessages, ModelTrouble } from "./messages.ts";
+import type { ModelTrouble } from "../../models/model-trouble.ts";
+
+export interface AskedModel {
+  readonly agent: string;
+  readonly role: string;
+  readonly provider: string;
+  readonly model: string;
+}
+
+interface BudgetWords {
+  readonly kind: "warn" | "local" | "unpriced";
+  readonly spentUsd: number;
+  readonly dailyUsd: number;
+  readonly model?: string;
+}
+
+type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
@@ -52,30 +68,43 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
-export const en: ChatMessages = {
-  undoHint: (name) => `To take it back: /undo ${name}`,
-  outputOf: (command) => `Output (${command}):`,
-  riskNote: (risk) => `Risk: ${risk}`,
+export const en = {
+  // A coder's job
+  /** A job, or a group of several. */
+  undoHint: (name: string) => `To take it back: /undo ${name}`,
+  outputOf: (command: string) => `Output (${command}):`,
+  riskNote: (risk: string) => `Risk: ${risk}`,
   noProposal: "The proposal holds no patch.",
-  proposalUnusable: (detail) => `The proposal could not be carried out; nothing was changed.\n${detail}`,
+  proposalUnusable: (detail: string) =>
+    `The proposal could not be carried out; nothing was changed.\n${detail}`,
   sentBack: "The proposal did not fit; it goes back once with the reasons.",
-  needsFiles: (paths) => `Reading more files: ${paths.join(", ")}`,
-  mcpPartly: ({ succeeded, total, error }) =>
-    `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
-  mcpCompleted: ({ succeeded, total }) => `Done (${succeeded}/${total} commands succeeded)`,
+  needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  mcpPartly: ({
+    succeeded,
+    total,
+    error,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly error: string;
+  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
+    `Done (${succeeded}/${total} commands succeeded)`,
   browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
-  mcpUnavailable: (server, detail) => `MCP server ${server} cannot be used: ${detail}`,
-  previewReady: (jobId, changes) =>
+  mcpUnavailable: (server: string, detail: string) => `MCP server ${server} cannot be used: ${detail}`,
+  /** `/preview` and `/apply`. */
+  previewReady: (jobId: string, changes: number) =>
     `Preview: ${changes} ${changes === 1 ? "change" : "changes"} (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
-  previewApplied: (jobId) => `Preview ${jobId} is applied.`,
+  previewApplied: (jobId: string) => `Preview ${jobId} is applied.`,
   noPreview: "There is no preview to apply.",
 
+  // Models
   modelTrouble: trouble,
-  retrying: (attempt, seconds, why) => `Retry ${attempt} in ${seconds} s: ${why}`,
+  retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
   compacted: "That was too long; trying once more with less history and fewer files.",
-  budget: ({ kind, spentUsd, dailyUsd, model }) => {
+  budget: ({ kind, spentUsd, dailyUsd, model }: BudgetWords): string => {
     const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
     switch (kind) {
       case "warn":
@@ -86,37 +115,39 @@ export const en: ChatMessages = {
         return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
     }
   },
-  cutOver: (sessionId) =>
+  cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
   answerCut: "Note: the answer was cut at its longest (max_tokens).",
-  cloudAnswered: (model) => `Note: this answer came from a cloud model (${model}).`,
-  rerouted: (from, to) => `Handed over from ${from} to ${to}.`,
-  loopLimit: (loops) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
-  timeLimit: (seconds) =>
+  cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
+  rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
+  loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
+  timeLimit: (seconds: number) =>
     `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
-  stuck: (tool) => `The same call of ${tool} failed again and again; this is how far it came.`,
+  /** The same call of a tool failed again and again. */
+  stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it came.`,
 
-  undone: (count) => `Taken back (${files(count)} as before).`,
-  undoneJob: (jobId) => `Job: ${jobId}`,
-  redone: (count) => `Brought in again (${files(count)}).`,
-  redoHint: (name) => `To bring it in again: /redo ${name}`,
+  // Commands
+  undone: (count: number) => `Taken back (${files(count)} as before).`,
+  undoneJob: (jobId: string) => `Job: ${jobId}`,
+  redone: (count: number) => `Brought in again (${files(count)}).`,
+  redoHint: (name: string) => `To bring it in again: /redo ${name}`,
   nothingToUndo: "There is nothing to take back.",
   nothingToRedo: "There is nothing to bring in again.",
-  notYourJob: (jobId) => `This is not a job of this chat: ${jobId}`,
-  undoConflict: (paths) =>
+  notYourJob: (jobId: string) => `This is not a job of this chat: ${jobId}`,
+  undoConflict: (paths: readonly string[]) =>
     `Nothing was taken back, because these changed since:${list(paths)}\nTo overwrite them: /undo --force`,
-  redoConflict: (paths) =>
+  redoConflict: (paths: readonly string[]) =>
     `Nothing was brought in again, because these changed since:${list(paths)}\nTo overwrite them: /redo --force`,
   noJobs: "There are no jobs yet.",
-  dryState: (on) =>
+  dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
   dryUsage: "Usage: /dry on or /dry off",
   previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
   noDiff: "There are no differences.",
-  diffCut: (lines) => `… ${lines} more lines`,
-  unknownCommand: (name, nearest) =>
+  diffCut: (lines: number) => `… ${lines} more lines`,
+  unknownCommand: (name: string, nearest: string | undefined) =>
     `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
   help: [
     ["/chat /plan", "talk or plan with Mio"],
@@ -132,14 +163,17 @@ export const en: ChatMessages = {
     ["/new /resume", "begin anew, go back to the earlier conversation"],
     ["/stop", "stop what is running"],
     ["/help", "this list"],
-  ],
+  ] as readonly (readonly [command: string, what: string])[],
 
+  // The message itself
   emptyMessage: "The message is empty.",
-  messageTooLong: (limit) => `The message is too long (limit ${limit}). Save it as a file and name that.`,
+  messageTooLong: (limit: string) =>
+    `The message is too long (limit ${limit}). Save it as a file and name that.`,
   aborted: "Stopped.",
-  unexpected: (detail) => `An unexpected error occurred: ${detail}`,
+  unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
 
-  doing: (what, detail) => {
+  // The terminal
+  doing: (what: WhatIsDoing, detail: string): string => {
     switch (what) {
       case "waiting":
         return `waiting (${detail} ahead)`;
@@ -156,7 +190,17 @@ export const en: ChatMessages = {
   welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again ends the program",
-  footer: ({ model, local, tokens, costUsd }) =>
+  footer: ({
+    model,
+    local,
+    tokens,
+    costUsd,
+  }: {
+    readonly model: string;
+    readonly local: boolean;
+    readonly tokens: number;
+    readonly costUsd: number;
+  }) =>
     `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
   actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
 };

@@ -1,4 +1,6 @@
-import type { AskedModel, ChatMessages, ModelTrouble } from "./messages.ts";
+import type { ModelTrouble } from "../../models/model-trouble.ts";
+import type { AskedModel } from "./en.ts";
+import type { ChatMessages } from "./messages.ts";
 
 const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
 

@@ -1,10 +1,19 @@
 import type { RuleId } from "../../policy/commands/rule.ts";
-import type { CommandMessages } from "./messages.ts";
 
-type Facts = Parameters<CommandMessages["rule"]>[1];
+/** `name`: what the command was decided by; `detail`: what the parser said. */
+export interface RuleFacts {
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** What is said of a rule: why, and what to do instead. */
+interface RuleText {
+  readonly reason: string;
+  readonly instead: string;
+}
 
 /** Reason and advice. */
-const RULES: Readonly<Record<RuleId, (facts: Facts) => readonly [reason: string, instead: string]>> = {
+const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {
   syntax: ({ detail }) => [
     `the command cannot be read as shell: ${detail}`,
     "Check quotes, brackets and here-documents, and send it again.",
@@ -124,11 +133,19 @@ const RULES: Readonly<Record<RuleId, (facts: Facts) => readonly [reason: string,
   ],
 };
 
-export const en: CommandMessages = {
-  rule(id, facts) {
+export const en = {
+  /** `name`: what the command was decided by; `detail`: what the parser said. */
+  rule(id: RuleId, facts: RuleFacts): RuleText {
     const [reason, instead] = RULES[id](facts);
     return { reason, instead };
   },
-  refused: ({ rule, command, text }) =>
-    `Command refused (${rule}): ${text.reason}\n  ${command}\n${text.instead}`,
+  refused: ({
+    rule,
+    command,
+    text,
+  }: {
+    readonly rule: RuleId;
+    readonly command: string;
+    readonly text: RuleText;
+  }) => `Command refused (${rule}): ${text.reason}\n  ${command}\n${text.instead}`,
 };

@@ -1,13 +1,11 @@
-import type { RuleId } from "../../policy/commands/rule.ts";
+import type { Locale } from "../messages.ts";
+import { en } from "./en.ts";
+import { ja } from "./ja.ts";
 
-/** What is said of a rule: why, and what to do instead. */
-export interface RuleText {
-  readonly reason: string;
-  readonly instead: string;
-}
+export type CommandMessages = typeof en;
 
-export interface CommandMessages {
-  /** `name`: what the command was decided by; `detail`: what the parser said. */
-  rule(id: RuleId, facts: { readonly name: string; readonly detail: string }): RuleText;
-  refused(facts: { readonly rule: RuleId; readonly command: string; readonly text: RuleText }): string;
+const CATALOGUES: Readonly<Record<Locale, CommandMessages>> = { ja, en };
+
+export function commandMessages(locale: Locale): CommandMessages {
+  return CATALOGUES[locale];
 }

@@ -1,9 +1,9 @@
-import type { ConsoleMessages } from "./messages.ts";
+import type { Locale } from "../messages.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
-export const en: ConsoleMessages = {
-  locale: "en",
+export const en = {
+  locale: "en" as Locale,
   appName: "PicoClaw",
   skipToContent: "Skip to content",
   nav: {
@@ -21,15 +21,17 @@ export const en: ConsoleMessages = {
   theme: "Appearance",
   themes: { auto: "Auto", light: "Light", dark: "Dark" },
   logout: "Sign out",
-  signedInAs: (name, role) => (name === role ? name : `${name} · ${role}`),
+  signedInAs: (name: string, role: "operator" | "user") => (name === role ? name : `${name} · ${role}`),
   demoBanner: "Demo: a scripted model and a throw-away workspace. Nothing here touches your files.",
   connectionLost: "Connection lost. Trying again…",
+  // Login.
   loginTitle: "Sign in",
   loginNeeded: "This console opens with a link.",
   loginHow: "The link was printed when the server started. A new one is made on that machine with:",
   loginUsed: "This link was used already, or it is too old.",
   loginOpening: "Opening…",
   loginContinue: "Continue",
+  // Trouble.
   notFoundTitle: "Not here",
   notFound: "There is nothing at this address, or it belongs to somebody else.",
   forbiddenTitle: "Not allowed",
@@ -39,6 +41,7 @@ export const en: ConsoleMessages = {
   brokenTitle: "Something broke",
   broken: "This is our fault. The log says more; nothing you sent was lost.",
   back: "Back",
+  // Chat.
   chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
@@ -55,25 +58,28 @@ export const en: ConsoleMessages = {
   working: "Working on it",
   stopAnswer: "Stop",
   notSent: "Not sent",
-  messageTooLong: (characters) => `at most ${characters.toLocaleString("en")} characters`,
+  messageTooLong: (characters: number) => `at most ${characters.toLocaleString("en")} characters`,
   olderMessages: "Older messages",
   notDelivered: "This reply could not be delivered.",
-  modelFooter: (model, where) => `${model} · ${where === "local" ? "local" : "cloud"}`,
-  tokens: (input, output) => `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
-  replyJob: (changes, success) =>
+  modelFooter: (model: string, where: "local" | "cloud") =>
+    `${model} · ${where === "local" ? "local" : "cloud"}`,
+  tokens: (input: number, output: number) =>
+    `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+  replyJob: (changes: number, success: boolean) =>
     `${success ? "Done" : "Finished with failures"}, ${many(changes, "file changed", "files changed")}`,
   chatEvents: {
-    decided: (route) => `Goes to ${route}`,
-    thinking: (agent) => `${agent} is thinking`,
-    proposed: (commands) => `Proposed ${many(commands, "command", "commands")}`,
+    decided: (route: string) => `Goes to ${route}`,
+    thinking: (agent: string) => `${agent} is thinking`,
+    proposed: (commands: number) => `Proposed ${many(commands, "command", "commands")}`,
     jobStarted: "Carrying it out",
     jobFinished: "Carried out",
-    tool: (name) => `Using ${name}`,
+    tool: (name: string) => `Using ${name}`,
   },
+  // Jobs.
   jobsTitle: "Jobs",
   jobsEmptyTitle: "No jobs yet",
   jobsEmpty: "Whatever changes the workspace shows up here, with its changes and a way back.",
-  jobsMore: (limit) => `The newest ${limit} are shown. picoclaw jobs lists them all.`,
+  jobsMore: (limit: number) => `The newest ${limit} are shown. picoclaw jobs lists them all.`,
   jobStates: {
     running: "Running",
     succeeded: "Done",
@@ -85,8 +91,8 @@ export const en: ConsoleMessages = {
     evicted: "Done, undo expired",
   },
   untitled: "Untitled",
-  commandCount: (count) => many(count, "command", "commands"),
-  changeCount: (count) => many(count, "change", "changes"),
+  commandCount: (count: number) => many(count, "command", "commands"),
+  changeCount: (count: number) => many(count, "change", "changes"),
   changeKinds: { added: "new", modified: "changed", deleted: "deleted" },
   undo: "Undo",
   undoForce: "Undo anyway, overwriting these",
@@ -124,20 +130,21 @@ export const en: ConsoleMessages = {
   timelineTitle: "Timeline",
   liveTitle: "Live output",
   timeline: {
-    started: (kind) => `Started (${kind})`,
-    autoCommit: (moment, commit) =>
+    started: (kind: string) => `Started (${kind})`,
+    autoCommit: (moment: "before" | "after", commit: string | null) =>
       `${moment === "before" ? "Commit before" : "Commit after"}: ${commit ?? "nothing to commit"}`,
-    staged: (changes) => `Kept as a preview, ${many(changes, "change", "changes")}`,
-    committed: (changes) => `Applied, ${many(changes, "change", "changes")}`,
+    staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,
+    committed: (changes: number) => `Applied, ${many(changes, "change", "changes")}`,
     conflict: "In conflict with the workspace; nothing was applied",
-    rolledBack: (reason) => `Rolled back: ${reason}`,
-    undone: (changes) => `Taken back, ${many(changes, "change", "changes")}`,
-    redone: (changes) => `Brought in again, ${many(changes, "change", "changes")}`,
+    rolledBack: (reason: string) => `Rolled back: ${reason}`,
+    undone: (changes: number) => `Taken back, ${many(changes, "change", "changes")}`,
+    redone: (changes: number) => `Brought in again, ${many(changes, "change", "changes")}`,
     evicted: "Its undo made room for newer jobs",
     output: "Output",
   },
   commandKinds: { file_edit: "File", shell_command: "Shell", git_operation: "Git" },
-  moreFiles: (count) => `and ${many(count, "more file", "more files")}`,
+  moreFiles: (count: number) => `and ${many(count, "more file", "more files")}`,
+  // Playground.
   playgroundTitle: "Patch playground",
   playgroundIntro:
     "Paste a patch in any of five formats. See what it means, try it aside, apply it, take it back.",
@@ -157,26 +164,30 @@ export const en: ConsoleMessages = {
     "search-replace": "SEARCH/REPLACE blocks",
     mixed: "a mixed reply",
   },
-  parsedAs: (format, commands) => `Read as ${format}: ${many(commands, "command", "commands")}`,
+  parsedAs: (format: string, commands: number) =>
+    `Read as ${format}: ${many(commands, "command", "commands")}`,
   notAPatch: "This is not a patch",
-  atLine: (line) => `line ${line}`,
+  atLine: (line: number) => `line ${line}`,
   emptyPatch: "There is nothing in it to carry out.",
   previewReady: "It ran aside. The workspace is unchanged until you apply it.",
   operatorsOnly: "Only operators may run patches by hand.",
+  // Tasks and environments.
   tasksTitle: "Tasks",
   tasksEmptyTitle: "No tasks yet",
   tasksEmpty: "Work from an issue or a task file shows up here: picoclaw run, picoclaw solve.",
   environmentsTitle: "Environments",
   environmentsEmptyTitle: "No environments",
   environmentsEmpty: "A task's container shows up here while it lives.",
+  // Sessions.
   sessionsTitle: "Sessions",
   sessionsEmptyTitle: "No conversations yet",
   sessionsEmpty: "Each chat has one session a day. Its summary becomes a daily note.",
   notesTitle: "Daily notes",
   notesEmpty: "A note is written when a session ends, at midnight.",
-  messagesCount: (count) => many(count, "message", "messages"),
-  turnsCount: (count) => many(count, "turn", "turns"),
+  messagesCount: (count: number) => many(count, "message", "messages"),
+  turnsCount: (count: number) => many(count, "turn", "turns"),
   daysTitle: "Days",
+  // Usage.
   usageTitle: "Usage",
   usageEmptyTitle: "Nothing used yet",
   usageEmpty: "Tokens and cost of every answer are counted from the first one on.",
@@ -185,7 +196,7 @@ export const en: ConsoleMessages = {
   usageReplies: "Answers",
   usageLocal: "local",
   usageCloud: "cloud",
-  usageChart: (what, days) => `${what} per day, last ${days} days`,
+  usageChart: (what: string, days: number) => `${what} per day, last ${days} days`,
   columns: {
     day: "Day",
     model: "Model",
@@ -198,10 +209,11 @@ export const en: ConsoleMessages = {
     source: "Where from",
     state: "State",
   },
+  // System.
   systemTitle: "System",
   healthTitle: "Health",
   allWell: "Everything works",
-  notAllWell: (count) => `${many(count, "part needs", "parts need")} attention`,
+  notAllWell: (count: number) => `${many(count, "part needs", "parts need")} attention`,
   healthNames: {
     "model chat": "Model: chat (Mio)",
     "model worker": "Model: worker (Shiro)",
@@ -216,14 +228,15 @@ export const en: ConsoleMessages = {
     docker: "Docker",
     workspace: "Workspace",
     queue: "Queue",
-  },
-  queue: (waiting, working, unsent) => `${waiting} waiting, ${working} in work, ${unsent} replies to send`,
+  } as Readonly<Record<string, string>>,
+  queue: (waiting: number, working: number, unsent: number) =>
+    `${waiting} waiting, ${working} in work, ${unsent} replies to send`,
   configTitle: "Configuration",
   configIntro: "What holds now, and where it comes from. Secrets are not shown.",
   configChanged: "Set by you",
   configAll: "All keys",
   configDefaults: "Everything is at its default.",
-  uptime: (seconds) =>
+  uptime: (seconds: number): string =>
     seconds < 120
       ? `up ${seconds} s`
       : seconds < 7_200

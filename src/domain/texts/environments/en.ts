@@ -1,7 +1,8 @@
-import type { EnvironmentMessages, NoticeFacts } from "./messages.ts";
+import type { PrepareFailure, PrepareNotice, PrepareStep } from "../../environments/prepare-event.ts";
 
-export const en: EnvironmentMessages = {
-  step: (step, subject) => {
+export const en = {
+  /** One line of progress. */
+  step: (step: PrepareStep, subject: string): string => {
     switch (step) {
       case "choosing":
         return "choosing the environment";
@@ -28,7 +29,7 @@ export const en: EnvironmentMessages = {
     }
   },
   notice: noticeText,
-  failure: (code, subject, detail) => {
+  failure: (code: PrepareFailure["code"], subject: string, detail: string): string => {
     const told = detail === "" ? "" : `:\n${detail}`;
     switch (code) {
       case "aborted":
@@ -61,7 +62,7 @@ export const en: EnvironmentMessages = {
         return `${subject}: ${detail}`;
     }
   },
-  remedy: (remedy, subject) => {
+  remedy: (remedy: NonNullable<PrepareFailure["remedy"]>, subject: string): string => {
     switch (remedy) {
       case "images-build":
         return `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`;
@@ -79,37 +80,59 @@ export const en: EnvironmentMessages = {
         return "Raise command_executor.clone.timeout or command_executor.docker.resources.disk_limit, or clone less (clone.shallow).";
     }
   },
-  prepared: ({ name, environment, image, path }) =>
-    `Environment ready: ${name}\n  environment ${environment}, image ${image}\n  project in ${path}`,
-  nextSteps: (task) => `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
-  installed: ({ done, total }) => `  dependencies: ${done} of ${total} installed`,
+  prepared: ({
+    name,
+    environment,
+    image,
+    path,
+  }: {
+    name: string;
+    environment: string;
+    image: string;
+    path: string;
+  }) => `Environment ready: ${name}\n  environment ${environment}, image ${image}\n  project in ${path}`,
+  nextSteps: (task: string) =>
+    `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
+  installed: ({ done, total }: { done: number; total: number }) =>
+    `  dependencies: ${done} of ${total} installed`,
   noEnvironments: "There are no environments.",
-  listHeader: ["TASK", "ENVIRONMENT", "STATE", "IMAGE", "CREATED"],
-  unknownTask: (task) => `There is no environment for task ${task}.`,
-  notReady: (task) => `The environment of task ${task} is not ready.`,
-  removed: (name) => `Removed: ${name}`,
-  nothingToRemove: (name) => `There was nothing to remove: ${name}`,
-  leftOver: (kind, name, reason) => `Left over: ${kind} ${name} (${reason})`,
-  pruned: (count) => (count === 1 ? "1 stale container removed." : `${count} stale containers removed.`),
-  image: (name, what) => `${name}: ${what}`,
-  images: (there, missing) =>
+  listHeader: ["TASK", "ENVIRONMENT", "STATE", "IMAGE", "CREATED"] as readonly [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ],
+  unknownTask: (task: string) => `There is no environment for task ${task}.`,
+  notReady: (task: string) => `The environment of task ${task} is not ready.`,
+  removed: (name: string) => `Removed: ${name}`,
+  nothingToRemove: (name: string) => `There was nothing to remove: ${name}`,
+  leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
+  pruned: (count: number) =>
+    count === 1 ? "1 stale container removed." : `${count} stale containers removed.`,
+  image: (name: string, what: "unchanged" | "building" | "built") => `${name}: ${what}`,
+  /** For `doctor`. */
+  images: (there: readonly string[], missing: readonly string[]) =>
     [
       `Images of environments: ${there.length === 0 ? "none yet" : there.join(", ")}`,
       ...(missing.length === 0 ? [] : [`missing, made when first used: ${missing.join(", ")}`]),
     ].join("; "),
-  unknownImage: (name, known) => `Unknown image: ${name}. Known: ${known.join(", ")}`,
-  missingOption: (flag) => `${flag} is required`,
-  badTask: (given) => `Not a task's id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,
-  badTimeout: (given) => `--timeout takes seconds, more than 0: ${given}`,
+  unknownImage: (name: string, known: readonly string[]) =>
+    `Unknown image: ${name}. Known: ${known.join(", ")}`,
+  missingOption: (flag: string) => `${flag} is required`,
+  badTask: (given: string) => `Not a task's id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,
+  badTimeout: (given: string) => `--timeout takes seconds, more than 0: ${given}`,
   noCommand: "No command. Give it after `--`.",
-  unknownEnvironment: (name, known) => `Unknown environment: ${name}. Known: ${known.join(", ")}`,
-  unknownSubcommand: (given, known) => `Unknown: ${given}. Known: ${known.join(", ")}`,
+  unknownEnvironment: (name: string, known: readonly string[]) =>
+    `Unknown environment: ${name}. Known: ${known.join(", ")}`,
+  unknownSubcommand: (given: string, known: readonly string[]) =>
+    `Unknown: ${given}. Known: ${known.join(", ")}`,
   rootNeedsRoot: "Making a Debian root needs root and debootstrap.",
   undoIsTheTasks:
     "in an environment the task is undone as a whole, by git (git diff, git reset in its clone); single edits with undo_edit",
 };
 
-function noticeText(notice: NoticeFacts): string {
+function noticeText(notice: PrepareNotice): string {
   switch (notice.code) {
     case "unknown-environment":
       return `There is no environment "${notice.asked}"; "${notice.used}" is used.`;

@@ -1,4 +1,5 @@
-import type { EnvironmentMessages, NoticeFacts } from "./messages.ts";
+import type { PrepareNotice } from "../../environments/prepare-event.ts";
+import type { EnvironmentMessages } from "./messages.ts";
 
 export const ja: EnvironmentMessages = {
   step: (step, subject) => {
@@ -110,7 +111,7 @@ export const ja: EnvironmentMessages = {
     "実行環境では取り消しの単位はタスクです（クローン内の git diff、git reset）。個々の編集は undo_edit で取り消せます",
 };
 
-function noticeText(notice: NoticeFacts): string {
+function noticeText(notice: PrepareNotice): string {
   switch (notice.code) {
     case "unknown-environment":
       return `環境 "${notice.asked}" はありません。"${notice.used}" を使用します。`;

@@ -1,4 +1,6 @@
-import type { ModelFacts, ModelMessages, RemoteReason } from "./messages.ts";
+import type { RemoteReason } from "../../models/locality.ts";
+import type { ModelFacts } from "../../models/model-facts.ts";
+import type { ModelMessages } from "./messages.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
 const wait = ({ waitSeconds }: ModelFacts) =>

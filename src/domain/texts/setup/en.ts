@@ -1,6 +1,4 @@
-import type { SetupMessages } from "./messages.ts";
-
-export const en: SetupMessages = {
+export const en = {
   file: {
     head: [
       "PicoClaw's configuration. Lines with # are examples and set nothing.",
@@ -16,19 +14,20 @@ export const en: SetupMessages = {
     worker: ["Whether to commit before and after a job; which hosts commands may reach."],
     budget: ["What cloud models may cost a day, in US dollars."],
   },
-  written: (file) => `Wrote the configuration: ${file}`,
-  kept: (file) => `The configuration is there already and was not touched: ${file}`,
-  ollama: (baseUrl, models) => `Ollama (${baseUrl}): ${models.join(", ")}`,
-  noOllama: (baseUrl) =>
+  written: (file: string) => `Wrote the configuration: ${file}`,
+  kept: (file: string) => `The configuration is there already and was not touched: ${file}`,
+  ollama: (baseUrl: string, models: readonly string[]) => `Ollama (${baseUrl}): ${models.join(", ")}`,
+  noOllama: (baseUrl: string) =>
     `Ollama is not reachable (${baseUrl}). Conversations need a local model: https://ollama.com/download`,
-  noModels: (baseUrl) => `Ollama (${baseUrl}) has no models. For example: ollama pull qwen3:8b`,
-  key: (variable, there) => (there ? `${variable} is set` : `${variable} is not set`),
-  docker: (version) => `Docker ${version}`,
+  noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models. For example: ollama pull qwen3:8b`,
+  key: (variable: string, there: boolean) => (there ? `${variable} is set` : `${variable} is not set`),
+  docker: (version: string) => `Docker ${version}`,
   noDocker: "Docker is not reachable. env, run and solve need it.",
-  bubblewrap: (there) =>
+  bubblewrap: (there: boolean): string =>
     there ? "bubblewrap" : "bubblewrap is missing: commands are not confined. sudo apt install bubblewrap",
-  modelMissing: (model) => `The configured model is not there: ${model} → ollama pull ${model}`,
-  next: (command) => `Try next: ${command}`,
+  modelMissing: (model: string) => `The configured model is not there: ${model} → ollama pull ${model}`,
+  next: (command: string) => `Try next: ${command}`,
+  /** A message that is worth trying first. */
   hello: "Hello",
   firstChange: "/code write a greeting to hello.txt",
 };

@@ -1,4 +1,4 @@
-import type { SolveMessages } from "./messages.ts";
+import type { Locale } from "../messages.ts";
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `The forge did not do what was asked: ${detail}`,
@@ -24,9 +24,10 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "lost-lease": () => "Another PicoClaw took this task over.",
 };
 
-export const en: SolveMessages = {
-  locale: "en",
-  working: (title) => `PicoClaw is working on “${title}”`,
+export const en = {
+  locale: "en" as Locale,
+  // The progress comment
+  working: (title: string) => `PicoClaw is working on “${title}”`,
   ended: {
     done: "PicoClaw is done",
     failed: "PicoClaw could not finish",
@@ -41,39 +42,44 @@ export const en: SolveMessages = {
     verify: "verify",
     publish: "publish",
   },
-  steps: (done, max) => `step ${done} of at most ${max}`,
-  lastAction: (command, exitCode) => `Last command: ${command} (exit code ${exitCode})`,
+  steps: (done: number, max: number) => `step ${done} of at most ${max}`,
+  lastAction: (command: string, exitCode: number) => `Last command: ${command} (exit code ${exitCode})`,
   howToStop: "Comment `stop` or `pause` to halt this. Other comments are taken into account.",
   howToResume: "Comment `resume` to go on.",
-  pullOpened: (url) => `Result: ${url}`,
-  takenIntoAccount: (count) => `${count} new comment(s) taken into account`,
-  pullTitle: (title) => title,
+  pullOpened: (url: string) => `Result: ${url}`,
+  takenIntoAccount: (count: number) => `${count} new comment(s) taken into account`,
+  // The PR/MR
+  pullTitle: (title: string) => title,
   summaryHeading: "Summary",
   planHeading: "Plan",
   commandsHeading: "Commands run",
   checksHeading: "Checks",
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
-  checkLine: (command, exitCode, seconds) =>
+  checkLine: (command: string, exitCode: number, seconds: string) =>
     `${exitCode === 0 ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${seconds} s)`,
-  tableHead: ["command", "result", "time"],
-  more: (count) => `… and ${count} more`,
+  tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
+  more: (count: number) => `… and ${count} more`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
   followUpMessage: "Follow up on the review",
+  // Notes
   baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
   baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
-  checkAbsent: (command) => `Could not be run in this environment: ${command}`,
-  checksFailed: (commands) => `Still failing: ${commands.join(", ")}`,
-  installWarning: (text) => `Dependencies: ${text}`,
-  failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
-  patchInstead: (patch) =>
+  checkAbsent: (command: string) => `Could not be run in this environment: ${command}`,
+  checksFailed: (commands: readonly string[]) => `Still failing: ${commands.join(", ")}`,
+  installWarning: (text: string) => `Dependencies: ${text}`,
+  // Ends, each one helpful sentence
+  failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),
+  patchInstead: (patch: string) =>
     `PicoClaw may not push to the source of this pull request. The change as a patch, for \`git apply\`:\n\n<details><summary>patch</summary>\n\n\`\`\`\`diff\n${patch}\n\`\`\`\`\n</details>`,
   patchTooLarge:
     "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment.",
-  alreadyRunning: (url) => `Already being worked on: ${url}`,
-  notAnItem: (url) => `Not the address of an issue, PR or MR: ${url}`,
-  noToken: (forge, variable) => `No token for ${forge}. Set ${variable}.`,
-  unknownWorker: (kind, known) => `There is no worker ${kind}; there are ${known.join(", ")}`,
-  started: (url) => `Working on ${url}`,
-  resumed: (url) => `Going on with ${url}`,
+  // The terminal
+  alreadyRunning: (url: string) => `Already being worked on: ${url}`,
+  notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,
+  noToken: (forge: string, variable: string) => `No token for ${forge}. Set ${variable}.`,
+  unknownWorker: (kind: string, known: readonly string[]) =>
+    `There is no worker ${kind}; there are ${known.join(", ")}`,
+  started: (url: string) => `Working on ${url}`,
+  resumed: (url: string) => `Going on with ${url}`,
 };

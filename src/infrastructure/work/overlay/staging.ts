@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { TransactionReason } from "../../../domain/texts/messages.ts";
+import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { isInside, rootsFor } from "../transaction/git-roots.ts";
 import { mountPoints } from "../transaction/storage.ts";
 

@@ -7,7 +7,7 @@ import type {
   SwapOutcome,
   Transactions,
 } from "../../../application/ports/transaction.ts";
-import type { TransactionReason } from "../../../domain/texts/messages.ts";
+import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";

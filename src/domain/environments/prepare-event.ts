@@ -1,4 +1,4 @@
-import type { EnvironmentNotice } from "../../domain/environments/choose-environment.ts";
+import type { EnvironmentNotice } from "./choose-environment.ts";
 
 /** What happens while an environment is prepared, as it happens. */
 export type PrepareEvent =

@@ -1,0 +1,21 @@
+/** Why a model gave no answer, as far as a person can do something about it. */
+export type ModelTrouble =
+  | "unreachable"
+  | "timeout"
+  | "rate-limited"
+  | "server-error"
+  | "unauthorized"
+  | "unknown-model"
+  | "context-too-long"
+  | "bad-request"
+  | "cut-off"
+  | "empty"
+  | "malformed"
+  | "aborted"
+  | "no-key"
+  | "not-configured"
+  | "refused-remote"
+  | "over-budget"
+  | "cut-by-length"
+  | "filtered"
+  | "deadline";

@@ -1,0 +1,9 @@
+/** Why the store cannot be opened. */
+export interface StoreTrouble {
+  readonly kind: "sqlite" | "postgres";
+  /** The file, or the address without a password. */
+  readonly name: string;
+  readonly detail: string;
+  /** The file is there and is no store, or no longer one. */
+  readonly damaged: boolean;
+}
