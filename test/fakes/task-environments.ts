@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/task-environments.ts";
 import { git } from "./forges/seed-repository.ts";
 
@@ -95,7 +95,7 @@ async function run(argv: string[], cwd: string) {
     stdout: "pipe",
     stderr: "pipe",
     stdin: "ignore",
-    env: { PATH: process.env.PATH ?? "", HOME: cwd, GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
+    env: { PATH: process.env.PATH ?? "", HOME: dirname(cwd), GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),

@@ -55,7 +55,8 @@ describe("solving an issue", () => {
     const alice = addPerson(world, "alice");
     const bare = seedRepository(folder, {
       "calc.sh": "add() { echo $((a - b)); }\n",
-      Makefile: "test:\n\t@. ./calc.sh; a=1 b=2; test $$(a=1 b=2 add) = 3\n",
+      "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
+      "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
     });
     repository = addRepository(world, "acme/calc", bare);
     repository.permissions.set("alice", "write");
@@ -97,7 +98,7 @@ describe("solving an issue", () => {
       config: {
         maxSteps: 20,
         label: "picoclaw",
-        testCommand: null,
+        testCommand: "sh test.sh",
         rules: [],
         insecureHosts: [],
         newsEveryMs: 0,
@@ -146,17 +147,19 @@ describe("solving an issue", () => {
   const pulls = () => [...repository.items.values()].filter(({ kind }) => kind === "pull");
 
   test("a plan, a fix, green tests, a pull request, nothing left", async () => {
-    const { task } = await solve([
+    const answers: Said[] = [
       PLAN,
-      shell("make test"),
+      shell("sh test.sh"),
       {
         text: "It subtracts.",
         calls: [{ name: "command-executor_execute_command", arguments: { command: FIX } }],
       },
       DONE,
-    ]);
+    ];
+    // Nothing configured: the project's own files say how it is tested.
+    const { task } = await solve(answers, { testCommand: null });
     expect(task).toMatchObject({ state: "done", failure: null, steps: 3, branch: "picoclaw/1-sum-is-wrong" });
-    expect(task.checks).toMatchObject([{ kind: "test", command: "make test", exitCode: 0 }]);
+    expect(task.checks).toMatchObject([{ kind: "test", command: "npm test", exitCode: 0 }]);
     const [pull] = pulls();
     expect(pull).toMatchObject({
       title: "Sum is wrong",
@@ -164,7 +167,7 @@ describe("solving an issue", () => {
     });
     expect(pull?.body).toContain("The sum adds now.");
     expect(pull?.body).toContain("Closes #1");
-    expect(pull?.body).toContain("✅ `make test`");
+    expect(pull?.body).toContain("✅ `npm test`");
     expect(git(repository.folder ?? "", "show", "picoclaw/1-sum-is-wrong:calc.sh")).toContain("a + b");
     expect(
       git(repository.folder ?? "", "log", "-1", "--format=%an: %B", "picoclaw/1-sum-is-wrong"),
@@ -201,7 +204,7 @@ describe("solving an issue", () => {
       await open(addItem(repository, { kind: "issue", title: "Again", body: "", author: issue.author })),
     );
     expect(red.task.state).toBe("done");
-    expect(red.task.notes.join()).toContain("Still failing: `make test`");
+    expect(red.task.notes.join()).toContain("Still failing: `sh test.sh`");
   });
 
   test("tests that cannot be run there are not sent back to the coder, but told", async () => {
@@ -213,16 +216,16 @@ describe("solving an issue", () => {
   test("a command that failed is not run again before the coder thought about it", async () => {
     const { task, model } = await solve([
       PLAN,
-      shell("make test"),
-      shell("make test"),
+      shell("sh test.sh"),
+      shell("sh test.sh"),
       {
         text: "A minus.",
         calls: [{ name: "command-executor_execute_command", arguments: { command: FIX } }],
       },
-      shell("make test"),
+      shell("sh test.sh"),
       DONE,
     ]);
-    expect(task.commands.map(({ command }) => command)).toEqual(["make test", FIX, "make test"]);
+    expect(task.commands.map(({ command }) => command)).toEqual(["sh test.sh", FIX, "sh test.sh"]);
     const refused = model.asked[3]?.messages.at(-1);
     expect(refused?.text).toContain("refused");
   });
@@ -339,7 +342,7 @@ describe("solving an issue", () => {
     const { task } = await solve([PLAN], {}, await open(issue, "hand", "codex-cli"));
     expect(task).toMatchObject({ state: "done", summary: "I mended the sum.", steps: 2 });
     expect(prompts[0]).toContain("> 1 + 2 is -1");
-    expect(prompts[1]).toContain("make test");
+    expect(prompts[1]).toContain("sh test.sh");
     expect(pulls()[0]?.body).toContain("I mended the sum.");
   });
 
