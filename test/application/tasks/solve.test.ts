@@ -430,7 +430,7 @@ describe("solving an issue", () => {
         base: "main",
       },
     });
-    const { task } = await solve([PLAN, shell(FIX), DONE], {}, await open(pull));
+    const { task } = await solve([PLAN, shell(FIX), DONE], { testCommand: null }, await open(pull));
     expect(task.state).toBe("done");
     expect(pull.comments.map(({ body }) => body).join()).toContain("+add() { echo $((a + b)); }");
     expect(git(fork, "log", "--format=%s").split("\n").length).toBe(1);
