@@ -95,7 +95,12 @@ async function run(argv: string[], cwd: string) {
     stdout: "pipe",
     stderr: "pipe",
     stdin: "ignore",
-    env: { PATH: process.env.PATH ?? "", HOME: dirname(cwd), GIT_CONFIG_NOSYSTEM: "1", GIT_TERMINAL_PROMPT: "0" },
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: dirname(cwd),
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_TERMINAL_PROMPT: "0",
+    },
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { newProgramSettings, parseGitConfig, runsPrograms } from "../../../src/domain/policy/git-config.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 import { runs } from "../../require.ts";
 
 type Settings = readonly (readonly [name: string, value: string])[];
@@ -42,14 +43,14 @@ describe("git's configuration", () => {
       for (const { name } of parseGitConfig(pieces.join(""))) expect(name).toContain(".");
     });
     fc.assert(property, { numRuns: runs(500) });
-    const began = performance.now();
+    const began = cpuTimeMs();
     for (const text of [
       `[a]\n${"b = c\n".repeat(50_000)}`,
       "[".repeat(200_000),
       `[a]\nb = ${'"\\n'.repeat(100_000)}`,
     ])
       parseGitConfig(text);
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(cpuTimeMs() - began).toBeLessThan(2000);
   });
 });
 

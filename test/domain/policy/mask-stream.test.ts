@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 
 const SECRET = "s3cr3t-value-0123456789";
 
@@ -60,7 +61,7 @@ test("a private key that comes line by line is never shown", () => {
 });
 
 test("hostile text takes linear time", () => {
-  const started = performance.now();
+  const started = cpuTimeMs();
   for (const unit of [
     "token=",
     "token: ",
@@ -75,5 +76,5 @@ test("hostile text takes linear time", () => {
     createMasker().mask(unit.repeat(50_000));
   }
   createMasker().mask(`-----BEGIN PRIVATE KEY-----\n${"A".repeat(300_000)}`);
-  expect(performance.now() - started).toBeLessThan(3000);
+  expect(cpuTimeMs() - started).toBeLessThan(3000);
 });

@@ -7,6 +7,7 @@ import { DEFAULTS } from "../../../src/config/defaults.ts";
 import type { Rule } from "../../../src/domain/routing/rule.ts";
 import { compileRules, matchRules } from "../../../src/domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../../../src/domain/routing/shipped-rules.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 import { HELD_OUT } from "./held-out-messages.ts";
 import { MESSAGES } from "./messages.ts";
 
@@ -127,9 +128,9 @@ describe("what a message says", () => {
       "\n".repeat(1_000_000),
     ];
     for (const text of texts) matchRules(rules, text);
-    const began = performance.now();
+    const began = cpuTimeMs();
     for (const text of texts) matchRules(rules, text);
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(cpuTimeMs() - began).toBeLessThan(5000);
   });
 });
 

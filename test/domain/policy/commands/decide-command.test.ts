@@ -13,6 +13,7 @@ import { fillExecutorPrompt } from "../../../../src/domain/policy/commands/execu
 import { explainRefusal } from "../../../../src/domain/policy/commands/explain-refusal.ts";
 import type { RuleId } from "../../../../src/domain/policy/commands/rule.ts";
 import { parseShell } from "../../../../src/infrastructure/environments/shell/parse-shell.ts";
+import { cpuTimeMs } from "../../../cpu-time.ts";
 
 const settings: AllowedCommandsSettings = { use_default: true, additional: [], exclude: [], custom_list: [] };
 const policyWith = (more: Partial<AllowedCommandsSettings>) => createCommandPolicy({ ...settings, ...more });
@@ -325,9 +326,9 @@ test("hostile text is decided within a second", () => {
   for (const unit of units) {
     const piece = unit.replaceAll("_", " ");
     const text = piece.repeat(Math.floor(131_000 / piece.length));
-    const start = performance.now();
+    const start = cpuTimeMs();
     decide(text);
     decide(text.slice(0, 20_000));
-    expect([unit, Math.floor((performance.now() - start) / 1000)]).toEqual([unit, 0]);
+    expect([unit, Math.floor((cpuTimeMs() - start) / 1000)]).toEqual([unit, 0]);
   }
 });
