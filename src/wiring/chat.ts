@@ -72,7 +72,7 @@ export async function openChat(
   });
   const parts: ChatParts = {
     workspace,
-    project: createProjectFiles(workspaceParts),
+    project: createProjectFiles(workspace, workspaceParts.planOptions),
     sessions: memory.sessions,
     router: memory.router,
     queue: memory.queue,
@@ -94,8 +94,6 @@ export async function openChat(
       maxLoops: config.loop.max_loops,
       maxMillis: config.loop.max_millis,
       defaultCoder: config.roles.default_coder,
-      autoCommit: config.worker.auto_commit,
-      stopOnError: config.worker.stop_on_error,
       dryRun: config.worker.dry_run,
       protectedPatterns: config.worker.protected_patterns,
       mcpServers: Object.keys(config.mcp_servers),

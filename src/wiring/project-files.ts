@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ProjectFiles } from "../application/chat/parts.ts";
-import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
-import { createWorkspaceFiles } from "../infrastructure/work/folder/folder-files.ts";
+import type { Workspace } from "../application/ports/workspace.ts";
+import type { PlanOptions } from "../domain/patch/plan-edit.ts";
 import { createIgnored } from "../tools/read/ignored.ts";
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
@@ -22,11 +22,9 @@ const SKIPPED = new Set([
 
 /** The workspace as coders are shown it: no link followed, nothing ignored or protected, secrets masked. */
 export function createProjectFiles(
-  parts: Pick<WorkspaceParts, "workspace" | "policy" | "planOptions" | "mask">,
+  { root, files, protection, mask }: Pick<Workspace, "root" | "files" | "protection" | "mask">,
+  planOptions: PlanOptions,
 ): ProjectFiles {
-  const { workspace, policy, planOptions, mask } = parts;
-  const { protection } = policy;
-  const files = createWorkspaceFiles(workspace);
   const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
   const isInside = (path: string) =>
     path !== "" && !path.startsWith("/") && path.split("/").every((part) => part !== "" && part !== "..");
@@ -40,7 +38,7 @@ export function createProjectFiles(
       let seen = 0;
       for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
         const folder = folders[at] as string;
-        for (const entry of entriesOf(join(workspace, folder))) {
+        for (const entry of entriesOf(join(root, folder))) {
           if (++seen > MOST_ENTRIES || paths.length >= limit) return paths;
           const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
           if (entry.isDirectory()) {
@@ -65,7 +63,7 @@ export function createProjectFiles(
       }
     },
     source: {
-      judges: (path) => isInside(path) && !hidden(path) && !isLinked(workspace, path),
+      judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
       look(path) {
         try {
           const found = files.look(path);

@@ -40,9 +40,6 @@ export async function answerWithCode(
     sessionKey: turn.sessionKey,
     dryRun: turn.dryRun,
     preview: turn.preview,
-    atomic: false,
-    stopOnError: parts.settings.stopOnError,
-    autoCommit: parts.settings.autoCommit,
     signal: turn.signal,
     onStart: (id) => {
       jobId = id;

@@ -43,8 +43,6 @@ export interface ConversationSettings {
   readonly maxLoops: number;
   readonly maxMillis: number;
   readonly defaultCoder: CoderRole;
-  readonly autoCommit: boolean;
-  readonly stopOnError: boolean;
   readonly dryRun: boolean;
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */

@@ -37,9 +37,9 @@ export interface Workspace {
    */
   execute(request: JobRequest): Promise<Execution>;
   /**
-   * Opens a transaction under a new job id, for a caller that stages changes over several steps. It stays open until
-   * it is sealed or discarded and holds no lock meanwhile; its view sees its own changes, nobody else does. The id of
-   * a job that exists is a bug.
+   * Opens a transaction under the id of a new job, for a caller that makes changes over several steps. It stays open
+   * until it is sealed or discarded, and other jobs go on beside it. In a folder nobody else sees its changes before
+   * they are committed; in a container they happen at once, and `discard` puts edits back.
    */
   begin(request: BeginRequest): Promise<Begun>;
   /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */

@@ -17,7 +17,7 @@ export interface Ground {
 
 /** The jobs over a workspace's parts. What a first job does not need is loaded when it is called. */
 export function createWorkspace({ parts, storage, files, isAlive, ...processes }: Ground): Workspace {
-  const { workspace: root, config, policy, archive, staging, transactions, mask, clock } = parts;
+  const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
   const closeDeadJobs = async () =>
     (await import("./close-dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });
   return {

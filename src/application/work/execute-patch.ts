@@ -105,7 +105,7 @@ async function begin(
       network: !request.preview || request.allowNetwork === true,
     });
   } catch (error) {
-    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.workspace);
+    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.root);
     if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
     return { ok: false, refusal: { code: fault.code, message: fault.message } };
   }

@@ -21,7 +21,7 @@ interface JobEnding {
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
 export function jobRecord(
-  { workspace, mask, now, pid }: Pick<WorkspaceParts, "workspace" | "mask" | "now" | "pid">,
+  { root, mask, now, pid }: Pick<WorkspaceParts, "root" | "mask" | "now" | "pid">,
   { jobId, request, commands, kind, at }: BegunJob,
   { outcome, results, changes, gitCommit, notes }: JobEnding,
 ): JobRecord {
@@ -29,7 +29,7 @@ export function jobRecord(
   return {
     jobId,
     groupId: request.groupId ?? jobId.replace("job_", "group_"),
-    workspace,
+    workspace: root,
     source: request.source,
     title: mask(titleOf(request)),
     createdAt: at.toISOString(),

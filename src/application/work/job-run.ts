@@ -49,7 +49,7 @@ export class JobRun {
       if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
       this.emit({
         type: "job_started",
-        workspace: this.#parts.workspace,
+        workspace: this.#parts.root,
         kind: transaction.kind,
         commands: commands.length,
         file_edits: counts.fileEdits,
@@ -104,7 +104,7 @@ export class JobRun {
     }
     const message = error instanceof Error ? error.message : String(error);
     this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
-    return new JobBroken(this.jobId, this.#parts.workspace, error);
+    return new JobBroken(this.jobId, this.#parts.root, error);
   }
 
   /** The first job of its kind says how changes are staged here, and why so. */

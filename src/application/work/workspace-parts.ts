@@ -35,7 +35,8 @@ export interface WorkerConfig {
 
 /** Everything that jobs of a workspace need, wired by hand. */
 export interface WorkspaceParts {
-  readonly workspace: string;
+  /** The absolute folder of the workspace. */
+  readonly root: string;
   readonly config: WorkerConfig;
   readonly staging: Staging;
   readonly transactions: Transactions;

@@ -4,7 +4,7 @@ import { count, flag, hosts, optionalText, size, text, texts } from "./primitive
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-/** How the Worker executes a patch, then what the transaction and the confinement need. */
+/** How a patch is carried out, then what the transaction and the confinement need. */
 export const worker = z
   .strictObject({
     auto_commit: flag(false, "Commit before and after every job."),

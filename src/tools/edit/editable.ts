@@ -1,7 +1,7 @@
 import type { Place } from "../place.ts";
 import { ToolError } from "../tool-error.ts";
 
-/** Refuses what the Worker would refuse, before anything is read for it. The Worker checks again when it writes. */
+/** Refuses what the job would refuse, before anything is read for it. The job checks again when it writes. */
 export function checkEditable({ workspace: { protection }, path, given }: Place): void {
   const deny = (message: string) =>
     new ToolError("PROTECTED_FILE", message, { status: "denied", reason: "path" });

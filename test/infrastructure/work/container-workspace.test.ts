@@ -13,6 +13,7 @@ import {
 import { createFolderView } from "../../../src/infrastructure/work/folder/folder-view.ts";
 import { type ContainerPlace, openContainerPlace } from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
+import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
 import { createEnvironmentKit, type EnvironmentKit, executor } from "../environments/environment-kit.ts";
 import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
@@ -52,6 +53,11 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     if (execution.status !== "ran") throw new Error(JSON.stringify(execution));
     return execution as Extract<Execution, { status: "ran" }>;
   };
+
+  describeWorkspace("a container", () => ({
+    workspace: place.workspace,
+    shell: (line) => inside(`cd /workspace/project && ${line}`),
+  }));
 
   test("its files answer exactly as a folder's do", async () => {
     const engine = openEngine({ ...executorDocker(), host: DOCKER_HOST } as never, {});

@@ -6,10 +6,8 @@ import { createWorkspace } from "../../../application/work/create-workspace.ts";
 import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
 import type { Engine } from "../../environments/engine/engine.ts";
 import { parseEngineAddress } from "../../environments/engine/engine-address.ts";
-import { hashHex } from "../../runtime/hash.ts";
-import { isAlive } from "../process/is-alive.ts";
+import { holdersOf, jobsOfThisProcess } from "../this-process.ts";
 import { createJobArchive } from "../transaction/job-archive.ts";
-import { worksOn } from "../transaction/job-holder.ts";
 import { createContainerProcesses } from "./container-processes.ts";
 import { createContainerTransactions } from "./container-transactions.ts";
 import { createContainerView } from "./container-view.ts";
@@ -48,34 +46,25 @@ export async function openContainerWorkspace(
   const channel = await openFileChannel(engine, address, info.container_id, root);
   if ("ok" in channel) throw new EnvironmentError(channel.detail);
   const processes = createContainerProcesses(sandboxes, info.container_id);
-  const now = () => new Date();
+  const ours = jobsOfThisProcess();
+  const { now } = ours;
   const parts: WorkspaceParts = {
     ...rest,
-    workspace: root,
+    ...ours,
+    root,
     config: { ...config, confine: "off", auto_commit: false },
     staging: { kind: "none", reason: "configured", confinable: true },
     transactions: createContainerTransactions({ storage, root, channel, processes, now }),
     archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
     policy: { protection, rootNames: [root] },
-    planOptions: {
-      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
-      sha1: (bytes) => hashHex("sha1", bytes),
-    },
     processes: async () => processes,
     hostEnv: {},
-    now,
-    pid: process.pid,
-    clock: () => performance.now(),
-    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
   const workspace = createWorkspace({
     parts,
     storage,
     files: createContainerView(channel),
-    isAlive,
-    worksOn: (pid, jobId) => worksOn(storage, pid, jobId),
-    signal: (pid, signal) => void process.kill(pid, signal),
-    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    ...holdersOf(storage),
   });
   return { ...workspace, isBroken: () => channel.isBroken(), close: () => channel.close() };
 }

@@ -1,12 +1,10 @@
 import type { Workspace } from "../../../application/ports/workspace.ts";
 import { createWorkspace } from "../../../application/work/create-workspace.ts";
 import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
-import { hashHex } from "../../runtime/hash.ts";
 import { copyXattrs } from "../../runtime/libc.ts";
 import type { Staging } from "../overlay/staging.ts";
-import { isAlive } from "../process/is-alive.ts";
+import { holdersOf, jobsOfThisProcess } from "../this-process.ts";
 import { createJobArchive } from "../transaction/job-archive.ts";
-import { worksOn } from "../transaction/job-holder.ts";
 import type { Storage } from "../transaction/storage.ts";
 import { createTransactions, type TransactionParts } from "../transaction/transactions.ts";
 import { createWorkspaceFiles } from "./folder-files.ts";
@@ -27,10 +25,12 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
   readonly parts: WorkspaceParts;
 } {
   const { storage, home, config, staging, sandbox, ...rest } = given;
-  const now = () => new Date();
+  const ours = jobsOfThisProcess();
+  const { now } = ours;
   const parts: WorkspaceParts = {
     ...rest,
-    workspace: storage.workspace,
+    ...ours,
+    root: storage.workspace,
     config,
     staging: { ...staging, confinable: staging.bubblewrap !== null && staging.kind !== "none" },
     transactions: createTransactions({
@@ -43,24 +43,13 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
       now,
     }),
     archive: createJobArchive(storage.folder, now),
-    planOptions: {
-      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
-      sha1: (bytes) => hashHex("sha1", bytes),
-    },
     processes: async () => (await import("../process/process-runner.ts")).createProcessRunner(),
-    pid: process.pid,
-    now,
-    clock: () => performance.now(),
-    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
   const workspace = createWorkspace({
     parts,
     storage: storage.folder,
     files: createWorkspaceFiles(storage.workspace),
-    isAlive,
-    worksOn: (pid, jobId) => worksOn(storage.folder, pid, jobId),
-    signal: (pid, signal) => void process.kill(pid, signal),
-    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    ...holdersOf(storage.folder),
   });
   return { workspace, parts };
 }
