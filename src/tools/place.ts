@@ -33,7 +33,7 @@ export async function placeOf(context: ToolContext, given: string): Promise<Plac
 
 function resolveIn(workspace: Workspace, given: string): Place {
   const { files, rootNames } = workspace;
-  const resolved = resolveTarget({ view: files, rootNames }, given, { followLast: true });
+  const resolved = resolveTarget({ view: files, rootNames }, given, "all");
   return { ...resolved, workspace, given };
 }
 

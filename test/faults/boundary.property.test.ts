@@ -85,7 +85,7 @@ const action = fc.constantFrom("read", "write", "remove", "mkdir", "link", "rena
 /** What a file edit does: resolve, then act. Whatever comes back must not be the canary's. */
 function attempt(view: View, what: string, from: string, to: string, followLast: boolean): void {
   const bounds = { view, rootNames: [bench.workspace] };
-  const resolve = (path: string) => resolveTarget(bounds, path, { followLast }).path;
+  const resolve = (path: string) => resolveTarget(bounds, path, followLast ? "all" : "parents").path;
   const source = resolve(from);
   if (source === "") return;
   switch (what) {

@@ -21,13 +21,13 @@ export function runFileEdit(parts: FileEditParts, command: PatchCommand): Outcom
   switch (action) {
     case "create":
     case "update":
-      return withTarget(permit(policy, view, target, { followLast: true }), ({ path }) => {
+      return withTarget(permit(policy, view, target, { follow: "all" }), ({ path }) => {
         const bytes = Buffer.from(content, "utf8");
         failing(`failed to write file ${target}`, () => view.write(path, bytes));
         return `File ${target} written successfully (${bytes.length} bytes)`;
       });
     case "delete":
-      return withTarget(permit(policy, view, target, { followLast: false }), ({ path, entry }) => {
+      return withTarget(permit(policy, view, target, { follow: "parents" }), ({ path, entry }) => {
         failing(`failed to delete file ${target}`, () => {
           if (entry.kind === "directory" && command.metadata?.format === "v4a")
             throw new ViewFault("is-directory", path, `is a directory: ${target}`);
@@ -36,7 +36,7 @@ export function runFileEdit(parts: FileEditParts, command: PatchCommand): Outcom
         return `File ${target} deleted`;
       });
     case "append":
-      return withTarget(permit(policy, view, target, { followLast: true }), ({ path, entry }) => {
+      return withTarget(permit(policy, view, target, { follow: "all" }), ({ path, entry }) => {
         const added = Buffer.from(content, "utf8");
         failing(`failed to append to file ${target}`, () => {
           const before = entry.kind === "missing" ? new Uint8Array() : view.read(path);
@@ -45,7 +45,7 @@ export function runFileEdit(parts: FileEditParts, command: PatchCommand): Outcom
         return `Appended ${added.length} bytes to ${target}`;
       });
     case "mkdir":
-      return withTarget(permit(policy, view, target, { followLast: true }), ({ path }) => {
+      return withTarget(permit(policy, view, target, { follow: "all" }), ({ path }) => {
         failing(`failed to create directory ${target}`, () => view.makeDirectory(path));
         return `Directory ${target} created`;
       });
@@ -61,11 +61,11 @@ function relocate(parts: FileEditParts, command: PatchCommand, action: "rename" 
   const { view, policy } = parts;
   const { target, content } = command;
   if (content === "") return failed(`${action} requires Content field (destination path)`);
-  const followLast = action === "copy";
-  const source = permit(policy, view, target, { followLast });
+  const follow = action === "copy" ? "all" : "parents";
+  const source = permit(policy, view, target, { follow });
   if (!source.allowed) return succeeded(SKIPPED);
   const destination = permit(policy, view, content, {
-    followLast,
+    follow,
     denial: `cannot ${action} to protected file`,
   });
   if (!destination.allowed) return succeeded(SKIPPED);

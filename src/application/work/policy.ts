@@ -1,6 +1,6 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import { type View, ViewFault } from "../ports/view.ts";
-import { type Bounds, type Resolved, resolveTarget } from "./resolve-path.ts";
+import { type Bounds, type Follow, type Resolved, resolveTarget } from "./resolve-path.ts";
 
 /** A target that passed the boundary and the rules, or must be skipped. */
 export type Permitted =
@@ -29,10 +29,10 @@ export function permit(
   policy: EditPolicy,
   view: View,
   target: string,
-  options: { followLast: boolean; denial?: string },
+  options: { follow: Follow; denial?: string },
 ): Permitted {
   const bounds: Bounds = { view, rootNames: policy.rootNames };
-  const resolved = resolveTarget(bounds, target, options);
+  const resolved = resolveTarget(bounds, target, options.follow);
   if (resolved.path === "") throw new ViewFault("is-directory", target, `is a directory: ${target}`);
   for (const path of new Set([resolved.path, resolved.asWritten])) {
     const forbidden = policy.protection.forbids(path);

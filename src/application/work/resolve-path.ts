@@ -16,14 +16,21 @@ export interface Bounds {
 
 const MAX_LINKS = 40;
 
+/** Which symlinks of a target lead on: all of them, all but the last component, or none. */
+export type Follow = "all" | "parents" | "none";
+
 /**
  * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked
  * at when it is used; a symlink is followed by hand, and only while it stays inside.
  */
-export function resolveTarget(bounds: Bounds, target: string, options: { followLast: boolean }): Resolved {
+export function resolveTarget(bounds: Bounds, target: string, follow: Follow): Resolved {
   if (target.includes("\0"))
     throw new ViewFault("outside", target, `file path contains a NUL byte: ${JSON.stringify(target)}`);
   const written = components(bounds, target);
+  if (follow === "none") {
+    const path = lexical(written).join("/");
+    return { path, entry: bounds.view.look(path), asWritten: path };
+  }
   const pending = written.slice().reverse();
   const done: string[] = [];
   let links = 0;
@@ -43,7 +50,7 @@ export function resolveTarget(bounds: Bounds, target: string, options: { followL
     const path = done.length === 0 ? name : `${done.join("/")}/${name}`;
     const found: Entry = entry.kind === "missing" ? entry : bounds.view.look(path);
     const last = !pending.some((part) => part !== "" && part !== ".");
-    if (found.kind === "symlink" && (!last || options.followLast)) {
+    if (found.kind === "symlink" && (!last || follow === "all")) {
       links += 1;
       if (links > MAX_LINKS)
         throw new ViewFault("loop", target, `too many levels of symbolic links: ${target}`);

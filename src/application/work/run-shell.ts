@@ -75,9 +75,7 @@ function workingDirectory({ transaction, policy }: ProcessParts, workdir: string
   if (workdir === undefined || workdir === "") return { ok: true, path: root };
   try {
     const { view } = transaction;
-    const { path, entry } = resolveTarget({ view, rootNames: policy.rootNames }, workdir, {
-      followLast: true,
-    });
+    const { path, entry } = resolveTarget({ view, rootNames: policy.rootNames }, workdir, "all");
     if (entry.kind === "directory") return { ok: true, path: path === "" ? root : `${root}/${path}` };
     return { ok: false, error: `workdir is not a directory: ${workdir}` };
   } catch (error) {

@@ -34,6 +34,8 @@ interface Work {
   readonly parents: Map<string, Found["kind"]>;
   readonly removed: Set<string>;
   readonly written: Map<string, Result>;
+  /** The folders above what is written. */
+  readonly folders: Set<string>;
 }
 
 export function planDiff(files: readonly DiffFile[], source: FileSource, options: PlanOptions): EditPlan {
@@ -53,6 +55,7 @@ export function planDiff(files: readonly DiffFile[], source: FileSource, options
     parents: new Map(),
     removed: new Set(),
     written: new Map(),
+    folders: new Set(),
   };
   for (const file of files) planFile(work, file);
   if (work.errors.length > 0)
@@ -116,6 +119,8 @@ function settle(work: Work, file: DiffFile, from: string | null, to: string | nu
   if (to !== null) {
     work.fates.set(to, result);
     work.written.set(to, result);
+    for (let at = to.lastIndexOf("/"); at > 0; at = to.lastIndexOf("/", at - 1))
+      work.folders.add(to.slice(0, at));
   }
   if (from !== null && (to === null || file.operation === "rename")) {
     work.fates.set(from, "deleted");
@@ -175,6 +180,7 @@ function blockedAt(work: Work, path: string, mustBeFree: boolean): string | null
     if (kind === "directory") break;
     if (kind !== "missing") return `${path}: ${parent} is not a directory`;
   }
+  if (work.folders.has(path)) return `${path}: is not a directory, but this patch puts something below it`;
   if (!mustBeFree) return null;
   const fate = work.fates.get(path);
   if (fate === "deleted" || work.leaving.has(path)) return null;
