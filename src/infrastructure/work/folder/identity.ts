@@ -67,9 +67,15 @@ export function identifySettled(root: string, path: string): Identity | null {
   return identify(root, path);
 }
 
+/** Null also where a file stands in the place of a parent. */
 export function identifyAt(absolute: string): Identity | null {
-  const stats = lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? null : identityOf(stats);
+  try {
+    const stats = lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? null : identityOf(stats);
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw error;
+  }
 }
 
 export function isAbsence(error: unknown): boolean {

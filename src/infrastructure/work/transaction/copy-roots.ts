@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { inParent } from "../folder/anchor.ts";
+import { identifyAt } from "../folder/identity.ts";
 import { makeParents } from "../folder/make-parents.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { copyFolder } from "./copy-folder.ts";
@@ -55,15 +56,14 @@ function isHarmless(complaint: string): boolean {
 }
 
 function hideMissing({ copy }: CopiedRoot, { entries, hidden }: Manifest): void {
-  for (const path of entries.keys())
-    if (lstatSync(join(copy, path), { throwIfNoEntry: false }) === undefined) hidden.add(path);
+  for (const path of entries.keys()) if (identifyAt(join(copy, path)) === null) hidden.add(path);
 }
 
 /** Folders that changed since the manifest may have given the copy names that the manifest does not know. */
 function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifest): void {
   const check = (path: string, ctime: string) => {
-    const now = lstatSync(join(original, path), { bigint: true, throwIfNoEntry: false });
-    if (now === undefined || String(now.ctimeNs) === ctime || !isFolder(join(copy, path))) return;
+    const now = identifyAt(join(original, path));
+    if (now === null || now.ctime === ctime || identifyAt(join(copy, path))?.kind !== "directory") return;
     for (const name of readdirSync(join(copy, path))) {
       const below = path === "" ? name : `${path}/${name}`;
       if (!entries.has(below)) removeTree(join(copy, below));
@@ -73,16 +73,12 @@ function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifes
   for (const [path, { kind, ctime }] of entries) if (kind === "directory") check(path, ctime);
 }
 
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
 /**
  * Puts one entry of the workspace in place of what the copy has. Commands of the job may have left links in the copy:
  * none is followed, since this runs outside of their sandbox.
  */
 export function restoreEntry({ original, copy }: CopiedRoot, path: string, from: string): void {
-  const stands = lstatSync(from, { throwIfNoEntry: false }) !== undefined;
+  const stands = identifyAt(from) !== null;
   if (stands) makeParents(copy, path, (parent) => lstatSync(join(original, parent)).mode & 0o7777);
   else if (lstatInside(copy, path) === null) return;
   inParent(copy, path, (folder, name) => {

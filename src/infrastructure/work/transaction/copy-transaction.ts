@@ -4,7 +4,7 @@ import type { Begun, Sealed, Transaction } from "../../../application/ports/tran
 import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
 import { createFolderView } from "../folder/folder-view.ts";
-import { identityOf } from "../folder/identity.ts";
+import { identify, identifyAt } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
@@ -132,14 +132,13 @@ function open(state: OpenCopy): Transaction {
     const now = new Map(before);
     for (const path of touched) {
       const key = `0:${inTop(path)}`;
-      const stats = lstatSync(join(directory, path), { bigint: true, throwIfNoEntry: false });
-      if (stats?.isDirectory())
+      const found = identify(directory, path);
+      if (found === null) now.delete(key);
+      else now.set(key, found.kind === "directory" ? FOLDER : BigInt(found.ctime));
+      if (found?.kind === "directory") {
         for (const below of walk(join(directory, path)))
           now.set(`${key}/${below.path}`, below.stats.isDirectory() ? FOLDER : below.stats.ctimeNs);
-      if (stats === undefined) {
-        for (const known of before.keys())
-          if (known === key || known.startsWith(`${key}/`)) now.delete(known);
-      } else now.set(key, stats.isDirectory() ? FOLDER : stats.ctimeNs);
+      } else for (const known of before.keys()) if (known.startsWith(`${key}/`)) now.delete(known);
     }
     return now;
   }
@@ -202,10 +201,11 @@ function open(state: OpenCopy): Transaction {
     },
     revert(paths) {
       for (const path of paths) {
-        const { root, below, key, original, copy } = place(path);
+        const { root, below, key, original } = place(path);
+        const { copy } = copies[root] as CopiedRoot;
         restoreEntry(copies[root] as CopiedRoot, below, original);
-        const now = lstatSync(copy, { bigint: true, throwIfNoEntry: false });
-        if (now) last?.set(key, now.ctimeNs);
+        const now = identify(copy, below);
+        if (now) last?.set(key, BigInt(now.ctime));
         else last?.delete(key);
       }
     },
@@ -279,8 +279,7 @@ function changedMeanwhile(
     for (const [path, then] of manifest.entries) {
       if (changed.length >= MEANWHILE_LIMIT) break;
       if (then.kind === "directory" || planned.has(`${i}:${path}`)) continue;
-      const now = lstatSync(join(original, path), { bigint: true, throwIfNoEntry: false });
-      if (now === undefined || identityOf(now).ctime !== then.ctime) changed.push(join(original, path));
+      if (identifyAt(join(original, path))?.ctime !== then.ctime) changed.push(join(original, path));
     }
   });
   return changed;
