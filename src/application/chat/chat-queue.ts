@@ -1,5 +1,4 @@
-import type { ChatLeases } from "../ports/chat-leases.ts";
-import { holdLease } from "./hold-lease.ts";
+import { holdLease, type Queued, type QueueParts, type Running, type StopReason } from "./hold-lease.ts";
 
 /**
  * One chat in order, chats side by side, within this process and among all that share the store. In this process
@@ -20,27 +19,6 @@ export interface QueueOptions {
   readonly signal: AbortSignal;
   /** How many messages stand before this one; told when it has to wait, and when that changes. */
   readonly onQueued?: (ahead: number) => void;
-}
-
-/** Why a signal of the queue ended. */
-export type StopReason = "stopped" | "lost" | "caller";
-
-export type Queued<T> =
-  | { readonly ran: true; readonly value: T; readonly stopped: StopReason | null }
-  /** The caller's signal ended before the turn came. */
-  | { readonly ran: false };
-
-export interface QueueParts {
-  readonly leases: ChatLeases;
-  readonly now: () => Date;
-  /** A new name for each piece of work, from which `isGone` can tell. */
-  readonly newOwner: () => string;
-  readonly isGone: (owner: string) => boolean;
-  /** How long a lease lasts without being renewed; renewed, and asked for stops, ten times as often. */
-  readonly leaseMs: number;
-  /** Between two looks at a lease that another process holds. */
-  readonly pollMs: number;
-  readonly setTimer: (run: () => void, ms: number) => () => void;
 }
 
 export function createChatQueue(parts: QueueParts): ChatQueue {
@@ -72,12 +50,6 @@ export function createChatQueue(parts: QueueParts): ChatQueue {
       return parts.leases.requestStop(chatKey, parts.now());
     },
   };
-}
-
-/** What runs in this process; `begun` once the lease is held. */
-export interface Running {
-  readonly controller: AbortController;
-  begun: boolean;
 }
 
 interface Line {

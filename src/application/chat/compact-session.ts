@@ -1,6 +1,6 @@
-import type { Session } from "../ports/sessions.ts";
-import { newest, tokensOf } from "./fit-turns.ts";
-import type { SessionParts } from "./sessions.ts";
+import { estimateTokens } from "../../domain/session/estimate-tokens.ts";
+import type { Session, Turn } from "../ports/sessions.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** Turns summarised in one go. */
 const MOST_TURNS = 400;
@@ -32,4 +32,23 @@ export async function compactSession(
   });
   if (signal.aborted) return;
   await store.saveSummary(fresh.chatKey, fresh.id, { text, upTo: folded.at(-1)!.position });
+}
+
+/** What a turn costs beside its text. */
+const OVERHEAD = 4;
+
+function tokensOf(turns: readonly Turn[]): number {
+  return turns.reduce((sum, { text }) => sum + estimateTokens(text) + OVERHEAD, 0);
+}
+
+/** The newest turns that fit together, in order; the newest alone is always given. */
+export function newest(turns: readonly Turn[], limitTokens: number): Turn[] {
+  let left = limitTokens;
+  let first = turns.length;
+  while (first > 0) {
+    left -= tokensOf([turns[first - 1]!]);
+    if (left < 0 && first < turns.length) break;
+    first -= 1;
+  }
+  return turns.slice(first);
 }

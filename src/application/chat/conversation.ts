@@ -9,12 +9,11 @@ import type {
   Reply,
 } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
-import { cleanMessage, LONGEST_MESSAGE } from "./clean-message.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { mergeAnswers } from "./merge-answers.ts";
+import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { openTurn, type TurnOptions } from "./open-turn.ts";
 import type { ChatParts } from "./parts.ts";
-import { splitMessage } from "./split-message.ts";
 import type { Answer, Asked, ChatTurn } from "./turn.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Session } from "../ports/sessions.ts";
 import { openFresh } from "./open-session.ts";
-import type { SessionParts } from "./sessions.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 export interface CutOver {
   /** The session to go on with: a new one, or the old one when its note could not be saved. */

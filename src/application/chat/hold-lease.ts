@@ -1,4 +1,31 @@
-import type { Queued, QueueParts, Running, StopReason } from "./chat-queue.ts";
+import type { ChatLeases } from "../ports/chat-leases.ts";
+
+/** Why a signal of the queue ended. */
+export type StopReason = "stopped" | "lost" | "caller";
+
+export type Queued<T> =
+  | { readonly ran: true; readonly value: T; readonly stopped: StopReason | null }
+  /** The caller's signal ended before the turn came. */
+  | { readonly ran: false };
+
+export interface QueueParts {
+  readonly leases: ChatLeases;
+  readonly now: () => Date;
+  /** A new name for each piece of work, from which `isGone` can tell. */
+  readonly newOwner: () => string;
+  readonly isGone: (owner: string) => boolean;
+  /** How long a lease lasts without being renewed; renewed, and asked for stops, ten times as often. */
+  readonly leaseMs: number;
+  /** Between two looks at a lease that another process holds. */
+  readonly pollMs: number;
+  readonly setTimer: (run: () => void, ms: number) => () => void;
+}
+
+/** What runs in this process; `begun` once the lease is held. */
+export interface Running {
+  readonly controller: AbortController;
+  begun: boolean;
+}
 
 export interface LeasedWork<T> {
   readonly chatKey: string;

@@ -1,6 +1,6 @@
 import { chatKeyOf, sessionIdOf } from "../../domain/session/session-id.ts";
 import type { NewSession, Session } from "../ports/sessions.ts";
-import type { Chat, SessionParts } from "./sessions.ts";
+import type { Chat, SessionParts } from "./session-parts.ts";
 
 /** More sessions of one chat in one day than anybody begins. */
 const MOST_PER_DAY = 1000;

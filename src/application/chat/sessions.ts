@@ -1,13 +1,10 @@
-import type { DayClock } from "../../domain/session/day-clock.ts";
 import { chatKeyOf } from "../../domain/session/session-id.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { Logger } from "../ports/logger.ts";
 import type { ChatSettings, NewTurn, Session, SessionStore, Turn } from "../ports/sessions.ts";
-import { compactSession } from "./compact-session.ts";
+import { compactSession, newest } from "./compact-session.ts";
 import { type CutOver, cutOver } from "./cut-over.ts";
-import { newest } from "./fit-turns.ts";
 import { openFresh, resumeSession } from "./open-session.ts";
-import type { Summarise } from "./summarise.ts";
+import type { Chat, SessionParts } from "./session-parts.ts";
 
 /**
  * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
@@ -36,11 +33,6 @@ export interface Sessions {
   saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
 }
 
-export interface Chat {
-  readonly channel: string;
-  readonly chatId: string;
-}
-
 export interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
@@ -55,20 +47,6 @@ export interface SessionContext {
   /** The newest ones that fit, in order. */
   readonly turns: readonly Turn[];
   readonly damaged: number;
-}
-
-export interface SessionParts {
-  readonly store: SessionStore;
-  readonly clock: DayClock;
-  readonly now: () => Date;
-  readonly summarise: Summarise;
-  readonly log: Logger;
-  /** Removes secrets before anything is kept. */
-  readonly mask: (text: string) => string;
-  /** What the turns given to a model may take. */
-  readonly historyTokens: number;
-  /** What a summary may take. */
-  readonly summaryTokens: number;
 }
 
 /** A message of a megabyte is kept by its head and tail. */

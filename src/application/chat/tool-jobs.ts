@@ -6,7 +6,15 @@ import { changeLines } from "../work/report/change-lines.ts";
 import { storedResult } from "../work/report/stored-result.ts";
 import type { ResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
-import type { MadeCall } from "./work.ts";
+
+/** A tool call that a model made, and what came of it. */
+export interface MadeCall {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly text: string;
+  readonly jobId?: string;
+  readonly server?: string;
+}
 
 /** Jobs of one message, oldest first. */
 export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {

@@ -2,13 +2,13 @@ import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/agents/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Size } from "../models/complete.ts";
-import { type LoopEnd, type LoopTurn, toolLoop } from "../models/tool-loop.ts";
+import { type LoopEnd, type LoopStep, toolLoop } from "../models/tool-loop.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
 import { emitThinking, listening, troubleText } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts, Toolbox } from "./parts.ts";
-import { firstWords } from "./tool-jobs.ts";
+import { firstWords, type MadeCall } from "./tool-jobs.ts";
 import type { ChatTurn } from "./turn.ts";
 
 /** Model calls in one round of the loop: reading, searching and running all cost one. */
@@ -28,14 +28,6 @@ export interface Worked {
   readonly text: string;
   readonly calls: readonly MadeCall[];
   readonly model?: Model;
-}
-
-export interface MadeCall {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly text: string;
-  readonly jobId?: string;
-  readonly server?: string;
 }
 
 /**
@@ -63,7 +55,7 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
         break;
       case "stuck":
         return ended(chat.stuck(end.call.name));
-      case "turns":
+      case "steps":
         return ended(chat.loopLimit(settings.maxLoops));
       default: {
         const begun = output !== null || state.calls.length > 0;
@@ -101,7 +93,7 @@ function workRound(
     tools: request.toolbox.tools,
     transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
     request: (asked) => requestFor(parts, turn, request, asked),
-    beforeTurn: (model) => {
+    beforeStep: (model) => {
       state.asked = model;
       emitThinking(turn, "worker", model);
     },
@@ -114,7 +106,7 @@ function workRound(
       if (made.server !== undefined) logCall(parts, turn, call, calls);
       return made;
     },
-    limits: { turns: CALLS_IN_A_ROUND, lastAnswers: true },
+    limits: { steps: CALLS_IN_A_ROUND, lastAnswers: true },
     signal: turn.signal,
     size: state.size,
     onTooLong: () => {
@@ -128,7 +120,7 @@ function requestFor(
   { now, workspace }: ChatParts,
   turn: ChatTurn,
   { text, duty, withHistory }: WorkRequest,
-  { model, tools, messages, size }: LoopTurn,
+  { model, tools, messages, size }: LoopStep,
 ) {
   const full = size === "full";
   return {

@@ -22,28 +22,28 @@ export interface ToolResult {
   readonly text: string;
 }
 
-export interface LoopTurn {
+export interface LoopStep {
   readonly model: Model;
-  /** None in the turn that is left for the answer. */
+  /** None in the step that is left for the answer. */
   readonly tools: readonly ModelTool[];
   readonly messages: readonly ModelMessage[];
   readonly size: Size;
 }
 
 export interface ToolLoop extends Fitting {
-  /** Chosen anew for each turn: the budget may have moved it. */
+  /** Chosen anew for each step: the budget may have moved it. */
   readonly model: () => Model | ModelFailure;
   readonly tools: readonly ModelTool[];
   readonly transcript: Transcript;
-  /** What the model is sent in this turn. */
+  /** What the model is sent in this step. */
   readonly request: (
-    turn: LoopTurn,
+    step: LoopStep,
   ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature">;
   /** Runs one call; what fails is told in the text. */
   readonly call: (call: ToolCall) => Promise<ToolResult>;
   /** What an answer without tool calls is told; null ends the loop with it. Default: it ends. */
   readonly next?: (answer: ModelAnswer) => string | null;
-  readonly beforeTurn?: (model: Model) => Promise<void> | void;
+  readonly beforeStep?: (model: Model) => Promise<void> | void;
   /** Every answer, before its calls run. */
   readonly onAnswer?: (answer: ModelAnswer) => Promise<void> | void;
   /** All calls of an answer have their results. */
@@ -54,15 +54,15 @@ export interface ToolLoop extends Fitting {
 
 export interface LoopLimits {
   /** Requests to the model. */
-  readonly turns: number;
-  /** Whether the last turn is left for an answer, without tools. Default: no; the loop ends with `turns`. */
+  readonly steps: number;
+  /** Whether the last step is left for an answer, without tools. Default: no; the loop ends with `steps`. */
   readonly lastAnswers?: boolean;
 }
 
 export type LoopEnd =
   /** Without a tool call. Its `finish` says whether it was cut. */
   | { readonly kind: "answered"; readonly answer: ModelAnswer }
-  | { readonly kind: "turns" }
+  | { readonly kind: "steps" }
   /** The same call failed again and again, also after the model was told. */
   | { readonly kind: "stuck"; readonly call: ToolCall }
   /** `cut`: the calls of several answers in a row were cut. */
@@ -84,12 +84,12 @@ export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
   const guard = createRepeatGuard();
   let { size = "full" } = loop;
   let cuts = 0;
-  for (let turn = 1; turn <= limits.turns; turn++) {
+  for (let step = 1; step <= limits.steps; step++) {
     const model = loop.model();
     if (!("generate" in model)) return { kind: "failed", failure: model };
-    await loop.beforeTurn?.(model);
-    const tools = limits.lastAnswers === true && turn === limits.turns ? [] : loop.tools;
-    const asked = await askTurn(loop, { model, tools, size });
+    await loop.beforeStep?.(model);
+    const tools = limits.lastAnswers === true && step === limits.steps ? [] : loop.tools;
+    const asked = await askStep(loop, { model, tools, size });
     size = asked.size;
     const { completion } = asked;
     if (completion.kind !== "finished" && completion.kind !== "cut") return completion;
@@ -113,25 +113,25 @@ export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
     if (cuts === MOST_CUTS) return { kind: "cut", answer };
     await loop.afterCalls?.();
   }
-  return { kind: "turns" };
+  return { kind: "steps" };
 }
 
 const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
 
-function askTurn(
+function askStep(
   loop: ToolLoop,
-  turn: Omit<LoopTurn, "messages">,
+  step: Omit<LoopStep, "messages">,
 ): Promise<{ readonly completion: Completion; readonly size: Size }> {
-  const { model, tools } = turn;
+  const { model, tools } = step;
   const messages = withEveryResult(loop.transcript.messages());
   return completeFitting(
     model,
     (size) => ({
-      ...loop.request({ ...turn, messages, size }),
+      ...loop.request({ ...step, messages, size }),
       ...(tools.length > 0 && { tools }),
       signal: loop.signal,
     }),
-    { ...loop, size: turn.size },
+    { ...loop, size: step.size },
   );
 }
 

@@ -17,7 +17,7 @@ export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: 
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
     quoted(item.body.slice(0, BODY_CHARS)),
-    ...(others.length > 0 ? ["## Comments", ...said(others)] : []),
+    ...(others.length > 0 ? ["## Comments", ...quoteComments(others)] : []),
     ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
   ].join("\n\n");
   await work.update({
@@ -29,7 +29,7 @@ export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: 
 }
 
 /** Newest last, the oldest left out where there are too many. */
-export function said(comments: readonly (ForgeComment | ForgeReviewComment)[]): string[] {
+export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComment)[]): string[] {
   const texts: string[] = [];
   let left = COMMENTS_CHARS;
   for (const comment of [...comments].reverse()) {

@@ -1,6 +1,6 @@
 import { orderIn } from "../../domain/forges/trigger.ts";
 import type { ForgeComment } from "../ports/forge.ts";
-import { said } from "./gather.ts";
+import { quoteComments } from "./gather.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
@@ -29,7 +29,7 @@ export function createNews(parts: SolveParts, work: Work): News {
       if (orders.includes("pause")) throw new SolveStop("paused");
       const words = heard.filter((_, i) => orders[i] === null);
       if (words.length === 0) return;
-      const text = ["New comments, to be taken into account:", ...said(words)].join("\n\n");
+      const text = ["New comments, to be taken into account:", ...quoteComments(words)].join("\n\n");
       work.say(messages.takenIntoAccount(words.length));
       await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
     },

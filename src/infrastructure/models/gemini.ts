@@ -1,6 +1,6 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { createKeepsakes, type Keepsakes } from "./keepsakes.ts";
+import { type CallExtras, createCallExtras } from "./call-extras.ts";
 import type { ModelSettings } from "./settings.ts";
 import { at, countAt, type Json, joinUrl, listAt, textAt, type Wire } from "./wire.ts";
 
@@ -11,7 +11,7 @@ const NO_SIGNATURE = "skip_thought_signature_validator";
 export function createGeminiWire(settings: ModelSettings): Wire {
   const headers = settings.apiKey === undefined ? {} : { "x-goog-api-key": settings.apiKey };
   const model = joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`);
-  const signatures = createKeepsakes();
+  const signatures = createCallExtras();
   return {
     framing: "sse",
     request: (request, without) => ({
@@ -28,7 +28,7 @@ function bodyOf(
   settings: ModelSettings,
   request: ModelRequest,
   without: ReadonlySet<string>,
-  signatures: Keepsakes,
+  signatures: CallExtras,
 ): object {
   const { tools = [] } = request;
   const maxTokens = request.maxTokens ?? settings.maxTokens;
@@ -56,7 +56,7 @@ function bodyOf(
   };
 }
 
-function contentsOf(messages: readonly ModelMessage[], signatures: Keepsakes): object[] {
+function contentsOf(messages: readonly ModelMessage[], signatures: CallExtras): object[] {
   const contents: { role: string; parts: object[] }[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "model" : "user";
@@ -68,7 +68,7 @@ function contentsOf(messages: readonly ModelMessage[], signatures: Keepsakes): o
   return contents;
 }
 
-function partsOf(message: ModelMessage, signatures: Keepsakes): object[] {
+function partsOf(message: ModelMessage, signatures: CallExtras): object[] {
   const text = message.text === "" ? [] : [{ text: message.text }];
   switch (message.role) {
     case "user":
@@ -99,7 +99,7 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   SPII: "filtered",
 };
 
-function reader(answer: AnswerSink, signatures: Keepsakes): (frame: Json) => void {
+function reader(answer: AnswerSink, signatures: CallExtras): (frame: Json) => void {
   return (given) => {
     for (const frame of Array.isArray(given) ? given : [given]) take(frame);
   };

@@ -1,15 +1,14 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { createKeepsakes, type Keepsakes } from "./keepsakes.ts";
+import { type CallExtras, createCallExtras } from "./call-extras.ts";
 import type { ModelSettings } from "./settings.ts";
-import { speaksOfJson } from "./speaks-of-json.ts";
-import { at, countAt, type Json, joinUrl, listAt, textAt, type Wire } from "./wire.ts";
+import { at, countAt, type Json, joinUrl, listAt, speaksOfJson, textAt, type Wire } from "./wire.ts";
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */
 export function createOpenAiChatWire(settings: ModelSettings): Wire {
   const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
   // DeepSeek's thinking models want their thoughts of a tool loop back.
-  const thoughts = createKeepsakes();
+  const thoughts = createCallExtras();
   return {
     framing: "sse",
     request: (request, without) => ({
@@ -34,7 +33,7 @@ function bodyOf(
   settings: ModelSettings,
   request: ModelRequest,
   without: ReadonlySet<string>,
-  thoughts: Keepsakes,
+  thoughts: CallExtras,
 ): object {
   const { tools = [] } = request;
   const maxTokens = request.maxTokens ?? settings.maxTokens;
@@ -62,7 +61,7 @@ function bodyOf(
   };
 }
 
-function messageOf(message: ModelMessage, thoughts: Keepsakes): object {
+function messageOf(message: ModelMessage, thoughts: CallExtras): object {
   switch (message.role) {
     case "user":
       return { role: "user", content: message.text };
@@ -93,7 +92,7 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   content_filter: "filtered",
 };
 
-function reader(answer: AnswerSink, thoughts: Keepsakes): (frame: Json) => void {
+function reader(answer: AnswerSink, thoughts: CallExtras): (frame: Json) => void {
   let thought = "";
   let kept = false;
   let current = 0;

@@ -1,8 +1,7 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
 import type { ModelSettings } from "./settings.ts";
-import { speaksOfJson } from "./speaks-of-json.ts";
-import { at, countAt, type Json, joinUrl, textAt, type Wire } from "./wire.ts";
+import { at, countAt, type Json, joinUrl, speaksOfJson, textAt, type Wire } from "./wire.ts";
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {

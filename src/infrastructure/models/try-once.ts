@@ -1,8 +1,7 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
 import { type AnswerInProgress, createAnswer } from "./answer.ts";
-import type { Failures } from "./failures.ts";
+import { type Failures, partRefusedBy } from "./failures.ts";
 import { eventFrames, FrameTooLong, lineFrames, wholeFrame } from "./frames.ts";
-import { partRefusedBy } from "./refused-part.ts";
 import type { ModelParts, ModelSettings } from "./settings.ts";
 import { type Expired, startWatch, type Watch } from "./watch.ts";
 import type { Wire } from "./wire.ts";

@@ -56,3 +56,8 @@ export function listAt(value: Json, ...path: readonly (string | number)[]): read
 export function joinUrl(base: string, path: string): string {
   return `${base.replace(/\/+$/, "")}/${path}`;
 }
+
+/** OpenAI refuses to promise JSON when nobody mentions it. */
+export function speaksOfJson({ system = "", messages }: ModelRequest): boolean {
+  return /json/i.test(system) || messages.some(({ text }) => /json/i.test(text));
+}

@@ -36,12 +36,12 @@ async function run(kind: WireKind, { replies, loop = {}, start = [], result }: R
     model: () => openStubModel(kind, server),
     tools: TOOLS,
     transcript: { messages: () => messages, add: (...more) => void messages.push(...more) },
-    request: (turn) => ({ messages: turn.messages }),
+    request: (step) => ({ messages: step.messages }),
     call: async (call) => {
       made.push(call.arguments);
       return result?.(call) ?? { ok: true, text: "written" };
     },
-    limits: { turns: 10 },
+    limits: { steps: 10 },
     signal: new AbortController().signal,
     ...loop,
   });
@@ -122,13 +122,13 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(made).toHaveLength(8);
   });
 
-  test("the turns are a limit, and the last one can be left for an answer", async () => {
+  test("the steps are a limit, and the last one can be left for an answer", async () => {
     const replies = [{ toolCalls: [write("a")] }];
-    const all = await run(kind, { replies, loop: { limits: { turns: 3 } } });
-    expect([all.end.kind, all.made.length]).toEqual(["turns", 3]);
+    const all = await run(kind, { replies, loop: { limits: { steps: 3 } } });
+    expect([all.end.kind, all.made.length]).toEqual(["steps", 3]);
     const last = await run(kind, {
       replies: [{ toolCalls: [write("a")] }, { text: "as far as I came" }],
-      loop: { limits: { turns: 2, lastAnswers: true } },
+      loop: { limits: { steps: 2, lastAnswers: true } },
     });
     expect(last.end).toMatchObject({ kind: "answered", answer: { text: "as far as I came" } });
     expect(last.sent[0]).toContain("Writes a file.");

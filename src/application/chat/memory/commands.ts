@@ -1,20 +1,13 @@
 import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
 import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
-import type { DayClock } from "../../../domain/session/day-clock.ts";
-import type { MemoryMessages } from "../../../domain/texts/memory/messages.ts";
-import type { UsageStore } from "../../ports/usage.ts";
 import type { ChatCommand } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
 import type { RouteTeacher } from "./teach-route.ts";
-import { usageText } from "./usage-text.ts";
+import { type UsageParts, usageText } from "./usage-text.ts";
 
-export interface MemoryCommandParts {
+export interface MemoryCommandParts extends UsageParts {
   readonly teacher: RouteTeacher;
-  readonly usage: UsageStore;
-  readonly words: MemoryMessages;
-  readonly daily: number | null;
-  readonly clock: DayClock;
   /** Rules of the configuration that are not used. */
   readonly ruleProblems: () => readonly RuleProblem[];
 }

@@ -1,13 +1,21 @@
 import type { DayClock } from "../../../domain/session/day-clock.ts";
 import type { UsageLine } from "../../../domain/session/usage-line.ts";
-import type { UsageTotal } from "../../ports/usage.ts";
-import type { MemoryCommandParts } from "./commands.ts";
+import type { MemoryMessages } from "../../../domain/texts/memory/messages.ts";
+import type { UsageStore, UsageTotal } from "../../ports/usage.ts";
+
+export interface UsageParts {
+  readonly usage: UsageStore;
+  readonly words: MemoryMessages;
+  /** The day's budget in US dollars. */
+  readonly daily: number | null;
+  readonly clock: DayClock;
+}
 
 const DAYS = 7;
 
 /** `/usage`: today by model, the last days, and the budget. A chat of another user sees its own share only. */
 export async function usageText(
-  { usage, words, daily, clock }: MemoryCommandParts,
+  { usage, words, daily, clock }: UsageParts,
   now: Date,
   { chatKey, all }: { readonly chatKey: string; readonly all: boolean },
 ): Promise<string> {
@@ -26,7 +34,7 @@ export async function usageText(
 
 /** One line a day that has any, newest first, each named by the date its session would bear. */
 async function lastDays(
-  usage: MemoryCommandParts["usage"],
+  usage: UsageParts["usage"],
   clock: DayClock,
   now: Date,
   only: { readonly chatKey?: string },

@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import {
-  type ChatQueue,
-  createChatQueue,
-  type QueueParts,
-} from "../../../../src/application/chat/chat-queue.ts";
+import { type ChatQueue, createChatQueue } from "../../../../src/application/chat/chat-queue.ts";
+import type { QueueParts } from "../../../../src/application/chat/hold-lease.ts";
 import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
 import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
 import { type Bench, openBench } from "./memory-kit.ts";

@@ -1,0 +1,23 @@
+import type { DayClock } from "../../domain/session/day-clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { SessionStore } from "../ports/sessions.ts";
+import type { Summarise } from "./summarise.ts";
+
+export interface Chat {
+  readonly channel: string;
+  readonly chatId: string;
+}
+
+export interface SessionParts {
+  readonly store: SessionStore;
+  readonly clock: DayClock;
+  readonly now: () => Date;
+  readonly summarise: Summarise;
+  readonly log: Logger;
+  /** Removes secrets before anything is kept. */
+  readonly mask: (text: string) => string;
+  /** What the turns given to a model may take. */
+  readonly historyTokens: number;
+  /** What a summary may take. */
+  readonly summaryTokens: number;
+}
