@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import type { McpHost } from "../adapters/mcp-server/host.ts";
+import type { HttpOptions } from "../adapters/mcp-server/serve-http.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import { toolDefinitions } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
@@ -29,7 +30,7 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
   return {
     ...opened,
     async endpoint() {
-      return (await import("../adapters/mcp-server/web-endpoint.ts")).createMcpEndpoint(host);
+      return (await import("../adapters/mcp-server/http-endpoint.ts")).createMcpEndpoint(host);
     },
     async serveStdio(stop: AbortSignal) {
       const { serveStdio } = await import("../adapters/mcp-server/serve-stdio.ts");
@@ -43,10 +44,16 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
         log(`PicoClaw MCP: ${url}`);
         if (given === null) log(`Authorization: Bearer ${token}`);
       };
-      await serveHttp(host, { port, token, onListening }, stop);
+      const { listenHttp } = await import("../infrastructure/runtime/http-server.ts");
+      const listen: HttpOptions["listen"] = (on) =>
+        listenHttp({ ...on, host: "127.0.0.1", limitBytes: MOST_BODY_BYTES });
+      await serveHttp(host, { port, token, onListening, listen }, stop);
     },
   };
 }
+
+/** Far above the longest message, so that the endpoint itself refuses what is too long, in the protocol's form. */
+const MOST_BODY_BYTES = 1024 ** 3;
 
 /** A client that never reads our standard error must not stop us when its pipe is full. */
 const MOST_LOG_LINES = 200;
