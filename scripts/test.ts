@@ -26,6 +26,10 @@ const CHECKS: readonly Step[] = [
   { name: "import directions", argv: ["scripts/check-imports.ts"] },
   { name: "no pages or hosts that a contributor lacks", argv: ["scripts/check-citations.ts"] },
   { name: "nothing unused", argv: [tool("knip"), "--no-progress"] },
+  {
+    name: "nothing that only tests use",
+    argv: [tool("knip"), "--no-progress", "--production", "--config", "knip.production.json"],
+  },
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
 const TEST_OPTIONS = ["--only-failures", "--timeout", "30000"];

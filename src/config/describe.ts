@@ -1,5 +1,4 @@
 import { maskSecrets } from "../domain/policy/mask.ts";
-import type { Config } from "./config.ts";
 import { loadConfig } from "./load.ts";
 import type { ConfigProblem, ConfigWarning, KeySource, LoadedConfig, LoadInput } from "./loaded.ts";
 import { isTree, leavesOf, type Tree } from "./tree.ts";
@@ -36,11 +35,6 @@ export function describeConfig(loaded: LoadedConfig): DescribedKey[] {
 export function sourceText(source: DescribedKey["source"]): string {
   if (source.kind === "file") return `${source.file}${source.line === undefined ? "" : `:${source.line}`}`;
   return source.kind === "environment" ? source.variable : source.kind;
-}
-
-/** The tree for `config show`: secrets are references anyway; what else looks like one is masked. */
-export function maskConfig(config: Config): Config {
-  return masked(config) as Config;
 }
 
 function masked(value: unknown): unknown {

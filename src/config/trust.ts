@@ -41,13 +41,6 @@ export function trustWorkspace(at: {
   return written.ok ? { ok: true, workspace: path, sha256: entry.sha256 } : written;
 }
 
-/** Takes trust back; nothing happens when there was none. */
-export function untrustWorkspace(at: { readonly home: string; readonly workspace: string }): void {
-  const path = realPath(at.workspace) ?? at.workspace;
-  const { [path]: gone, ...rest } = readTrust(at.home);
-  if (gone !== undefined) writeTrust(at.home, rest);
-}
-
 function readTrust(home: string): TrustList {
   try {
     const data: unknown = JSON.parse(readFileSync(join(home, "trust.json"), "utf8"));

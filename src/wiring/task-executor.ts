@@ -11,7 +11,7 @@ import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { findInstallation } from "../infrastructure/runtime/installation.ts";
-import { copyXattrs } from "../infrastructure/runtime/libc.ts";
+import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
 import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
 import {

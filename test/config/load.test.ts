@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULTS } from "../../src/config/defaults.ts";
-import { checkConfig, describeConfig, maskConfig } from "../../src/config/describe.ts";
+import { checkConfig, describeConfig } from "../../src/config/describe.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { LoadedConfig, LoadInput, RefusedConfig } from "../../src/config/loaded.ts";
-import { trustWorkspace, untrustWorkspace } from "../../src/config/trust.ts";
+import { trustWorkspace } from "../../src/config/trust.ts";
 
 interface Setting {
   readonly home?: string;
@@ -336,9 +336,7 @@ describe("secrets", () => {
     expect(secrets.resolve(config.mcp_servers.x?.env.API_TOKEN)).toBe("sk-openai-1234");
     expect(secrets.resolve(config.providers.deepseek.api_key)).toBeUndefined();
     expect(secrets.values().sort()).toEqual(["postgres://u:geheim@h/db", "sk-ant-fromenv", "sk-openai-1234"]);
-    expect(JSON.stringify([config, describeConfig(loaded), maskConfig(config)])).not.toMatch(
-      /sk-ant-fromenv|geheim|sk-openai/,
-    );
+    expect(JSON.stringify([config, describeConfig(loaded)])).not.toMatch(/sk-ant-fromenv|geheim|sk-openai/);
   });
 
   test("env:NAME works for other keys and is typed; an unset one is refused", async () => {
@@ -458,9 +456,6 @@ describe("a workspace's own file", () => {
     expect(config.tasks.test_command).toBe("/h");
     expect(warnings).toEqual([{ code: "cloud-allowed" }]);
     writeFileSync(join(at.workspace, "picoclaw.yaml"), `${STRANGER}\n`);
-    expect((await load({}, at)).warnings).toMatchObject([{ code: "untrusted-keys" }]);
-    trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date(0) });
-    untrustWorkspace(at);
     expect((await load({}, at)).warnings).toMatchObject([{ code: "untrusted-keys" }]);
   });
 

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
-import { copyXattrs } from "../../src/infrastructure/runtime/libc.ts";
+import { copyXattrs } from "../../src/infrastructure/runtime/xattr.ts";
 import { createSandbox } from "../../src/infrastructure/work/overlay/create-sandbox.ts";
 import { findProgram } from "../../src/infrastructure/work/overlay/staging.ts";
 import { findGit } from "../../src/infrastructure/work/transaction/git-roots.ts";

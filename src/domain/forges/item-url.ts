@@ -58,11 +58,6 @@ export function itemUrl({ forge, site, repository, kind, number }: ItemRef): str
   return `${site}/${repository}/-/${kind === "issue" ? "issues" : "merge_requests"}/${number}`;
 }
 
-/** `owner/name#7`, and for a merge request `owner/name!7`, as each forge writes it. */
-export function itemName({ forge, repository, kind, number }: ItemRef): string {
-  return `${repository}${forge === "gitlab" && kind === "pull" ? "!" : "#"}${number}`;
-}
-
 function trimSlash(text: string): string {
   return text.replace(/\/+$/, "");
 }

@@ -13,7 +13,6 @@ export interface LockWait {
 
 const OPERATION = { shared: 1, exclusive: 2 } as const;
 const NON_BLOCKING = 4;
-const UNLOCK = 8;
 const FIRST_WAIT_MS = 2;
 const LONGEST_WAIT_MS = 50;
 
@@ -31,7 +30,7 @@ export function tryFlock(fd: number, mode: LockMode): TryLockResult {
 
 /**
  * Waits for the lock without blocking the event loop: short tries with growing pauses. Not fair: a
- * later asker may win. Released by `unlockFlock`, by closing the file, or by the death of the process.
+ * later asker may win. Released by closing the file, or by the death of the process.
  */
 export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Promise<LockResult> {
   const deadline = performance.now() + (wait.timeoutMs ?? Number.POSITIVE_INFINITY);
@@ -45,12 +44,6 @@ export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Pr
     if (left <= 0) return { ok: false, reason: "timed-out" };
     await pauseOrAbort(Math.min(pause, left), wait.signal);
   }
-}
-
-export function unlockFlock(fd: number): LibcResult {
-  const lib = libc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.flock(fd, UNLOCK) === 0 ? DONE : failure(lib);
 }
 
 function pauseOrAbort(ms: number, signal: AbortSignal | undefined): Promise<void> {

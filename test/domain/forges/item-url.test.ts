@@ -1,11 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ItemRef, itemName, itemUrl, parseItemUrl } from "../../../src/domain/forges/item-url.ts";
+import { type ItemRef, itemUrl, parseItemUrl } from "../../../src/domain/forges/item-url.ts";
 
 const sites = {
   github: ["https://git.corp.example"],
   gitlab: ["https://lab.example/gitlab", "http://127.0.0.1:8080"],
 };
+
+/** As each forge writes it: `owner/name#7`, and for a merge request `owner/name!7`. */
+const nameOf = ({ forge, repository, kind, number }: ItemRef) =>
+  `${repository}${forge === "gitlab" && kind === "pull" ? "!" : "#"}${number}`;
 
 describe("the address of an issue, PR or MR", () => {
   const read: readonly [url: string, name: string | null][] = [
@@ -36,7 +40,7 @@ describe("the address of an issue, PR or MR", () => {
   for (const [url, name] of read)
     test(`${url || "(empty)"} is ${name ?? "none"}`, () => {
       const ref = parseItemUrl(url, sites);
-      expect(ref === null ? null : itemName(ref)).toBe(name);
+      expect(ref === null ? null : nameOf(ref)).toBe(name);
     });
 
   test("what is written can be read again", () => {

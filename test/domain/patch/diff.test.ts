@@ -1,10 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createTwoFilesPatch } from "diff";
 import fc from "fast-check";
-import {
-  looksLikeUnifiedDiff,
-  parseUnifiedDiff,
-} from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import { editPaths, formatEditReport, planEdit } from "../../../src/domain/patch/plan-edit.ts";
 import { MemoryTree, planOptions } from "./memory-tree.ts";
 
@@ -295,7 +292,6 @@ describe("properties", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
         const patch = lines.join("\n");
-        looksLikeUnifiedDiff(patch);
         const parsed = parseUnifiedDiff(patch);
         if (parsed.ok)
           planEdit({ kind: "diff", files: parsed.files }, new MemoryTree().put("f", "x\nz\n"), planOptions);

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  looksLikeSearchReplace,
-  parseSearchReplace,
-} from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
+import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
 import { runCommands } from "./memory-commands.ts";
 import { MemoryTree } from "./memory-tree.ts";
 
@@ -132,7 +129,6 @@ test("parsing never throws", () => {
   );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
-      looksLikeSearchReplace(lines.join("\n"));
       const parsed = parseSearchReplace(lines.join("\n"));
       if (parsed.ok) runCommands(new MemoryTree().put("a.ts", "x\ny\n"), parsed.commands);
     }),

@@ -17,7 +17,3 @@ export function phaseAfter(phase: Phase): Phase | null {
 export function phaseToResume(phase: Phase): Phase {
   return phase === "gather" || phase === "plan" ? phase : "prepare";
 }
-
-export function hasEnded(state: SolveState): boolean {
-  return state === "done" || state === "failed" || state === "stopped";
-}

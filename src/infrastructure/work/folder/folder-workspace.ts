@@ -1,7 +1,7 @@
 import type { Workspace } from "../../../application/ports/workspace.ts";
 import { createWorkspace } from "../../../application/work/create-workspace.ts";
 import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
-import { copyXattrs } from "../../runtime/libc.ts";
+import { copyXattrs } from "../../runtime/xattr.ts";
 import type { Staging } from "../overlay/staging.ts";
 import { holdersOf, jobsOfThisProcess } from "../this-process.ts";
 import { createJobArchive } from "../transaction/job-archive.ts";

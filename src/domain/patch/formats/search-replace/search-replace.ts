@@ -17,10 +17,6 @@ export type SearchReplaceParse =
 const MAX_TABLE = 40_000;
 const METADATA = { format: "search-replace" } as const;
 
-export function looksLikeSearchReplace(text: string): boolean {
-  return /^(<{5,9}|-{5,9}) ?SEARCH\b/m.test(text) && /^(>{5,9}|\+{5,9}) ?REPLACE\b/m.test(text);
-}
-
 /** `above` is prose that stands before the text and may name the file of its first block. */
 export function parseSearchReplace(text: string, above = ""): SearchReplaceParse {
   const commands: PatchCommand[] = [];

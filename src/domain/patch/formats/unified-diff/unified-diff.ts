@@ -42,11 +42,6 @@ export function parseUnifiedDiff(input: string | Uint8Array): UnifiedDiffParse {
   return { ok: true, files, warnings };
 }
 
-/** Linear: a `diff --git` line, or `---` / `+++` with a hunk after them. */
-export function looksLikeUnifiedDiff(text: string): boolean {
-  return /^diff --git \S/m.test(text) || /^--- .+\r?\n\+\+\+ .+\r?\n@@/m.test(text);
-}
-
 function readFile(
   diff: DiffText,
   at: number,

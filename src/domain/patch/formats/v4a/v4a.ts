@@ -34,10 +34,6 @@ interface Operation extends HeaderLine {
   body: number;
 }
 
-export function looksLikeV4a(text: string): boolean {
-  return /^[ \t]*\*\*\* Begin Patch[ \t]*\r?$/m.test(text);
-}
-
 export function parseV4a(text: string): V4aParse {
   const begin = findMarker(text, BEGIN, 0, () => true);
   if (begin < 0) return failed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
