@@ -1,5 +1,6 @@
 /**
- * Writes what is read off the configuration schema: `src/config/schema.json` and `docs/configuration.md`.
+ * Writes what is read off the configuration schema: `src/config/schema.json`, `src/config/defaults.json` and
+ * `docs/configuration.md`.
  * Run it after changing a key: `node_modules/.bin/bun scripts/gen-config-docs.ts`.
  */
 import { writeFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { SHORT_VARIABLES } from "../src/config/environment.ts";
 import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
 import { generateJsonSchema } from "../src/config/schema/json-schema.ts";
+import { configSchema } from "../src/config/schema/root.ts";
 import { formatBytes } from "../src/domain/texts/bytes.ts";
 
 const INTRODUCTION = `# Configuration
@@ -116,6 +118,8 @@ function untrusted({ path }: KeyInfo): string {
 if (import.meta.main) {
   const root = join(import.meta.dir, "..");
   const schema = generateJsonSchema();
-  writeFileSync(join(root, "src/config/schema.json"), `${JSON.stringify(schema, null, 2)}\n`);
+  const written = { "schema.json": schema, "defaults.json": configSchema.parse({}) };
+  for (const [name, value] of Object.entries(written))
+    writeFileSync(join(root, "src/config", name), `${JSON.stringify(value, null, 2)}\n`);
   writeFileSync(join(root, "docs/configuration.md"), configurationReference(schema as SchemaNode));
 }

@@ -11,7 +11,7 @@ import { generateJsonSchema } from "../../src/config/schema/json-schema.ts";
 import { configSchema } from "../../src/config/schema/root.ts";
 import { type Tree, withValue } from "../../src/config/tree.ts";
 
-test("the defaults are what the schema says", () => {
+test("the defaults are what the schema says (else: bun scripts/gen-config-docs.ts)", () => {
   expect(configSchema.parse({})).toStrictEqual(DEFAULTS);
   expect(accept(jsonSchema(), {})).toStrictEqual({ ok: true, value: DEFAULTS });
 });
