@@ -99,6 +99,8 @@ stop() {
 end_engine() {
   local dir=$1 pid try
   pid=$(cat "$dir/dockerd.pid" 2>/dev/null) || return 0
+  # After a crash the pid may be another process's.
+  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "--pidfile $dir/dockerd.pid" || return 0
   kill "$pid" 2>/dev/null || return 0
   for try in $(seq 150); do
     kill -0 "$pid" 2>/dev/null || return 0
