@@ -1,7 +1,8 @@
 /**
  * Imports run one way: domain ← application ← {infrastructure, adapters, tools} ← main. Fails on a wrong
  * direction (types count too), a cycle of modules, `bun:` or `Bun.` outside the runtime folder, a
- * Node module in the domain, `process.env` outside its two places, and a way out of src/.
+ * Node module in the domain, `process.env` outside its two places, the command line's program outside of it,
+ * and a way out of src/.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -19,6 +20,9 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
   main: ["main", "adapters", "tools", "infrastructure", "application", "config", "domain"],
 };
 const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { application: ["config"] };
+
+/** What the command line asks of the process. Types that others need too live in application. */
+const CLI_PROGRAM = "adapters/cli/program.ts";
 
 const RUNTIME_FOLDER = "infrastructure/runtime/";
 /** The loader, and the four ways in. */
@@ -96,6 +100,8 @@ function offencesOfImport(file: string, { specifier, typeOnly }: Import): readon
   }
   const target = resolve(file, specifier);
   if (target.startsWith("../")) return [`imports ${specifier}, which is outside src/`];
+  if (target === CLI_PROGRAM && !file.startsWith("adapters/cli/") && file !== "wiring/program.ts")
+    return [`imports ${CLI_PROGRAM}, which only the command line and wiring/program.ts may`];
   const targetLayer = layerOf(target);
   const allowed = [...MAY_IMPORT[layer], ...(typeOnly ? (MAY_IMPORT_TYPES[layer] ?? []) : [])];
   if (allowed.includes(targetLayer)) return [];

@@ -33,6 +33,7 @@ export type {
   ModelUsage,
   ToolCall,
 } from "./application/ports/model.ts";
+export type { Workspace, WorkspaceFiles } from "./application/ports/workspace.ts";
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";

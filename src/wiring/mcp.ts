@@ -18,12 +18,12 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
   const toolkit = createAgentToolkit(context);
   const host: McpHost = {
     version: VERSION,
-    workspace: workspace.root,
+    root: workspace.root,
+    archive: workspace.archive,
+    mask: workspace.mask,
     workspaceIsGiven: options.workspace !== undefined,
     tools: toolDefinitions("mcp", toolkit.available()),
     invoke: (name, args, call) => toolkit.invoke(name, args, call),
-    jobs: workspace.archive,
-    mask: workspace.mask,
     realPath,
     log: upTo(MOST_LOG_LINES, log),
   };

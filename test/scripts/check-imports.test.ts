@@ -33,11 +33,19 @@ describe("the import check", () => {
       "config/schema.ts": `import "../domain/d.ts"; export type C = number;`,
       "config/load.ts": `export const load = () => process.env;`,
       "tools/t.ts": `import "../application/a.ts";`,
+      "wiring/program.ts": `import type { CliProgram } from "../adapters/cli/program.ts"; export type P = CliProgram;`,
+      "adapters/cli/program.ts": `export type CliProgram = number;`,
     };
     expect(check(sound)).toEqual([]);
   });
 
   const wrong: readonly [string, string, string, string][] = [
+    [
+      "the library to the command line's program",
+      "lib.ts",
+      `import type { CliProgram } from "./adapters/cli/program.ts"; export type Env = CliProgram["env"];`,
+      "imports adapters/cli/program.ts, which only the command line and wiring/program.ts may",
+    ],
     [
       "domain to application",
       "domain/d.ts",

@@ -1,18 +1,13 @@
-import type { JobArchive } from "../../application/ports/jobs.ts";
+import type { Workspace } from "../../application/ports/workspace.ts";
 
 /** What the MCP server lends out: the tools and the jobs of one workspace. */
-export interface McpHost {
+export interface McpHost extends Pick<Workspace, "root" | "archive" | "mask"> {
   readonly version: string;
-  /** Absolute, without symlinks. */
-  readonly workspace: string;
-  /** The user named it by hand, so the roots of a client do not limit it. */
+  /** The user named the workspace by hand, so the roots of a client do not limit it. */
   readonly workspaceIsGiven: boolean;
   readonly tools: readonly McpTool[];
   /** Never rejects. After an abort it returns when nothing of the call runs any more. */
   invoke(name: string, args: unknown, options: McpCallOptions): Promise<McpEnvelope>;
-  readonly jobs: Pick<JobArchive, "read" | "list" | "events" | "differences">;
-  /** Removes secrets from a text. */
-  mask(text: string): string;
   /** The path without symlinks; null for what is not there. */
   realPath(path: string): string | null;
   /** For people, never on the way of the protocol. */

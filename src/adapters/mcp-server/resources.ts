@@ -30,8 +30,8 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-export function listResources({ jobs }: Pick<McpHost, "jobs">) {
-  const recent = jobs.list().slice(-NAMED_JOBS).reverse();
+export function listResources({ archive }: Pick<McpHost, "archive">) {
+  const recent = archive.list().slice(-NAMED_JOBS).reverse();
   return [
     {
       uri: JOBS,
@@ -60,17 +60,17 @@ export function listResources({ jobs }: Pick<McpHost, "jobs">) {
 /** Null when there is no such resource. Secrets are masked: a model reads this. */
 export async function readResource(
   uri: string,
-  host: Pick<McpHost, "jobs" | "mask">,
+  host: Pick<McpHost, "archive" | "mask">,
 ): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string } | null> {
   if (uri === JOBS) {
-    const newest = host.jobs.list().slice(-LISTED_JOBS).reverse();
+    const newest = host.archive.list().slice(-LISTED_JOBS).reverse();
     return asJson(uri, stringify({ jobs: newest.map(briefly) }, host));
   }
   const [, jobId, diff] = JOB_URI.exec(uri) ?? [];
-  const job = jobId === undefined ? null : host.jobs.read(jobId);
+  const job = jobId === undefined ? null : host.archive.read(jobId);
   if (job === null) return null;
   if (diff === undefined) return asJson(uri, detailsOf(job, host));
-  const text = host.mask(await diffText(host.jobs.differences(job.jobId)));
+  const text = host.mask(await diffText(host.archive.differences(job.jobId)));
   return { uri, mimeType: "text/x-diff", text: capped(text, job.jobId) };
 }
 
@@ -80,9 +80,9 @@ function briefly(job: StoredJob) {
 }
 
 /** What makes it too long is left out and named. */
-function detailsOf(job: StoredJob, host: Pick<McpHost, "jobs" | "mask">): string {
+function detailsOf(job: StoredJob, host: Pick<McpHost, "archive" | "mask">): string {
   const details = { ...toJobJson(listed(job)), notes: job.notes };
-  const whole = stringify({ ...details, events: host.jobs.events(job.jobId) }, host);
+  const whole = stringify({ ...details, events: host.archive.events(job.jobId) }, host);
   if (whole.length <= MOST_CHARS) return whole;
   const left_out = `events, and changes past ${MOST_CHANGES}: picoclaw show ${job.jobId} --json`;
   return stringify({ ...details, changes: job.changes.slice(0, MOST_CHANGES), left_out }, host);

@@ -16,7 +16,7 @@ export interface Roots {
  * A client that offers roots lends us those folders and no other. An empty list draws no border: clients without an
  * open folder send it, the official inspector too. A workspace named by hand is the user's word.
  */
-export function createRoots(host: Pick<McpHost, "workspace" | "workspaceIsGiven" | "realPath">): Roots {
+export function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath">): Roots {
   let known: Promise<readonly string[]> | null = null;
 
   return {
@@ -32,8 +32,8 @@ export function createRoots(host: Pick<McpHost, "workspace" | "workspaceIsGiven"
         if (known === asked) known = null;
         return `the client did not tell its roots (${(error as Error).message}); name the folder with --workspace`;
       }
-      if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.workspace))) return null;
-      return `the workspace ${host.workspace} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
+      if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.root))) return null;
+      return `the workspace ${host.root} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
     },
     forget() {
       known = null;
