@@ -19,6 +19,7 @@ export type FakeAnswer =
   | {
       readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
       readonly text?: string;
+      readonly finish?: ModelAnswer["finish"];
     }
   | { readonly fails: ModelFailure["code"]; readonly message?: string }
   | { readonly text: string; readonly finish: ModelAnswer["finish"] }
@@ -79,7 +80,7 @@ async function* play(answer: FakeAnswer, signal: AbortSignal): AsyncGenerator<Mo
       : [];
   for (const call of toolCalls) yield { type: "tool-call", call };
   const finish =
-    typeof answer === "object" && "finish" in answer
+    typeof answer === "object" && "finish" in answer && answer.finish !== undefined
       ? answer.finish
       : toolCalls.length > 0
         ? "tool-calls"

@@ -70,6 +70,21 @@ describe("a model that gives no answer", () => {
     }
   });
 
+  test("an answer that the provider's filter stopped is said to be one, in both languages", async () => {
+    for (const [locale, words] of [
+      ["en", "its provider's filter stopped the answer"],
+      ["ja", "提供元のフィルターが回答を止めました"],
+    ] as const) {
+      at = await openConversation(() => ({ text: "I can", finish: "filtered" }), { locale });
+      for (const message of ["/chat x", "/code3 x", "/ops x"]) {
+        const reply = await at.send(message);
+        expect(reply).toMatchObject({ ok: false, jobs: [] });
+        expect(reply.text).toContain(words);
+      }
+      if (locale === "en") await at.close();
+    }
+  });
+
   test("an answer of white space is an empty one", async () => {
     at = await openConversation(() => " \n ");
     expect((await at.send("/chat x")).ok).toBe(false);

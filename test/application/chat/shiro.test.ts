@@ -109,6 +109,34 @@ describe("limits", () => {
     expect(reply.text).toContain("the time limit was reached");
     expect(reply.text).toContain("loop.max_millis");
   });
+
+  test("tool calls of an answer that was cut by its length are not run, and the model is told why", async () => {
+    const write = { name: "write_file", arguments: { path: "a.txt", content: "half of" } };
+    at = await openConversation((_, turn) =>
+      turn === 0 ? { calls: [write], finish: "length" } : worked("I will write less."),
+    );
+    expect(await at.send("/ops write a.txt")).toMatchObject({ ok: true, text: "I will write less.", jobs: [] });
+    expect(at.tree()).toEqual({});
+    const [result] = at.asked[1]?.messages.filter(({ role }) => role === "tool") ?? [];
+    expect(result?.text).toStartWith("refused: your answer was cut because it reached its longest");
+  });
+
+  test("the same failing call, made again and again, ends the work, and the reply says so", async () => {
+    at = await openConversation(() => ({ calls: [{ name: "read_file", arguments: { path: "none.txt" } }] }));
+    const reply = await at.send("/analyze x");
+    expect(reply).toMatchObject({
+      ok: false,
+      text: "The same call of read_file failed again and again; this is how far it came.",
+    });
+    expect(at.asked).toHaveLength(5);
+  });
+
+  test("an answer that was cut at its end is said to be cut", async () => {
+    at = await openConversation(() => ({ text: "The log says that", finish: "length" }));
+    expect((await at.send("/analyze x")).text).toBe(
+      "The log says that\n\nNote: the answer was cut at its longest (max_tokens).",
+    );
+  });
 });
 
 describe("the one automatic re-route", () => {
