@@ -142,7 +142,7 @@ function report(
     return fail(program, json, { exitCode, code: ran.code, text: ran.text });
   }
   const { record, interrupted, note } = ran;
-  const jobs = record.turns.flatMap(({ run: each }) =>
+  const jobs = record.loops.flatMap(({ run: each }) =>
     each?.job && each.job.changes.length > 0 ? [each.job.id] : [],
   );
   if (json) program.out(ran.json);
@@ -154,6 +154,6 @@ function report(
     else program.err(text);
   }
   if (record.state === "COMPLETE") return EXIT.done;
-  const ranNothing = record.turns.every(({ run: each }) => each === undefined);
+  const ranNothing = record.loops.every(({ run: each }) => each === undefined);
   return ranNothing && BEFORE_RUNNING.has(record.end?.code ?? "") ? EXIT.refused : EXIT.failed;
 }

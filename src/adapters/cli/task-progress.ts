@@ -24,7 +24,7 @@ export function createTaskProgress(
     if (!line) return;
     const facts = {
       state: record?.state ?? "PENDING",
-      loop: record?.turns.length ?? 0,
+      loop: record?.loops.length ?? 0,
       maxLoops: record?.facts.maxLoops ?? 0,
       elapsed: elapsed(Date.now() - startedAt),
       last,

@@ -1,4 +1,5 @@
 import {
+  NO_USAGE,
   passes,
   type TaskEvent,
   type TaskFacts,
@@ -45,179 +46,189 @@ export interface TaskOutcome {
   readonly interrupted: boolean;
 }
 
-/** A task ends by itself only through these. */
-class Ended extends Error {
-  constructor(readonly event: TaskEvent) {
-    super(event.type);
-  }
-}
-
 /**
- * The loop of a task file: criteria, then turn by turn a decision, a worker run and the tests, until the criteria and the
+ * The loop of a task file: criteria, then loop by loop a decision, a worker run and the tests, until the criteria and the
  * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins.
  */
 export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"): Promise<TaskOutcome> {
-  const { files, executor, signal } = parts;
-  const at = () => parts.now().toISOString();
-  const opening: TaskEvent =
-    start === "resume" ? { type: "resumed", at: at() } : { type: "created", at: at(), task: start };
-  let record = opened();
-
-  function opened(): TaskRecord {
-    const before = recordOf(start === "resume" ? files.events() : [opening]);
-    if (before === null) throw new Error("there is no such task");
-    return start === "resume" ? withEvent(before, opening) : before;
-  }
-
-  function publish(event: TaskEvent): void {
-    files.append(event);
-    files.writeNote(renderNote(record, parts.messages), taskJson(record));
-    parts.onRecord?.(record, event);
-  }
-
-  function note(event: TaskEvent): void {
-    record = withEvent(record, event);
-    publish(event);
-  }
-
-  const fail = (code: TaskFailureCode, reason: string) =>
-    new Ended({ type: "failed", at: at(), code, reason });
-
-  /** Since when the time of this process counts. */
-  const startedAt = parts.now().getTime();
-  function remainingMs(): number {
-    return record.facts.maxTotalTimeSec * 1000 - (parts.now().getTime() - startedAt);
-  }
-
-  function checkLimits(): void {
-    if (signal.aborted) throw new Ended({ type: "interrupted", at: at() });
-    if (remainingMs() <= 0) throw fail("total-time", parts.messages.totalTime(record.facts.maxTotalTimeSec));
-  }
-
-  async function ask<T>(
-    prompt: string,
-    read: (text: string) => Reading<T>,
-  ): Promise<{ readonly value: T; readonly usage: TaskUsage }> {
-    checkLimits();
-    const answer = await askJson(parts.meta as Model, {
-      request: {
-        system: metaSystemPrompt(parts.metaSystemPrompt),
-        messages: [{ role: "user", text: prompt }],
-        signal,
-      },
-      read,
-      deadline: AbortSignal.timeout(Math.max(1, remainingMs())),
-    });
-    const { inputTokens, outputTokens } = answer.usage;
-    if (answer.kind === "read")
-      return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: 0 } };
-    checkLimits();
-    throw fail(
-      "meta",
-      answer.kind === "malformed"
-        ? parts.messages.metaMalformed(answer.problem)
-        : parts.messages.metaFailed(failureOf(answer).message),
-    );
-  }
-
-  async function work(loop: number, prompt: string): Promise<void> {
-    checkLimits();
-    note({ type: "worker-started", at: at(), loop });
-    const { facts } = record;
-    const run = await executor.runWorker(prompt, {
-      signal,
-      timeoutMs: Math.min(facts.maxRunTimeSec * 1000, remainingMs()),
-      title: facts.title,
-      preview: parts.preview === true,
-      ...(parts.onProgress && { onProgress: parts.onProgress }),
-    });
-    note({ type: "worker-finished", at: at(), loop, run });
-    checkLimits();
-    if (run.job !== null && run.job.conflicts.length > 0)
-      throw fail("conflict", parts.messages.conflict(run.job.id, run.job.conflicts));
-    if (facts.test === null) return;
-    const test = await executor.runTest(facts.test, {
-      signal,
-      timeoutMs: Math.min(facts.maxRunTimeSec * 1000, Math.max(1, remainingMs())),
-    });
-    checkLimits();
-    note({ type: "tested", at: at(), loop, test });
-  }
-
-  /** One turn; true when the task is done. */
-  async function turn(): Promise<boolean> {
-    const loop = record.turns.length + 1;
-    const { value, usage } = await ask(decisionPrompt(record), readDecision);
-    note({ type: "decided", at: at(), loop, ...value, usage });
-    if (value.action === "run_worker") {
-      await work(loop, value.prompt);
-      return false;
-    }
-    note({ type: "validating", at: at(), loop });
-    const judged = await ask(assessmentPrompt(record), (text) => readAssessment(text, record.criteria));
-    note({ type: "assessed", at: at(), loop, ...judged.value, usage: judged.usage });
-    return judged.value.verdicts.every(({ passed }) => passed) && testsAllow(record);
-  }
-
-  async function withMeta(): Promise<string> {
-    if (record.state === "PENDING") {
-      note({ type: "planning", at: at() });
-      const { value, usage } = await ask(planPrompt(record), readPlan);
-      note({ type: "planned", at: at(), criteria: value, usage });
-    }
-    while (record.turns.length < record.facts.maxLoops)
-      if (await turn()) return record.turns.at(-1)?.assessment || parts.messages.allCriteria;
-    throw fail("max-loops", parts.messages.maxLoops(record.facts.maxLoops));
-  }
-
-  /** The requirements are the prompt, the exit code and the tests the judges. */
-  async function withoutMeta(): Promise<string> {
-    if (record.state === "PENDING") {
-      note({ type: "planning", at: at() });
-      note({
-        type: "planned",
-        at: at(),
-        criteria: [],
-        usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
-      });
-    }
-    const loop = record.turns.length + 1;
-    const prompt = record.facts.prd;
-    const usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-    note({ type: "decided", at: at(), loop, action: "run_worker", reason: "--no-meta", prompt, usage });
-    await work(loop, prompt);
-    const last = record.turns.at(-1);
-    if (last?.run && last.run.error !== null) throw fail("worker", last.run.error);
-    if (last?.test && !passes(last.test))
-      throw fail("test", last.test.error ?? parts.messages.testFailed(last.test.exitCode ?? -1));
-    note({ type: "validating", at: at(), loop });
-    return lastRun(record)?.summary || parts.messages.workerDone;
-  }
-
-  publish(opening);
+  const { executor, signal } = parts;
+  const run = openRun(parts, start);
   try {
-    checkLimits();
+    run.checkLimits();
     const started = await executor.start({
       signal,
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
     });
-    checkLimits();
-    if (!started.ok) throw fail(started.code === "aborted" ? "container" : started.code, started.message);
-    const summary = parts.meta === null ? await withoutMeta() : await withMeta();
-    note({ type: "completed", at: at(), summary });
+    run.checkLimits();
+    if (!started.ok)
+      throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
+    const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
+    run.note({ type: "completed", summary });
   } catch (error) {
     if (!(error instanceof Ended)) {
-      note({
-        type: "failed",
-        at: at(),
-        code: "bug",
-        reason: error instanceof Error ? error.message : String(error),
-      });
+      const reason = error instanceof Error ? error.message : String(error);
+      run.note({ type: "failed", code: "bug", reason });
       throw error;
     }
-    note(error.event);
+    run.note(error.event);
   } finally {
     await executor.stop();
   }
+  const { record } = run;
   return { record, interrupted: !isEnded(record.state) };
+}
+
+/** A task ends by itself only through these. */
+class Ended extends Error {
+  constructor(readonly event: NewEvent) {
+    super(event.type);
+  }
+}
+
+/** An event without its time, which the run gives it. */
+type NewEvent = TaskEvent extends infer E ? (E extends TaskEvent ? Omit<E, "at"> : never) : never;
+
+/** A task while it runs: its record so far, and its limits. */
+interface Run {
+  readonly record: TaskRecord;
+  /** Writes it down before anything else happens. */
+  note(event: NewEvent): void;
+  failure(code: TaskFailureCode, reason: string): Ended;
+  remainingMs(): number;
+  /** Throws the end of a task that was stopped, or whose time is over. */
+  checkLimits(): void;
+}
+
+function openRun(parts: RunTaskParts, start: TaskFacts | "resume"): Run {
+  const { files, messages, signal } = parts;
+  const at = () => parts.now().toISOString();
+  const opening: TaskEvent =
+    start === "resume" ? { type: "resumed", at: at() } : { type: "created", at: at(), task: start };
+  const before = recordOf(start === "resume" ? files.events() : [opening]);
+  if (before === null) throw new Error("there is no such task");
+  let record = start === "resume" ? withEvent(before, opening) : before;
+  /** Since when the time of this process counts. */
+  const startedAt = parts.now().getTime();
+  const publish = (event: TaskEvent) => {
+    files.append(event);
+    files.writeNote(renderNote(record, messages), taskJson(record));
+    parts.onRecord?.(record, event);
+  };
+  const failure: Run["failure"] = (code, reason) => new Ended({ type: "failed", code, reason });
+  const remainingMs = () => record.facts.maxTotalTimeSec * 1000 - (parts.now().getTime() - startedAt);
+  publish(opening);
+  return {
+    get record() {
+      return record;
+    },
+    note(event) {
+      const dated = { ...event, at: at() } as TaskEvent;
+      record = withEvent(record, dated);
+      publish(dated);
+    },
+    failure,
+    remainingMs,
+    checkLimits() {
+      if (signal.aborted) throw new Ended({ type: "interrupted" });
+      if (remainingMs() <= 0) throw failure("total-time", messages.totalTime(record.facts.maxTotalTimeSec));
+    },
+  };
+}
+
+async function withMeta(parts: RunTaskParts, run: Run): Promise<string> {
+  if (run.record.state === "PENDING") {
+    run.note({ type: "planning" });
+    const { value, usage } = await ask(parts, run, planPrompt(run.record), readPlan);
+    run.note({ type: "planned", criteria: value, usage });
+  }
+  const { maxLoops } = run.record.facts;
+  while (run.record.loops.length < maxLoops)
+    if (await runLoop(parts, run)) return run.record.loops.at(-1)?.assessment || parts.messages.allCriteria;
+  throw run.failure("max-loops", parts.messages.maxLoops(maxLoops));
+}
+
+/** The requirements are the prompt, the exit code and the tests the judges. */
+async function withoutMeta(parts: RunTaskParts, run: Run): Promise<string> {
+  const { messages } = parts;
+  if (run.record.state === "PENDING") {
+    run.note({ type: "planning" });
+    run.note({ type: "planned", criteria: [], usage: NO_USAGE });
+  }
+  const loop = run.record.loops.length + 1;
+  const prompt = run.record.facts.prd;
+  run.note({ type: "decided", loop, action: "run_worker", reason: "--no-meta", prompt, usage: NO_USAGE });
+  await runWorker(parts, run, loop, prompt);
+  const last = run.record.loops.at(-1);
+  if (last?.run && last.run.error !== null) throw run.failure("worker", last.run.error);
+  if (last?.test && !passes(last.test))
+    throw run.failure("test", last.test.error ?? messages.testFailed(last.test.exitCode ?? -1));
+  run.note({ type: "validating", loop });
+  return lastRun(run.record)?.summary || messages.workerDone;
+}
+
+/** One loop; true when the task is done. */
+async function runLoop(parts: RunTaskParts, run: Run): Promise<boolean> {
+  const loop = run.record.loops.length + 1;
+  const { value, usage } = await ask(parts, run, decisionPrompt(run.record), readDecision);
+  run.note({ type: "decided", loop, ...value, usage });
+  if (value.action === "run_worker") {
+    await runWorker(parts, run, loop, value.prompt);
+    return false;
+  }
+  run.note({ type: "validating", loop });
+  const { record } = run;
+  const judged = await ask(parts, run, assessmentPrompt(record), (text) =>
+    readAssessment(text, record.criteria),
+  );
+  run.note({ type: "assessed", loop, ...judged.value, usage: judged.usage });
+  return judged.value.verdicts.every(({ passed }) => passed) && testsAllow(run.record);
+}
+
+async function ask<T>(
+  { meta, metaSystemPrompt: own, messages, signal }: RunTaskParts,
+  run: Run,
+  prompt: string,
+  read: (text: string) => Reading<T>,
+): Promise<{ readonly value: T; readonly usage: TaskUsage }> {
+  run.checkLimits();
+  const answer = await askJson(meta as Model, {
+    request: { system: metaSystemPrompt(own), messages: [{ role: "user", text: prompt }], signal },
+    read,
+    deadline: AbortSignal.timeout(Math.max(1, run.remainingMs())),
+  });
+  const { inputTokens, outputTokens } = answer.usage;
+  if (answer.kind === "read")
+    return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: 0 } };
+  run.checkLimits();
+  throw run.failure(
+    "meta",
+    answer.kind === "malformed"
+      ? messages.metaMalformed(answer.problem)
+      : messages.metaFailed(failureOf(answer).message),
+  );
+}
+
+async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: string): Promise<void> {
+  const { executor, signal, messages } = parts;
+  run.checkLimits();
+  run.note({ type: "worker-started", loop });
+  const { facts } = run.record;
+  const worked = await executor.runWorker(prompt, {
+    signal,
+    timeoutMs: Math.min(facts.maxRunTimeSec * 1000, run.remainingMs()),
+    title: facts.title,
+    preview: parts.preview === true,
+    ...(parts.onProgress && { onProgress: parts.onProgress }),
+  });
+  run.note({ type: "worker-finished", loop, run: worked });
+  run.checkLimits();
+  if (worked.job !== null && worked.job.conflicts.length > 0)
+    throw run.failure("conflict", messages.conflict(worked.job.id, worked.job.conflicts));
+  if (facts.test === null) return;
+  const test = await executor.runTest(facts.test, {
+    signal,
+    timeoutMs: Math.min(facts.maxRunTimeSec * 1000, Math.max(1, run.remainingMs())),
+  });
+  run.checkLimits();
+  run.note({ type: "tested", loop, test });
 }

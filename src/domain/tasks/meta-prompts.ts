@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/cut-middle.ts";
-import { judged, lastTest, type TaskRecord, type Turn } from "./task-record.ts";
+import { judged, lastTest, type TaskLoop, type TaskRecord } from "./task-record.ts";
 
 /** What is shown of one output. */
 const SHOWN = 6000;
@@ -21,7 +21,7 @@ Write the acceptance criteria: what must hold when the task is done, each one ch
 
 export function decisionPrompt(record: TaskRecord): string {
   const { facts } = record;
-  const left = facts.maxLoops - record.turns.length;
+  const left = facts.maxLoops - record.loops.length;
   return `${taskText(record)}
 
 ${criteriaText(record)}
@@ -64,17 +64,17 @@ function criteriaText(record: TaskRecord): string {
   return `## Acceptance criteria\n${lines.join("\n")}`;
 }
 
-/** All turns, the older ones in one line each. */
+/** All loops, the older ones in one line each. */
 function historyText(record: TaskRecord): string {
-  if (record.turns.length === 0) return "## So far\nNothing has been done yet.";
-  const whole = record.turns.length - 2;
-  const turns = record.turns.map((turn, index) => turnText(turn, index >= whole));
+  if (record.loops.length === 0) return "## So far\nNothing has been done yet.";
+  const whole = record.loops.length - 2;
+  const told = record.loops.map((one, index) => loopText(one, index >= whole));
   const test = lastTest(record);
   const state = test ? `\nThe last test ${test.exitCode === 0 ? "succeeded" : "failed"}.` : "";
-  return `## So far\n${turns.join("\n")}${state}`;
+  return `## So far\n${told.join("\n")}${state}`;
 }
 
-function turnText({ loop, action, reason, prompt, run, test, verdicts }: Turn, whole: boolean): string {
+function loopText({ loop, action, reason, prompt, run, test, verdicts }: TaskLoop, whole: boolean): string {
   const lines = [`### Turn ${loop}: ${action}${reason === "" ? "" : ` (${reason})`}`];
   if (whole && prompt !== "") lines.push(`<data name="prompt">\n${cutMiddle(prompt, SHOWN)}\n</data>`);
   if (run) {

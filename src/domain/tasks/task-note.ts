@@ -1,7 +1,7 @@
 import { cutMiddle } from "../texts/cut-middle.ts";
 import type { TaskMessages } from "../texts/tasks/messages.ts";
 import { passes, type TestRun, type WorkerRun } from "./events.ts";
-import { judged, type TaskRecord, type Turn } from "./task-record.ts";
+import { judged, type TaskLoop, type TaskRecord } from "./task-record.ts";
 
 const SHOWN_OUTPUT = 8000;
 
@@ -13,7 +13,7 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
     const why = verdict && verdict.reason !== "" ? ` — ${oneLine(verdict.reason)}` : "";
     return `- [${verdict?.passed ? "x" : " "}] ${id}: ${oneLine(description)}${why}`;
   });
-  const jobs = record.turns.flatMap(({ run }) => run?.job?.id ?? []);
+  const jobs = record.loops.flatMap(({ run }) => run?.job?.id ?? []);
   return [
     `# ${oneLine(facts.title)}`,
     "",
@@ -33,28 +33,28 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
     "",
     criteria.length === 0 ? words.noCriteria : criteria.join("\n"),
     "",
-    ...record.turns.flatMap((turn) => turnLines(turn, messages)),
+    ...record.loops.flatMap((loop) => loopLines(loop, messages)),
     ...(record.end ? [`## ${words.result}`, "", `${record.state}: ${record.end.summary}`, ""] : []),
   ].join("\n");
 }
 
 /** The same for programs, in the form of the other JSON documents. */
 export function taskJson(record: TaskRecord): string {
-  const { facts, turns, criteria: _, end, interrupted, ...rest } = record;
+  const { facts, loops, criteria: _, end, interrupted, ...rest } = record;
   const document = {
     id: facts.id,
     ...rest,
     facts,
     criteria: judged(record),
-    turns,
+    turns: loops,
     interrupted,
     ...(end && { result: end.summary, ...(end.code && { failure: end.code }) }),
   };
   return `${JSON.stringify(snakeCased(document), null, 2)}\n`;
 }
 
-function turnLines(turn: Turn, { note: words }: TaskMessages): string[] {
-  const { loop, at, action, reason, prompt, run, test, verdicts, assessment } = turn;
+function loopLines(one: TaskLoop, { note: words }: TaskMessages): string[] {
+  const { loop, at, action, reason, prompt, run, test, verdicts, assessment } = one;
   return [
     `## ${words.turn} ${loop}`,
     "",

@@ -13,7 +13,8 @@ import {
 } from "./events.ts";
 import { nextState, type TaskState } from "./state.ts";
 
-export interface Turn {
+/** One decision of the planner, and what came of it. */
+export interface TaskLoop {
   readonly loop: number;
   readonly at: string;
   readonly action: "run_worker" | "mark_complete";
@@ -32,7 +33,7 @@ export interface TaskRecord {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly criteria: readonly Criterion[];
-  readonly turns: readonly Turn[];
+  readonly loops: readonly TaskLoop[];
   readonly usage: TaskUsage;
   /** Whether the last word of a process was that it stopped before the end. */
   readonly interrupted: boolean;
@@ -49,7 +50,7 @@ export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
     createdAt: first.at,
     updatedAt: first.at,
     criteria: [],
-    turns: [],
+    loops: [],
     usage: NO_USAGE,
     interrupted: false,
     end: null,
@@ -71,14 +72,14 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return { ...next, criteria: event.criteria };
     case "decided": {
       const { loop, at, action, reason, prompt } = event;
-      return { ...next, turns: [...record.turns, { loop, at, action, reason, prompt }] };
+      return { ...next, loops: [...record.loops, { loop, at, action, reason, prompt }] };
     }
     case "worker-finished":
-      return withLastTurn(next, { run: event.run });
+      return withLastLoop(next, { run: event.run });
     case "tested":
-      return withLastTurn(next, { test: event.test });
+      return withLastLoop(next, { test: event.test });
     case "assessed":
-      return withLastTurn(next, { verdicts: event.verdicts, assessment: event.summary });
+      return withLastLoop(next, { verdicts: event.verdicts, assessment: event.summary });
     case "completed":
       return { ...next, end: { summary: event.summary } };
     case "failed":
@@ -93,11 +94,11 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
 
 /** The newest test, if one ran. */
 export function lastTest(record: TaskRecord): TestRun | undefined {
-  return record.turns.findLast((turn) => turn.test !== undefined)?.test;
+  return record.loops.findLast((one) => one.test !== undefined)?.test;
 }
 
 export function lastRun(record: TaskRecord): WorkerRun | undefined {
-  return record.turns.findLast((turn) => turn.run !== undefined)?.run;
+  return record.loops.findLast((one) => one.run !== undefined)?.run;
 }
 
 /** Whether the tests allow to call it done. */
@@ -109,16 +110,16 @@ export function testsAllow(record: TaskRecord): boolean {
 
 /** The criteria with the newest verdict on each. */
 export function judged(record: TaskRecord): readonly (Criterion & { readonly verdict?: Verdict })[] {
-  const verdicts = record.turns.findLast((turn) => turn.verdicts !== undefined)?.verdicts ?? [];
+  const verdicts = record.loops.findLast((one) => one.verdicts !== undefined)?.verdicts ?? [];
   return record.criteria.map((criterion) => {
     const verdict = verdicts.find(({ id }) => id === criterion.id);
     return { ...criterion, ...(verdict && { verdict }) };
   });
 }
 
-function withLastTurn(record: TaskRecord, more: Partial<Turn>): TaskRecord {
-  const last = record.turns.at(-1);
-  return last ? { ...record, turns: [...record.turns.slice(0, -1), { ...last, ...more }] } : record;
+function withLastLoop(record: TaskRecord, more: Partial<TaskLoop>): TaskRecord {
+  const last = record.loops.at(-1);
+  return last ? { ...record, loops: [...record.loops.slice(0, -1), { ...last, ...more }] } : record;
 }
 
 function usageOf(event: TaskEvent): TaskUsage {

@@ -115,7 +115,11 @@ describe("limits", () => {
     at = await openConversation((_, turn) =>
       turn === 0 ? { calls: [write], finish: "length" } : worked("I will write less."),
     );
-    expect(await at.send("/ops write a.txt")).toMatchObject({ ok: true, text: "I will write less.", jobs: [] });
+    expect(await at.send("/ops write a.txt")).toMatchObject({
+      ok: true,
+      text: "I will write less.",
+      jobs: [],
+    });
     expect(at.tree()).toEqual({});
     const [result] = at.asked[1]?.messages.filter(({ role }) => role === "tool") ?? [];
     expect(result?.text).toStartWith("refused: your answer was cut because it reached its longest");

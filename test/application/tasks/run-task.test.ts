@@ -141,7 +141,7 @@ test("a verdict that is not enough, or a failing test, sends the task back to th
   expect(record.state).toBe("COMPLETE");
   expect(calls).toEqual(["start", "run do it", "test", "run do it", "test", "stop"]);
   const again = await runTask(partsWith({ meta: fakeModel([PLAN, RUN, DONE, BAD, RUN, DONE, GOOD]) }), facts);
-  expect(again.record.turns).toHaveLength(4);
+  expect(again.record.loops).toHaveLength(4);
 });
 
 test("an answer that breaks the form is asked for again once, with what is wrong", async () => {
@@ -231,7 +231,7 @@ test("an interrupt stops cleanly, and a resume goes on from the journal", async 
   // The test never ran after the interrupted run: without it, nothing is done.
   expect([after.record.state, after.record.end?.code]).toEqual(["FAILED", "meta"]);
   const third = await runTask(partsWith({ files, meta: fakeModel([RUN, DONE, GOOD]) }), "resume");
-  expect([third.record.state, third.record.turns.length]).toEqual(["COMPLETE", 4]);
+  expect([third.record.state, third.record.loops.length]).toEqual(["COMPLETE", 4]);
 });
 
 test("an interrupt during planning plans anew", async () => {

@@ -81,7 +81,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
           run("kill -9 $PPID"),
         ],
       });
-      const runs = record.turns.flatMap((turn) => (turn.run ? [turn.run] : []));
+      const runs = record.loops.flatMap((turn) => (turn.run ? [turn.run] : []));
       const [edited, reused, refused, killed] = runs;
       expect([edited?.error, reused?.error]).toEqual([null, null]);
       expect(edited?.summary).toBe("done");
@@ -90,7 +90,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       expect(at.read("greet.sh")).toBe("echo hello\n# reused\n");
       expect(refused?.error).toContain("the key or login is wrong");
       expect(killed?.error).not.toBeNull();
-      expect(record.turns.flatMap((turn) => (turn.test ? [turn.test.exitCode] : []))).toEqual(
+      expect(record.loops.flatMap((turn) => (turn.test ? [turn.test.exitCode] : []))).toEqual(
         Array(4).fill(0),
       );
       expect(record.state).toBe("COMPLETE");

@@ -72,7 +72,7 @@ describe.if(requirePart("docker"))("runs of a worker, one after the other in one
             if (!Bun.deepEquals(here, there)) differences.push({ loop, here, there });
           },
         });
-        expect(record.turns.flatMap(({ run }) => (run ? [run.error] : []))).toEqual(scripts.map(() => null));
+        expect(record.loops.flatMap(({ run }) => (run ? [run.error] : []))).toEqual(scripts.map(() => null));
         expect(differences).toEqual([]);
         const { workspace } = await at.open();
         // A folder that a later job moved away and whose undo moved it back counts as changed since: hence the force.

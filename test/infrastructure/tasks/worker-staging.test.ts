@@ -56,7 +56,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
       test: "cat a.txt",
     });
     expect(record.state).toBe("COMPLETE");
-    const runs = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    const runs = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(runs.map(({ error, job }) => [error, job?.outcome])).toEqual(Array(3).fill([null, "committed"]));
     expect(runs[1]?.summary).toBe("/workspace/project\n");
     const changed = ["a.txt", "lib", "link", "new", "new/g", "new/sub", "new/sub/f"];
@@ -89,7 +89,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
         "cat .env; test ! -e .git/hooks/pre-commit && echo no hook; git config core.pager || echo no pager",
       ],
     });
-    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    const [first, second] = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(first?.error).toContain("protected file cannot be modified: .env (restored)");
     expect(first?.job?.changes).toEqual([{ path: "fine.txt", kind: "added" }]);
     expect(second?.summary).toBe("PORT=1\nno hook\nno pager\n");
@@ -150,7 +150,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       noMeta: true,
       preview: true,
     });
-    const job = record.turns[0]?.run?.job;
+    const job = record.loops[0]?.run?.job;
     expect([record.state, job?.outcome]).toEqual(["COMPLETE", "staged"]);
     expect(at.tree()).toEqual(before);
     const { workspace } = await at.open();
@@ -168,7 +168,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       ],
       maxRunTimeSec: 2,
     });
-    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    const [first, second] = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(first?.error).toContain("ended after 2 seconds");
     expect(first?.job?.changes).toEqual([{ path: "p.txt", kind: "added" }]);
     expect(second?.summary).toBe("0\nnone\n");
@@ -183,7 +183,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
         if (progress.kind === "text" && progress.text === "ready") docker("kill", "agent-runner-staging7");
       },
     });
-    const [first, second] = record.turns.flatMap(({ run }) => (run ? [run] : []));
+    const [first, second] = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(first?.error).not.toBeNull();
     expect([second?.error, record.state]).toEqual([null, "COMPLETE"]);
     expect(at.tree()).toMatchObject({ "kept.txt": "kept\n" });
@@ -228,7 +228,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
     expect(containers()).toContain("agent-runner-killed1");
     const { record } = await at.run({ id: "after1", prompts: ["cat a.txt"] });
-    expect([record.state, record.turns[0]?.run?.summary]).toEqual(["COMPLETE", "one\n"]);
+    expect([record.state, record.loops[0]?.run?.summary]).toEqual(["COMPLETE", "one\n"]);
     expect(containers()).not.toContain("killed1");
     const { workspace } = await at.open();
     expect(existsSync(join(workspace.storage, "tasks/killed1/view"))).toBe(false);
@@ -242,9 +242,9 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       id: "staging9",
       prompts: ["echo two >> a.txt; rm -r lib; echo n > n", "cat a.txt; ls; rm n"],
     });
-    expect(record.turns.flatMap(({ run }) => (run ? [run.error] : []))).toEqual([null, null]);
+    expect(record.loops.flatMap(({ run }) => (run ? [run.error] : []))).toEqual([null, null]);
     expect(at.tree()).toEqual({ "a.txt": "one\ntwo\n" });
-    expect(record.turns[1]?.run?.job?.changes).toEqual([{ path: "n", kind: "deleted" }]);
+    expect(record.loops[1]?.run?.job?.changes).toEqual([{ path: "n", kind: "deleted" }]);
   }, 60_000);
 
   test("a worktree's commits land in the repository it belongs to", async () => {
