@@ -1,6 +1,6 @@
 /**
- * A comment gives its reason or names a page under docs/. Fails on a citation of a page that is not in this
- * repository.
+ * A comment gives its reason or names a page under docs/; npm and pip know where packages come from. Fails on a citation
+ * of a page that is not in this repository, and on the host of a package registry.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -26,6 +26,14 @@ const CITATIONS: readonly RegExp[] = [
   new RegExp(["\\b[Ss]", "eed 00[0-4]"].join("")),
 ];
 
+const HOSTS: readonly RegExp[] = [
+  ["npmjs", "org"],
+  ["npmjs", "com"],
+  ["yarnpkg", "com"],
+  ["pypi", "org"],
+  ["pythonhosted", "org"],
+].map((parts) => new RegExp(`\\b${parts.join("\\.")}\\b`));
+
 /** Every offence as one line, `file:line: what it says`; none is none. */
 export function checkCitations(root: string, places: readonly string[]): readonly string[] {
   return places.flatMap((place) =>
@@ -48,11 +56,21 @@ function filesIn(root: string, place: string): readonly string[] {
 
 function offencesIn(file: string, text: string): readonly string[] {
   return text.split("\n").flatMap((line, index) => {
-    const cited = CITATIONS.map((pattern) => pattern.exec(line)?.[0]).find((found) => found !== undefined);
-    return cited === undefined
-      ? []
-      : [`${file}:${index + 1}: ${cited}: say the reason, or name a page of docs/`];
+    const [cited] = found(CITATIONS, line);
+    const [host] = found(HOSTS, line);
+    return [
+      ...(cited === undefined
+        ? []
+        : [`${file}:${index + 1}: ${cited}: say the reason, or name a page of docs/`]),
+      ...(host === undefined
+        ? []
+        : [`${file}:${index + 1}: ${host}: leave it to npm's or pip's own configuration`]),
+    ];
   });
+}
+
+function found(patterns: readonly RegExp[], line: string): readonly string[] {
+  return patterns.flatMap((pattern) => pattern.exec(line)?.[0] ?? []);
 }
 
 if (import.meta.main) {

@@ -16,6 +16,7 @@ import type { Engine } from "../infrastructure/environments/engine/engine.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
+import { createNpmRegistry } from "../infrastructure/environments/npm-registry.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
@@ -56,15 +57,30 @@ export function openPreparation(wired: PreparationParts): Prepare {
   return (request) => prepareEnvironment(parts, request);
 }
 
-function imageParts({ engine, workspace }: PreparationParts): BuildParts {
+function imageParts({ engine, ...rest }: PreparationParts): BuildParts {
+  return { images: createImages(engine), ...recipeParts(rest) };
+}
+
+const NPM_SETTINGS = ["npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_userconfig"];
+
+/** What images are built from. */
+export function recipeParts({
+  env,
+  config,
+  workspace,
+}: Pick<PreparationParts, "env" | "config" | "workspace">): Omit<BuildParts, "images"> {
   return {
-    images: createImages(engine),
     recipes: createRecipes({
       images: join(findInstallation().folder, "images"),
       certificates: "/usr/local/share/ca-certificates",
       workspace,
     }),
     sha256: (bytes) => hashHex("sha256", bytes),
+    npmRegistry: createNpmRegistry({
+      processes: createProcessRunner(),
+      env: jobEnvironment({ host: env, pass: NPM_SETTINGS, view: {} }),
+      configured: config.command_executor.install.npm_registry,
+    }),
   };
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import { ensureImage } from "../application/environments/ensure-image.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
@@ -8,9 +7,6 @@ import { executePatch } from "../application/work/execute-patch.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { taskMessagesFor } from "../domain/texts/tasks/messages.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
-import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
 import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
@@ -21,7 +17,7 @@ import {
 import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
 import { createTransactions, type Sandbox } from "../infrastructure/work/transaction/transactions.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import { prepareConfig } from "./environment-preparation.ts";
+import { prepareConfig, recipeParts } from "./environment-preparation.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -79,14 +75,7 @@ function openDocker(env: Environment, { workspace, config: all, loaded }: Opened
     warn: () => {},
   });
   const sandbox = "ok" in opened ? unreachable(opened) : opened;
-  const parts = {
-    recipes: createRecipes({
-      images: join(findInstallation().folder, "images"),
-      certificates: "/usr/local/share/ca-certificates",
-      workspace: workspace.root,
-    }),
-    sha256: (bytes: Uint8Array) => hashHex("sha256", bytes),
-  };
+  const parts = recipeParts({ env, config: all, workspace: workspace.root });
   return {
     sandbox,
     limits,

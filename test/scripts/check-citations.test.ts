@@ -26,6 +26,13 @@ test.each([
   expect(check(`fine\n${line}\n`)[0]).toStartWith("a.md:2: ");
 });
 
+test.each([
+  ["registry.npmjs", "org"],
+  ["https://pypi", "org/simple"],
+])("nor is a registry's host: %s.%s", (...parts) => {
+  expect(check(`from ${parts.join(".")}\n`)).toHaveLength(1);
+});
+
 test("a decision of this repository may be, and figures are no pages", () => {
   expect(check("[decision 003](decisions/003-x.md), 1,000 files, DESIGN\n")).toEqual([]);
 });

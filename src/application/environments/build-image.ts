@@ -12,7 +12,12 @@ export interface BuildParts {
   readonly images: Images;
   readonly recipes: Recipes;
   readonly sha256: (bytes: Uint8Array) => string;
+  /** Where npm packages come from; null where nobody knows. Asked when an image is built that needs it. */
+  readonly npmRegistry: (signal?: AbortSignal) => Promise<string | null>;
 }
+
+/** How a Dockerfile says that it needs the registry. It is no part of the hash: the packages are the same anywhere. */
+const NPM_ARGUMENT = /^ARG NPM_REGISTRY$/m;
 
 export interface BuildRequest extends ImageProgress {
   readonly recipe: ImageRecipe;
@@ -46,7 +51,7 @@ export async function buildImage(parts: BuildParts, request: BuildRequest): Prom
 }
 
 async function buildOne(
-  { images, recipes, sha256 }: BuildParts,
+  { images, recipes, sha256, npmRegistry }: BuildParts,
   { root, again, onImage, onLine, signal }: BuildRequest,
   recipe: ImageRecipe,
 ): Promise<Extract<Built, { ok: false }> | { readonly ok: true; readonly built: boolean }> {
@@ -64,10 +69,12 @@ async function buildOne(
     return { ok: true, built: false };
   }
   onImage?.(name, "building");
+  const registry = needsRegistry(files) ? await npmRegistry(signal) : undefined;
+  if (registry === null) return { ok: false, name, code: "build-failed", message: NO_REGISTRY };
   const outcome = await images.build({
     name,
     files,
-    args,
+    args: { ...args, ...(registry !== undefined && { NPM_REGISTRY: registry }) },
     labels: { [RECIPE_LABEL]: hash },
     ...(onLine !== undefined && { onLine }),
     ...(signal !== undefined && { signal }),
@@ -75,6 +82,14 @@ async function buildOne(
   if (outcome.ok) return { ok: true, built: true };
   const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
   return { ok: false, name, code, message: outcome.message };
+}
+
+const NO_REGISTRY =
+  "npm is not there to say where its registry is: install npm, or set command_executor.install.npm_registry";
+
+function needsRegistry(files: readonly ContextFile[]): boolean {
+  const dockerfile = files.find(({ path }) => path === "Dockerfile");
+  return dockerfile !== undefined && NPM_ARGUMENT.test(Buffer.from(dockerfile.bytes).toString("utf8"));
 }
 
 /** A folder must be in the context even when it is empty. */

@@ -21,7 +21,6 @@ export interface CacheParts {
   readonly emit: (event: PrepareEvent) => void;
 }
 
-const NPM_REGISTRY = "https://registry.npmjs.org/";
 const LOCK_BYTES = 16 * 1024 ** 2;
 const FETCHED = "/workspace/tmp/.downloads";
 const OUTPUT_BYTES = 64 * 1024;
@@ -40,9 +39,8 @@ export async function layOutDownloads(
   for (const step of planDependencies(files)) {
     const ecosystem = PINNED_FILES[step.file];
     if (ecosystem === undefined || parts.signal.aborted) continue;
-    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step), {
-      npmRegistry: parts.env.npm_config_registry ?? NPM_REGISTRY,
-    });
+    const npmRegistry = ecosystem === "npm" ? await npmRegistryIn(parts, container) : null;
+    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step), { npmRegistry });
     if (packages.length === 0) continue;
     const key = parts.sha256(Buffer.from(JSON.stringify([ecosystem, parts.salt, packages]))).slice(0, 40);
     if (!parts.store.has(key) && !(await fetchAll(parts, ecosystem, packages, key))) continue;
@@ -50,6 +48,15 @@ export async function layOutDownloads(
     Object.assign(env, variablesFor(ecosystem));
   }
   return env;
+}
+
+/** What the container's own npm says, outside of the project, so that no file of the project has a say. */
+async function npmRegistryIn(parts: CacheParts, container: string): Promise<string | null> {
+  const configured = parts.env.npm_config_registry;
+  if (configured !== undefined) return configured;
+  const said = await run(parts, container, words(["npm", "config", "get", "registry"]));
+  const url = said.stdout.trim();
+  return said.exitCode === 0 && URL.canParse(url) ? url : null;
 }
 
 async function lockOf(parts: CacheParts, container: string, { file }: InstallStep): Promise<string> {

@@ -21,13 +21,16 @@ const PIP_PIN =
 export function pinnedPackages(
   ecosystem: "npm" | "pip",
   text: string,
-  { npmRegistry }: { readonly npmRegistry: string },
+  { npmRegistry }: { readonly npmRegistry: string | null },
 ): readonly string[] {
-  const found = ecosystem === "npm" ? npmPins(text, new URL(npmRegistry).host) : pipPins(text);
+  const found = ecosystem === "npm" ? npmPins(text, npmRegistry) : pipPins(text);
   return [...new Set(found)].sort().slice(0, MOST_PACKAGES);
 }
 
-function npmPins(text: string, indexHost: string): readonly string[] {
+/** Without a registry nobody knows which packages are of ours: none. */
+function npmPins(text: string, registry: string | null): readonly string[] {
+  if (registry === null) return [];
+  const indexHost = new URL(registry).host;
   const lock = jsonOf(text);
   const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
   return Object.entries(packages).flatMap(([path, entry]) => {

@@ -12,16 +12,23 @@ const file = (path: string, text: string): ContextFile => ({
 const NOT_FOUND: ImageOutcome = { ok: false, reason: "not-found", message: "not found" };
 
 /** An engine's images in memory; `registry` can be pulled. */
-function fakeImages(present: readonly string[], registry: readonly string[] = [], failBuild = false) {
+function fakeImages(
+  present: readonly string[],
+  registry: readonly string[] = [],
+  failBuild = false,
+  npmRegistry: string | null = "https://packages.example/",
+) {
   const images = new Map<string, ImageFacts>(present.map((name) => [name, { id: `id-${name}`, labels: {} }]));
   const calls: string[] = [];
   const folders: Record<string, readonly ContextFile[]> = {
     base: [file("Dockerfile", "base")],
     python: [file("Dockerfile", "python")],
+    node: [file("Dockerfile", "FROM base\nARG NPM_REGISTRY\n")],
     derived: [file("Dockerfile", "derived")],
   };
   const parts: BuildParts = {
     sha256: (bytes) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+    npmRegistry: async () => npmRegistry,
     recipes: {
       filesOf: (folder) => folders[folder] ?? null,
       certificates: () => [file("own.crt", "x")],
@@ -36,7 +43,8 @@ function fakeImages(present: readonly string[], registry: readonly string[] = []
         return { ok: true };
       },
       async build({ name, labels, args, files }) {
-        calls.push(`build ${name} ${args.BASE ?? "-"} ${files.map(({ path }) => path).join(" ")}`);
+        const from = args.NPM_REGISTRY === undefined ? "" : ` from ${args.NPM_REGISTRY}`;
+        calls.push(`build ${name} ${args.BASE ?? "-"} ${files.map(({ path }) => path).join(" ")}${from}`);
         if (failBuild) return { ok: false, reason: "failed", message: "step 3 failed" };
         images.set(name, { id: `built-${name}-${calls.length}`, labels });
         return { ok: true };
@@ -153,6 +161,22 @@ describe("building", () => {
       built: [expect.any(String), expect.any(String)],
     });
     expect(calls).toHaveLength(6);
+  });
+
+  test("takes npm's packages from where npm takes them, and says so where nobody knows", async () => {
+    const node = recipeNamed("node");
+    if (node === undefined) throw new Error("no recipe");
+    const { parts, calls } = fakeImages([]);
+    expect(await buildImage(parts, { recipe: node })).toMatchObject({ ok: true });
+    expect(calls).toEqual([
+      "build coding-agent-executor:latest - Dockerfile certificates/.keep certificates/own.crt",
+      "build coding-agent-executor-node:latest coding-agent-executor:latest Dockerfile from https://packages.example/",
+    ]);
+    expect(await buildImage(fakeImages([], [], false, null).parts, { recipe: node })).toMatchObject({
+      ok: false,
+      code: "build-failed",
+      message: expect.stringContaining("command_executor.install.npm_registry"),
+    });
   });
 
   test("says which recipe is missing", async () => {

@@ -53,6 +53,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
     sandboxes,
     images: {
       sha256: () => "hash",
+      npmRegistry: async () => null,
       recipes: { filesOf: () => null, certificates: () => [], project: () => "none" },
       images: {
         inspect: async () => ({ id: "id", labels: { "picoclaw.image-recipe": "x" } }),

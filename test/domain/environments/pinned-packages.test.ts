@@ -6,6 +6,12 @@ const npm = (text: string) => pinnedPackages("npm", text, options);
 const pip = (text: string) => pinnedPackages("pip", text, options);
 
 describe("what may be fetched for a cache", () => {
+  test("is nothing where npm does not say where its packages come from", () => {
+    const lock = JSON.stringify({ packages: { "node_modules/a": { version: "1.2.3" } } });
+    expect(npm(lock)).toEqual(["a@1.2.3"]);
+    expect(pinnedPackages("npm", lock, { npmRegistry: null })).toEqual([]);
+  });
+
   test("of a lock file of npm only names and versions of index packages", () => {
     const lock = {
       lockfileVersion: 3,
