@@ -19,7 +19,16 @@ export interface ProtectionParts {
   readonly ownPaths: readonly string[];
 }
 
-/** A pattern is tried on the base name, on the whole path, and on every folder of it. */
+/** `.env.example` and its like are written to be shared: they name settings and hold none. */
+const TEMPLATE = /^\.env(?:\.[\w-]+)*\.(?:example|sample|template|dist)$/i;
+
+/** `.env*`, `config/.env.*`: meant for environment files in general, not for one of them by its name. */
+const FOR_ENVIRONMENT_FILES = /(?:^|\/)\.env[^/]*[*?[{(][^/]*$/i;
+
+/**
+ * A pattern is tried on the base name, on the whole path, and on every folder of it. A template of an environment file
+ * stays writable unless a pattern names it.
+ */
 export function createProtection({
   patterns,
   action,
@@ -31,9 +40,14 @@ export function createProtection({
   return {
     action,
     protects(path) {
-      const candidates = [path, ...path.split("/")];
-      for (const { pattern, matches } of compiled)
-        if (candidates.some((text) => matches(text))) return pattern;
+      const folders = path.split("/");
+      const name = folders.pop() as string;
+      const isTemplate = TEMPLATE.test(name);
+      for (const { pattern, matches } of compiled) {
+        const spared = isTemplate && FOR_ENVIRONMENT_FILES.test(pattern);
+        if ((!spared && (matches(path) || matches(name))) || folders.some((folder) => matches(folder)))
+          return pattern;
+      }
       return null;
     },
     forbids(path) {

@@ -334,3 +334,33 @@ describe("properties", () => {
     );
   });
 });
+
+describe("a binary patch that was cut off", () => {
+  const OLD =
+    "004420823cfde6f1c26b30f90ec7dd01e4887534a20f0b0d04c36ed80e71e0fd77b07670eb940bd5335f973daad8619b91ffc911f57cced458bbbf2ce03753c9bdfa0ff0169dc9";
+  const FORWARD = `diff --git a/f b/f
+index 4e587acf2983cb2c3db4ad173cde027c9c582e62..2dabaa7a408c29e87d3fe40406d68f6e60b05f63 100644
+GIT binary patch
+literal 61
+zcmV-D0K)$O94;%kR-J%s5>edAzT=4!4!Z86!q\`+=cy<h0rdUO|UF6idwYlU{%<O;q
+Tj{mjj?6c|lai&#?^\`4v1#pWY}
+
+`;
+  const REVERSE = `literal 71
+zcmV-N0J#4EL?D7Z{pRt)YcTl^$K3(sh;=lg4+{+h!*19Pap3)Tuy%0klnd1}Uza_q
+d*kPNI|H%>ce9qKZyT2^pH&e;I\`Va6Hoyq;EC3gS-
+`;
+  const applied = (patch: string) =>
+    apply(new MemoryTree().put("f", Buffer.from(OLD, "hex")), patch) === "ok";
+
+  test("whole, with and without its way back, it applies", () => {
+    expect([`${FORWARD}${REVERSE}\n`, FORWARD + REVERSE, FORWARD].map(applied)).toEqual([true, true, true]);
+  });
+
+  test("anywhere in its way back, it is refused", () => {
+    const whole = REVERSE.trimEnd();
+    for (let cut = 1; cut < whole.length; cut++)
+      for (const end of ["", "\n", "\n\n"])
+        expect(applied(FORWARD + whole.slice(0, cut) + end), JSON.stringify(whole.slice(0, cut))).toBe(false);
+  });
+});

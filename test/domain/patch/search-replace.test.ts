@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace/search-replace.ts";
+import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { runCommands } from "./memory-commands.ts";
 import { MemoryTree } from "./memory-tree.ts";
 
@@ -79,6 +80,41 @@ describe("blocks", () => {
     );
     expect(tree.text("a.rst")).toBe("New\n=======\ntext\n");
   });
+  test.each([
+    ["a second divider before REPLACE ends the block", "x\n=======\ny\n=======\n>>>>>>> REPLACE\n", "y\nz\n"],
+    ["a second divider in the place of REPLACE ends the block", "x\n=======\ny\n=======\n", "y\nz\n"],
+    ["nothing between two dividers is nothing", "x\n=======\n=======\n>>>>>>> REPLACE\n", "z\n"],
+    ["what follows the second is not used", "x\n=======\ny\n=======\nw\n>>>>>>> REPLACE\n", "y\nz\n"],
+    [
+      "blocks that end so follow each other",
+      "x\n=======\ny\n=======\n\n<<<<<<< SEARCH\nz\n=======\nZ\n=======\n",
+      "y\nZ\n",
+    ],
+  ])("%s", (_name, body, after) => {
+    const patch = `<<<<<<< SEARCH\n${body}`;
+    for (const text of [
+      `a.ts\n${patch}`,
+      `a.ts\n\`\`\`ts\n${patch}\`\`\`\n`,
+      `a.ts\n${patch}\n~~~bash\nls\n~~~\n`,
+    ]) {
+      const parsed = parsePatch(text);
+      if (!parsed.ok) throw new Error(parsed.failure.message);
+      const edits = parsed.commands.filter(({ type }) => type === "file_edit");
+      expect(parsed.commands.length - edits.length).toBe(text.includes("~~~bash") ? 1 : 0);
+      const tree = new MemoryTree().put("a.ts", "x\nz\n");
+      expect(runCommands(tree, edits)).toEqual([]);
+      expect(tree.text("a.ts")).toBe(after);
+    }
+  });
+  test("what a second divider leaves out is warned of", () => {
+    const parsed = parseSearchReplace("a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n=======\nw\n>>>>>>> REPLACE\n");
+    expect(parsed).toMatchObject({
+      ok: true,
+      warnings: [
+        "line 6: a second '=======' ends the block; what stands between it and '>>>>>>> REPLACE' is not used",
+      ],
+    });
+  });
   test("a merge conflict in the file", () => {
     const conflict = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> topic\n";
     expect(run({ "a.ts": `x\n${conflict}y\n` }, `a.ts\n${block(conflict, "ours\n")}`).tree.text("a.ts")).toBe(
@@ -104,7 +140,6 @@ describe("blocks", () => {
   test.each([
     ["cut off", "a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n"],
     ["no divider", "a.ts\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n"],
-    ["two dividers", `a.ts\n${block("x\n=======\n", "y\n")}`],
     ["nothing in it", `a.ts\n${block("", "")}`],
     ["no block", "a.ts\n"],
   ])("refuses one with %s", (_name, text) => {

@@ -16,6 +16,16 @@ const PROTECTED: readonly (readonly [path: string, pattern: string | null])[] = 
   [".env.production", ".env*"],
   ["deep/down/.env", ".env*"],
   [".env.d/inside", ".env*"],
+  [".env.example", null],
+  ["deep/.env.sample", null],
+  [".env.template", null],
+  [".env.dist", null],
+  [".env.production.example", null],
+  [".env.examples", ".env*"],
+  [".env.example.local", ".env*"],
+  [".env.example/inside", ".env*"],
+  [".env.d/.env.example", ".env*"],
+  ["credentials.example", "*credentials*"],
   ["my-credentials.json", "*credentials*"],
   ["x/credentials/y", "*credentials*"],
   ["server.key", "*.key"],
@@ -29,6 +39,18 @@ const PROTECTED: readonly (readonly [path: string, pattern: string | null])[] = 
 describe("protected patterns", () => {
   test.each(PROTECTED)("%s is protected by %p", (path, pattern) => {
     expect(protectionOf(false).protects(path)).toBe(pattern);
+  });
+
+  test("a template is protected by a pattern that names it and nothing else", () => {
+    const { protects } = protectionOf(false, [".env*", "**/.env.*", "app/.env.sample"]);
+    expect(["app/.env.sample", "app/.env.dist", ".env.sample"].map(protects)).toEqual([
+      "app/.env.sample",
+      null,
+      null,
+    ]);
+    expect(protectionOf(false, [".env.example"]).protects("x/.env.example")).toBe(".env.example");
+    expect(protectionOf(true).protects(".ENV.Example")).toBeNull();
+    expect(protectionOf(true).protects(".ENV.Local")).toBe(".env*");
   });
 
   test("case counts only where the file system minds it", () => {

@@ -40,6 +40,11 @@ export function diffContent(
     return refuse(`${path}: cannot apply a binary patch without full index line`);
   if (file.oldPath !== null && !isBlob(old, file.oldBlob, options))
     return refuse(`${path}: the binary patch is made for other content`);
+  // The way back is not gone here, but where it is cut off the patch as a whole did not arrive.
+  if (file.reverse !== undefined && inflated(file.reverse, options) === null)
+    return refuse(
+      `${path}: the reverse part of the binary patch is corrupt; the patch may have been cut off`,
+    );
   if (/^0+$/.test(file.newBlob)) return { ok: true, bytes: new Uint8Array(), reports: [] };
   const bytes = binaryResult(file.forward, old, options);
   if (bytes === null) return refuse(`${path}: binary patch does not apply`);
@@ -48,14 +53,17 @@ export function diffContent(
 }
 
 function binaryResult(patch: BinaryPatch, old: Uint8Array, options: PlanOptions): Uint8Array | null {
-  let data: Uint8Array;
+  const data = inflated(patch, options);
+  return data === null || patch.method === "literal" ? data : applyGitDelta(old, data);
+}
+
+function inflated(patch: BinaryPatch, options: PlanOptions): Uint8Array | null {
   try {
-    data = options.inflate(patch.data, patch.size);
+    const data = options.inflate(patch.data, patch.size);
+    return data.length === patch.size ? data : null;
   } catch {
     return null;
   }
-  if (data.length !== patch.size) return null;
-  return patch.method === "literal" ? data : applyGitDelta(old, data);
 }
 
 function isFullBlob(blob: string | undefined): blob is string {

@@ -3,13 +3,14 @@ import type { EmbeddedFormat } from "./marks.ts";
 import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./marks.ts";
 
 const REPLACE = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
+const DIVIDER = /^={5,9}[ \t]*\r?$/;
 const END_PATCH = "*** End Patch";
 const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
 
 /** How far blocks and raw patches reach. */
 export function createMeasure(text: string) {
   const extents = createExtents(text);
-  const stops = ["\n```", "\n~~~", "\n*** Begin Patch", "\n<<<<<<< SEARCH"].map((stop) =>
+  const stops = ["\n```", "\n~~~", "\n*** Begin Patch", "\n<<<<<<< SEARCH", "\n<!--"].map((stop) =>
     createFinder(text, stop),
   );
   // Looking ahead for a better end is paid from this, so that no text makes it quadratic.
@@ -73,6 +74,7 @@ export function createExtents(text: string): Extents {
   const nextBegin = createFinder(text, "\n*** Begin Patch");
   const nextSearch = createFinder(text, "SEARCH");
   const nextReplace = createFinder(text, "REPLACE");
+  const nextDivider = createFinder(text, "\n=====");
 
   const v4a = (from: number): number | undefined => {
     const begin = nextBegin(from);
@@ -90,7 +92,8 @@ export function createExtents(text: string): Extents {
     let search = nextSearch(from);
     for (let hit = nextReplace(from); hit !== -1; hit = nextReplace(hit + 1)) {
       for (; search !== -1 && search < hit; search = nextSearch(search + 1)) {
-        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length) return other;
+        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length)
+          return other ?? secondDivider(from, search);
       }
       const found = REPLACE.exec(text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!);
       if (found === null) continue;
@@ -98,7 +101,19 @@ export function createExtents(text: string): Extents {
       if (found[1]!.length === length) return end;
       other ??= end;
     }
-    return other;
+    return other ?? secondDivider(from, text.length);
+  };
+
+  /** After the second line of equals signs, which ends a block that has no closing mark. */
+  const secondDivider = (from: number, until: number): number | undefined => {
+    let count = 0;
+    for (let hit = nextDivider(from); hit !== -1 && hit < until; hit = nextDivider(hit + 1)) {
+      const end = lineEnd(text, hit + 1);
+      if (!DIVIDER.test(text.slice(hit + 1, Math.min(end, hit + LONGEST_MARK)))) continue;
+      count += 1;
+      if (count === 2) return Math.min(end + 1, text.length);
+    }
+    return undefined;
   };
 
   const searchReplace = (from: number): number | undefined => {

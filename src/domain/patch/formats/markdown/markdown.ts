@@ -39,6 +39,13 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
         ok: false,
         failure: { code: "too-large", message: `patch has more than ${MOST_COMMANDS} commands` },
       };
+    if (piece.kind === "comment") {
+      if (!piece.closed)
+        warnings.add(
+          `line ${lineOf(piece.start)}: comment is not closed, what follows it is not carried out`,
+        );
+      continue;
+    }
     if (piece.kind === "broken-json") {
       if (piece.flush) return { ok: false, failure: jsonFailure(text, piece.at, piece.reason) };
       broken ??= piece;

@@ -29,6 +29,8 @@ type PieceKind =
       readonly start: number;
       readonly above: string;
     }
+  /** An HTML comment of several lines: whatever stands in it is not shown, so it is not carried out. */
+  | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
   | { readonly kind: "json"; readonly value: unknown; readonly start: number }
   | {
       readonly kind: "broken-json";
@@ -47,6 +49,7 @@ export function* walkReply(text: string): Generator<Piece> {
   const searchJson = createJsonSearch(text);
   const measure = createMeasure(text);
   const nextNewline = createFinder(text, "\n");
+  const nextCommentEnd = createFinder(text, "-->");
   const lead = createLead(text);
   for (let from = 0; from < text.length; ) {
     const newline = nextNewline(from);
@@ -84,6 +87,18 @@ export function* walkReply(text: string): Generator<Piece> {
         from = end.next;
         continue;
       }
+    }
+    if (here.indent - container <= 3 && text.startsWith("<!--", here.at)) {
+      const close = nextCommentEnd(here.at + 2);
+      const last = close === -1 ? -1 : nextNewline(close);
+      const end = last === -1 ? text.length : last + 1;
+      if (close !== -1 && close < lineEnd) lead.line(from);
+      else {
+        lead.forget();
+        yield { kind: "comment", start: here.at, closed: close !== -1, end };
+      }
+      from = end;
+      continue;
     }
     const format = indent <= 3 ? markAt(text, at, lineEnd) : undefined;
     if (format !== undefined) {

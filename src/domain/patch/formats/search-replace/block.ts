@@ -8,6 +8,8 @@ export type BlockRead =
       readonly replace: Range;
       /** 1-based line of the file, where the block says one. */
       readonly startLine?: number;
+      /** Where the second divider ends the block although more text stands before its closing mark. */
+      readonly leavesOutAt?: number;
       /** After the closing mark's line. */
       readonly next: number;
     }
@@ -34,22 +36,36 @@ export function startOfBlock(text: string, at: number): number | null {
   return START.exec(lineAt(text, at))?.[1]?.length ?? null;
 }
 
-/** `at` is the opening mark, of that length. */
+/**
+ * `at` is the opening mark, of that length. Text that holds dividers of its own holds them on both sides, so of an odd
+ * number the middle one divides. Of an even number the first divides and the second ends the block, also where the
+ * closing mark is missing: models write it in that mark's place.
+ */
 export function readBlock(text: string, at: number, length: number): BlockRead {
-  const end = endOf(text, lineAfter(text, at), length);
-  if (end < 0)
-    return { ok: false, message: "the block has no '>>>>>>> REPLACE'; the patch may have been cut off" };
-  const hints = readHints(text, lineAfter(text, at), end);
+  const from = lineAfter(text, at);
+  const close = endOf(text, from, length);
+  const end = close < 0 ? nextBlock(text, from) : close;
+  const hints = readHints(text, from, end);
   const dividers = dividersIn(text, hints.from, end, length);
-  // Text that holds such a line itself holds it on both sides, so the middle one divides.
-  if (dividers.length % 2 === 0) {
-    const message =
-      dividers.length === 0
-        ? "the block has no '======='"
-        : "the block has several '=======' and none is the middle one";
+  const [first, second] = dividers;
+  if (close < 0 && second === undefined)
+    return { ok: false, message: "the block has no '>>>>>>> REPLACE'; the patch may have been cut off" };
+  if (first === undefined)
     return {
       ok: false,
-      message: `${message}; use longer marks (up to nine characters) around text that holds them`,
+      message:
+        "the block has no '======='; use longer marks (up to nine characters) around text that holds them",
+    };
+  const parts = { ...(hints.startLine === undefined ? {} : { startLine: hints.startLine }) };
+  if (second !== undefined && (close < 0 || dividers.length % 2 === 0)) {
+    const unused = close < 0 ? "" : text.slice(lineAfter(text, second), close);
+    return {
+      ok: true,
+      search: { from: hints.from, end: first },
+      replace: { from: lineAfter(text, first), end: second },
+      ...parts,
+      ...(unused.trim() === "" ? {} : { leavesOutAt: second }),
+      next: lineAfter(text, close < 0 ? second : close),
     };
   }
   const middle = dividers[(dividers.length - 1) / 2]!;
@@ -57,9 +73,16 @@ export function readBlock(text: string, at: number, length: number): BlockRead {
     ok: true,
     search: { from: hints.from, end: middle },
     replace: { from: lineAfter(text, middle), end },
-    ...(hints.startLine === undefined ? {} : { startLine: hints.startLine }),
+    ...parts,
     next: lineAfter(text, end),
   };
+}
+
+/** Where the next block opens; the end of the text after the last one. */
+function nextBlock(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && startOfBlock(text, at) === null) at = lineAfter(text, at);
+  return at;
 }
 
 /** The closing mark of the same length, before another block of that length opens; else the first of any length. */

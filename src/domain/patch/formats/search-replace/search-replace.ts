@@ -20,6 +20,8 @@ const METADATA = { format: "search-replace" } as const;
 /** `above` is prose that stands before the text and may name the file of its first block. */
 export function parseSearchReplace(text: string, above = ""): SearchReplaceParse {
   const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  const lineOf = createLineCounter(text);
   let path: string | null = null;
   let proseFrom = 0;
   for (let at = 0, next = at; at < text.length; at = next) {
@@ -38,6 +40,10 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
     const { search, replace, startLine } = block;
     if (search.from === search.end && replace.from === replace.end)
       return fail("SEARCH and REPLACE are both empty");
+    if (block.leavesOutAt !== undefined)
+      warnings.push(
+        `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; what stands between it and '>>>>>>> REPLACE' is not used`,
+      );
     const hunk = new SearchReplaceHunk(text, search, replace, startLine);
     commands.push({
       type: "file_edit",
@@ -56,7 +62,7 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
       failure: { code: "not-a-patch", message: "no SEARCH/REPLACE block in the text", line: 1 },
     };
   }
-  return { ok: true, commands, warnings: [] };
+  return { ok: true, commands, warnings };
 }
 
 function pathOf(text: string, from: number, at: number, above: string): string | null {

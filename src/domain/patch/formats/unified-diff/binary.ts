@@ -29,8 +29,9 @@ export function readBinary(diff: DiffText, at: number): BinaryRead {
 type HunkOfBinary = { patch: BinaryPatch; next: number } | { at: number; message: string } | null;
 
 function readBinaryHunk(diff: DiffText, from: number, digits: Int16Array): HunkOfBinary {
-  const header = /^(literal|delta) (\d+)\r?$/.exec(diff.line(from));
-  if (!header) return null;
+  const line = stripCr(diff.line(from));
+  const header = /^(literal|delta) (\d+)$/.exec(line);
+  if (!header) return isCutHeader(diff, from, line) ? { at: from, message: "corrupt binary patch" } : null;
   const start = diff.after(from);
   const end = endOfData(diff, start);
   // Five letters for four bytes; the last four of a line may be cut.
@@ -46,6 +47,13 @@ function readBinaryHunk(diff: DiffText, from: number, digits: Int16Array): HunkO
     patch: { method, size: Number(header[2]), data: data.slice(0, size) },
     next: end < diff.text.length ? diff.after(end) : end,
   };
+}
+
+/** What was to be `literal 12`: the word with something else after it, or the beginning of it at the end of the text. */
+function isCutHeader(diff: DiffText, from: number, line: string): boolean {
+  if (/^(literal|delta)( |$)/.test(line)) return true;
+  const begins = line !== "" && ("literal ".startsWith(line) || "delta ".startsWith(line));
+  return begins && diff.text.slice(diff.after(from)).trim() === "";
 }
 
 /** The empty line after the data, or the end of the text. */
