@@ -119,6 +119,12 @@ describe("apply", () => {
     expect(cli.tree()).toEqual({});
   });
 
+  test("--dry-run shows a script whole", () => {
+    const script = "~~~bash\necho one\n\necho two && rm -r x\n~~~\n";
+    const said = cli.run(["apply", "--dry-run"], { input: script });
+    expect(said.out).toEndWith("\n[1] shell_command run echo one\n    \n    echo two && rm -r x\n");
+  });
+
   test("--stop-on-error keeps what was done and says what was not run", () => {
     const ran = cli.apply([create("a", "1"), shell("false"), create("b", "2")], ["--stop-on-error"]);
     expect(ran.code).toBe(1);

@@ -6,7 +6,7 @@ import { explainFailures } from "../../application/work/report/explain-failures.
 import { toResultJson } from "../../application/work/result-json.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { formatExecution, oneLine } from "../../domain/texts/format-results.ts";
+import { formatExecution, wholeCommand } from "../../domain/texts/format-results.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
@@ -79,9 +79,7 @@ function describeDryRun(messages: Messages, { result }: Ran): string {
   return [
     messages.dryRunHeader(commands.length),
     messages.executionSummary({ total, ...counts }),
-    ...commands.map(({ type, action, target }, i) =>
-      messages.dryRunLine(i + 1, `${type} ${action} ${oneLine(target)}`),
-    ),
+    ...commands.map((command, i) => messages.dryRunLine(i + 1, wholeCommand(command))),
   ].join("\n");
 }
 

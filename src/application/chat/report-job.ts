@@ -1,7 +1,7 @@
 import type { CommandResult } from "../../domain/patch/result.ts";
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { formatExecutionResults, oneLine } from "../../domain/texts/format-results.ts";
+import { formatExecutionResults, oneLine, wholeCommand } from "../../domain/texts/format-results.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { Execution } from "../work/execution.ts";
 import { actionsFor } from "../work/present-actions.ts";
@@ -139,9 +139,7 @@ function outputsOf({ chat }: Parts, results: readonly CommandResult[]): string {
 }
 
 function describeDryRun({ messages }: Parts, { result }: Ran, plan: string): string {
-  const lines = result.results.map(({ command: { type, action, target } }, i) =>
-    messages.dryRunLine(i + 1, `${type} ${action} ${oneLine(target)}`),
-  );
+  const lines = result.results.map(({ command }, i) => messages.dryRunLine(i + 1, wholeCommand(command)));
   return [plan, [messages.dryRunHeader(result.results.length), ...lines].join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");

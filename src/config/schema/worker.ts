@@ -15,7 +15,7 @@ export const worker = z
     workspace: optionalText("The workspace, when neither --workspace nor the current folder is meant."),
     protected_patterns: texts(
       [".env*", "*credentials*", "*.key", "*.pem"],
-      "Files that no command may change, matched on the file name.",
+      "Files that no command may change, matched on the file name. Templates such as .env.example stay writable.",
     ),
     action_on_protected_file: z
       .enum(["error", "skip", "log"])

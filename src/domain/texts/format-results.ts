@@ -1,3 +1,4 @@
+import type { PatchCommand } from "../patch/command.ts";
 import type { CommandResult } from "../patch/result.ts";
 import type { Messages } from "./messages.ts";
 
@@ -18,6 +19,13 @@ export function oneLine(target: string): string {
   const trimmed = target.trim();
   const end = trimmed.search(/\r?\n/);
   return end === -1 ? trimmed : `${trimmed.slice(0, end).trimEnd()} …`;
+}
+
+/** A command as it would run: a script with all its lines, so that none is out of sight. */
+export function wholeCommand({ type, action, target, content }: PatchCommand): string {
+  const isScript = type === "shell_command" && content !== "";
+  const text = (isScript ? `${target} ${content}` : target).replaceAll("\r\n", "\n").trim();
+  return `${type} ${action} ${text.replaceAll("\n", "\n    ")}`;
 }
 
 /**
