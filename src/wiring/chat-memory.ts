@@ -49,6 +49,8 @@ export interface ChatMemoryOptions {
   readonly log: Logger;
   readonly locale: Locale;
   readonly mask: (text: string) => string;
+  /** The root of the workspace whose chats are remembered. */
+  readonly workspace: string;
   readonly now: () => Date;
   readonly pid: number;
   /**
@@ -75,7 +77,7 @@ export async function openChatMemory(options: ChatMemoryOptions): Promise<Opened
 }
 
 function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
-  const { config, models, log, mask, now } = options;
+  const { config, models, log, mask, now, workspace } = options;
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
@@ -88,7 +90,7 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
       log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
     return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
   });
-  const routing = createRoutingStore(db);
+  const routing = createRoutingStore({ db, workspace });
   const meter = createMeter({
     models,
     usage,
@@ -99,7 +101,7 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     startOfDay: clock.startOfDay,
   });
   const sessions = createSessions({
-    store: createSessionStore(db, now),
+    store: createSessionStore({ db, now, workspace }),
     clock,
     now,
     summarise: createSummarise({
@@ -113,7 +115,7 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
     summaryTokens: config.session.summary_tokens,
   });
   const queue = createChatQueue({
-    leases: createChatLeases(db),
+    leases: createChatLeases({ db, workspace }),
     now,
     newOwner: owners.next,
     isGone: owners.isGone,

@@ -54,6 +54,7 @@ export async function openChat(
     log: logger,
     locale,
     mask: workspace.mask,
+    workspace: workspace.root,
     now,
     pid: process.pid,
     ...(choices.db !== undefined && { db: choices.db }),

@@ -151,6 +151,7 @@ export async function listenAndServe(
       perMinute: () => state.current().config.serve.rate_limit,
       now,
     }),
+    workspace: state.current().workspace.root,
     bus,
     wake: (chat) => answering.wake(chat),
     now,
@@ -215,7 +216,7 @@ export async function listenAndServe(
     cancelMessage: (id) => answering.cancel(id),
     bus,
     sources: () => ({
-      sessions: sessionReader(db),
+      sessions: sessionReader(db, state.current().workspace.root),
       tasks: taskReader(db),
       environments: environmentReader(env, options, () => state.current().config.command_executor.enabled),
     }),

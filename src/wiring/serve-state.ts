@@ -3,6 +3,7 @@ import type { Conversation } from "../application/ports/conversation.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Locale } from "../domain/texts/messages.ts";
+import { serveMessagesFor } from "../domain/texts/serve/messages.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,6 +49,13 @@ export async function openServeState(
       if (!next.ok) {
         const { messages, problems, message } = next;
         return message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n");
+      }
+      // Messages that wait belong to the workspace that this process was started for.
+      if (next.workspace.root !== held.chat.workspace.root) {
+        await next.close();
+        return serveMessagesFor(resolveLocale({ env, config: next.config })).workspaceMoved(
+          next.workspace.root,
+        );
       }
       retired.push(held.chat);
       held.chat = next;

@@ -70,8 +70,8 @@ export function healthChecks(parts: {
 }
 
 /** Sessions and notes, as the conversation keeps them. */
-export function sessionReader(db: Kysely<Database>): SessionReader {
-  const store = createSessionStore(db, () => new Date());
+export function sessionReader(db: Kysely<Database>, workspace: string): SessionReader {
+  const store = createSessionStore({ db, now: () => new Date(), workspace });
   return {
     async list(keys, limit) {
       const lists = await Promise.all(keys.map((key) => store.list(key, limit)));

@@ -41,7 +41,7 @@ export async function openServe(
     return state.refused;
   }
   const access = await createAccessStore(db, now);
-  const store = await createMessageStore(db, now);
+  const store = await createMessageStore({ db, now, workspace: state.current().workspace.root });
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
   return {

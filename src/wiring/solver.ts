@@ -72,6 +72,7 @@ export async function openSolver(env: Environment, options: OpenOptions): Promis
     log: logger,
     locale,
     mask: workspace.mask,
+    workspace: workspace.root,
     now,
     pid: process.pid,
   });

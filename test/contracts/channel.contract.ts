@@ -132,6 +132,7 @@ export function describeChannel(
       const message = {
         ...asked,
         id: "msg_1_aaaaaaaa",
+        workspace: "/ws",
         receivedAt: "",
         state: "working" as const,
         attempts: 1,

@@ -43,7 +43,7 @@ describeChannel(
   async (receive) => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-web-channel-"));
     const db = openSqlite(join(folder, "store.db"));
-    const store = await createMessageStore(db, () => new Date());
+    const store = await createMessageStore({ db, now: () => new Date(), workspace: "/ws" });
     const pages = await createPages(db, store, receive);
     const inner = createWebChannel();
     // A reply reaches the page through the store, as `serve` has it: delivered is what the outbox holds.

@@ -94,7 +94,7 @@ export function createAnswering(parts: AnswerParts): Answering {
   async function answer(message: StoredMessage): Promise<boolean> {
     const began = timers.now().getTime();
     try {
-      const reply = (await afterDeath(message)) ?? (await handle(message));
+      const reply = (await instead(message)) ?? (await handle(message));
       if (stopping.signal.aborted && reply.jobs.length === 0) {
         await store.handBack(message.id, owner, { begun: false });
         return false;
@@ -112,15 +112,17 @@ export function createAnswering(parts: AnswerParts): Answering {
     }
   }
 
-  /** What to say instead of doing it twice; null when nothing was done yet. */
-  async function afterDeath(message: StoredMessage): Promise<Reply | null> {
-    if (message.attempts <= 1) return null;
-    const jobs = parts.standingJobs(message.id, await store.jobsOf(message.id));
+  /** What to say instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
+  async function instead(message: StoredMessage): Promise<Reply | null> {
+    const began = message.attempts > 1;
+    const jobs = began ? parts.standingJobs(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
       const actions = parts.actionsFor(jobs);
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
       return { ...failed(parts.messages().interrupted(jobs, undo)), actions };
     }
+    // It may have been meant for another workspace, and is carried out in none.
+    if (message.workspace === "") return failed(parts.messages().noWorkspace);
     return message.attempts > MOST_ATTEMPTS ? failed(parts.messages().gaveUp(message.attempts - 1)) : null;
   }
 

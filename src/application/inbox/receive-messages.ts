@@ -7,6 +7,8 @@ export interface ReceiveParts {
   readonly store: Pick<MessageStore, "addAll">;
   /** Who may speak here and how often; null lets the message in. */
   readonly admit: (message: InboundMessage) => Promise<Extract<Received, { status: "refused" }> | null>;
+  /** The root of the workspace that messages are sent to here. */
+  readonly workspace: string;
   readonly bus: Bus;
   /** Something waits to be answered in this chat. */
   readonly wake: (chat: ChatKey) => void;
@@ -62,7 +64,7 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     const { message, at } = one;
     parts.bus.publish({
       type: "received",
-      message: { ...message, id, receivedAt: at, state: "received", attempts: 0 },
+      message: { ...message, id, workspace: parts.workspace, receivedAt: at, state: "received", attempts: 0 },
     });
     parts.wake({ channel: message.channel, chatId: message.chatId });
   }

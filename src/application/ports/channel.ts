@@ -74,6 +74,8 @@ export type Received =
 export interface StoredMessage extends InboundMessage {
   /** `msg_<unix>_<8 characters>`; the group of the jobs that it causes. */
   readonly id: string;
+  /** The root of the workspace it was sent to; "" when it came before messages were kept with one. */
+  readonly workspace: string;
   readonly receivedAt: string;
   readonly state: MessageState;
   /** How often its answering was begun. */

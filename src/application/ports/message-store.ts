@@ -1,8 +1,10 @@
 import type { Delivery, InboundMessage, Outgoing, StoredMessage } from "./channel.ts";
 
 /**
- * Inbox and outbox. What `add` and `finish` resolve for survives the death of the process. Several processes may share
- * one store: a message or a reply belongs to whoever claimed it, until its lease ends.
+ * Inbox and outbox of one workspace. What `add` and `finish` resolve for survives the death of the process. Several
+ * processes may share one store: a message or a reply belongs to whoever claimed it, until its lease ends. A message is
+ * kept with the workspace it was sent to; it is claimed, answered and shown there only, and waits while nobody serves
+ * that workspace.
  */
 export interface MessageStore {
   /** Stores a message, unless its channel has sent the same event id before. */

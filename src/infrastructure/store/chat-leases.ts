@@ -5,22 +5,31 @@ import type { Database } from "./schema.ts";
 /** How often a ticket's number is tried again when another process took it in the same moment. */
 const TRIES = 50;
 
-export function createChatLeases(db: Kysely<Database>): ChatLeases {
+/** The leases of one workspace's chats: the same chat in another workspace waits for nobody here. */
+export function createChatLeases({
+  db,
+  workspace,
+}: {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+}): ChatLeases {
   return {
     async enter(chatKey, owner, until) {
       for (let attempt = 1; ; attempt++) {
         const added = await db
           .insertInto("chat_tickets")
-          .columns(["chat_key", "ticket", "owner", "until"])
+          .columns(["workspace", "chat_key", "ticket", "owner", "until"])
           .expression((eb) =>
             eb
               .selectFrom("chat_tickets")
               .select([
+                sql<string>`${workspace}`.as("workspace"),
                 sql<string>`${chatKey}`.as("chat_key"),
                 sql<number>`coalesce(max(ticket), 0) + 1`.as("ticket"),
                 sql<string>`${owner}`.as("owner"),
                 sql<string>`${until.toISOString()}`.as("until"),
               ])
+              .where("workspace", "=", workspace)
               .where("chat_key", "=", chatKey),
           )
           .onConflict((conflict) => conflict.doNothing())
@@ -33,6 +42,7 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
     async leave(chatKey, ticket) {
       await db
         .deleteFrom("chat_tickets")
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("ticket", "=", ticket)
         .execute();
@@ -42,6 +52,7 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
       const before = await db
         .selectFrom("chat_tickets")
         .select("owner")
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("ticket", "<", ticket)
         .where("until", ">", time)
@@ -49,6 +60,7 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
       const held = await db
         .selectFrom("chat_leases")
         .select("owner")
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("until", ">", time)
         .executeTakeFirst();
@@ -60,10 +72,10 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
       const values = { owner, until: until.toISOString(), stop: 0 };
       const taken = await db
         .insertInto("chat_leases")
-        .values({ chat_key: chatKey, ...values })
+        .values({ workspace, chat_key: chatKey, ...values })
         .onConflict((conflict) =>
           conflict
-            .column("chat_key")
+            .columns(["workspace", "chat_key"])
             .doUpdateSet(values)
             .where(({ eb, or }) =>
               or([eb("chat_leases.until", "<=", time), eb("chat_leases.owner", "=", dead)]),
@@ -77,6 +89,7 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
       const rows = await db
         .updateTable("chat_leases")
         .set({ until: until.toISOString() })
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("owner", "=", owner)
         .returning("stop")
@@ -87,17 +100,24 @@ export function createChatLeases(db: Kysely<Database>): ChatLeases {
       await db
         .updateTable("chat_tickets")
         .set({ until: until.toISOString() })
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("ticket", "=", ticket)
         .execute();
     },
     async release(chatKey, owner) {
-      await db.deleteFrom("chat_leases").where("chat_key", "=", chatKey).where("owner", "=", owner).execute();
+      await db
+        .deleteFrom("chat_leases")
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("owner", "=", owner)
+        .execute();
     },
     async requestStop(chatKey, now) {
       const rows = await db
         .updateTable("chat_leases")
         .set({ stop: 1 })
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("until", ">", now.toISOString())
         .returning("owner")

@@ -1,17 +1,18 @@
-/** The tables of `002-chats`, as Kysely sees them. */
+/** Chats, as Kysely sees them. A workspace is its root; "" is a row from before rows had one. */
 export interface ChatTables {
   sessions: SessionRow;
   turns: TurnRow;
   daily_notes: NoteRow;
-  chat_settings: { chat_key: string; settings: string };
+  chat_settings: { workspace: string; chat_key: string; settings: string };
   decisions: DecisionRow;
   learned_rules: LearnedRuleRow;
   usage_entries: UsageRow;
-  chat_leases: { chat_key: string; owner: string; until: string; stop: number };
-  chat_tickets: { chat_key: string; ticket: number; owner: string; until: string };
+  chat_leases: { workspace: string; chat_key: string; owner: string; until: string; stop: number };
+  chat_tickets: { workspace: string; chat_key: string; ticket: number; owner: string; until: string };
 }
 
 export interface SessionRow {
+  workspace: string;
   chat_key: string;
   session_id: string;
   channel: string;
@@ -27,6 +28,7 @@ export interface SessionRow {
 }
 
 export interface TurnRow {
+  workspace: string;
   chat_key: string;
   session_id: string;
   position: number;
@@ -38,6 +40,7 @@ export interface TurnRow {
 }
 
 export interface NoteRow {
+  workspace: string;
   chat_key: string;
   session_id: string;
   text: string;
@@ -47,6 +50,7 @@ export interface NoteRow {
 
 export interface DecisionRow {
   decision_id: string;
+  workspace: string;
   chat_key: string;
   session_id: string;
   at: string;

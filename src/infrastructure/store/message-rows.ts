@@ -8,16 +8,17 @@ import type { Reply } from "../../application/ports/conversation.ts";
 import type { ClaimedReply, Exchange, NewReply, ReplyState } from "../../application/ports/message-store.ts";
 import type { MessageRow, ReplyRow } from "./serve-tables.ts";
 
-export function toMessageRow(message: InboundMessage, id: string, at: string, position: number): MessageRow {
+export function toMessageRow(
+  message: InboundMessage,
+  kept: Pick<MessageRow, "id" | "workspace" | "received_at" | "position">,
+): MessageRow {
   const { channel, eventId, chatId, userId, ...body } = message;
   return {
-    id,
+    ...kept,
     channel,
     event_id: eventId,
     chat_id: chatId,
     user_id: userId,
-    position,
-    received_at: at,
     state: "received",
     attempts: 0,
     owner: null,
@@ -32,6 +33,7 @@ export function fromMessageRow(row: MessageRow): StoredMessage {
   return {
     ...body,
     id: row.id,
+    workspace: row.workspace,
     channel: row.channel,
     eventId: row.event_id,
     chatId: row.chat_id,
@@ -42,7 +44,7 @@ export function fromMessageRow(row: MessageRow): StoredMessage {
   };
 }
 
-export function toReplyRow(reply: NewReply, position: number): ReplyRow {
+export function toReplyRow(reply: NewReply, workspace: string, position: number): ReplyRow {
   const { decision, model, usage }: Partial<Reply> =
     reply.content.kind === "reply" ? reply.content.reply : {};
   return {
@@ -55,6 +57,7 @@ export function toReplyRow(reply: NewReply, position: number): ReplyRow {
     output_tokens: usage?.outputTokens ?? null,
     cost_usd: usage?.costUsd ?? null,
     key: reply.key,
+    workspace,
     message_id: reply.messageId,
     channel: reply.channel,
     chat_id: reply.chatId,

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import type { InboundMessage } from "../../application/ports/channel.ts";
 import type { ChatKey, Claim, MessageStore, NewReply } from "../../application/ports/message-store.ts";
 import { fromMessageRow, toClaimedReply, toMessageRow, toReplyRow } from "./message-rows.ts";
 import { createMessageViews } from "./message-views.ts";
@@ -7,10 +8,21 @@ import type { Database } from "./schema.ts";
 
 type Place = Kysely<Database> | Transaction<Database>;
 
+export interface MessageStoreParts {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  /** The root of the workspace whose messages are kept, claimed and shown. */
+  readonly workspace: string;
+}
+
 /** Inbox and outbox in the store. A claim is an update that names the state it expects, so that one of many wins. */
-export async function createMessageStore(db: Kysely<Database>, now: () => Date): Promise<MessageStore> {
+export async function createMessageStore({ db, now, workspace }: MessageStoreParts): Promise<MessageStore> {
   await migrate(db, now);
   const next = positions(now);
+  /** Of this workspace, or of none: those came before messages had one. */
+  const ours = ["", workspace];
+  const toRow = (message: InboundMessage, id: string, at: string) =>
+    toMessageRow(message, { id, workspace, received_at: at, position: next() });
 
   async function insert(place: Place, row: ReturnType<typeof toMessageRow>) {
     const { numInsertedOrUpdatedRows = 0n } = await place
@@ -30,17 +42,19 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
 
   const insertReplies = async (place: Place, replies: readonly NewReply[]) => {
     for (const reply of replies)
-      await place.insertInto("replies").values(toReplyRow(reply, next())).execute();
+      await place
+        .insertInto("replies")
+        .values(toReplyRow(reply, workspace, next()))
+        .execute();
   };
 
   return {
-    ...createMessageViews(db),
-    add: (message, id, at) => insert(db, toMessageRow(message, id, at, next())),
+    ...createMessageViews(db, workspace),
+    add: (message, id, at) => insert(db, toRow(message, id, at)),
     addAll: (messages) =>
       db.transaction().execute(async (place) => {
         const results: { added: boolean; id: string }[] = [];
-        for (const { message, id, at } of messages)
-          results.push(await insert(place, toMessageRow(message, id, at, next())));
+        for (const { message, id, at } of messages) results.push(await insert(place, toRow(message, id, at)));
         return results;
       }),
     async waitingChats(at) {
@@ -48,6 +62,7 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
         .selectFrom("messages")
         .select(["channel", "chat_id"])
         .distinct()
+        .where("workspace", "in", ours)
         .where((is) =>
           is.or([is("state", "=", "received"), is("state", "=", "working").and("lease_until", "<", at)]),
         )
@@ -55,9 +70,9 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
       return rows.map(toChat);
     },
     async claimNext(chat, claim) {
-      const working = await first(db, chat, "working");
+      const working = await first(db, ours, chat, "working");
       if (working !== undefined && (working.lease_until ?? "") >= claim.now) return null;
-      const row = working ?? (await first(db, chat, "received"));
+      const row = working ?? (await first(db, ours, chat, "received"));
       if (row === undefined) return null;
       const { numUpdatedRows } = await db
         .updateTable("messages")
@@ -76,6 +91,7 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
             exists(
               selectFrom("messages as other")
                 .select("other.id")
+                .where("other.workspace", "in", ours)
                 .where("other.channel", "=", chat.channel)
                 .where("other.chat_id", "=", chat.chatId)
                 .where("other.state", "=", "working")
@@ -104,6 +120,7 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
         .insertInto("job_owners")
         .values({
           job_id: job.jobId,
+          workspace,
           channel: job.channel,
           user_id: job.userId,
           message_id: job.messageId,
@@ -145,11 +162,12 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
         .selectFrom("replies")
         .select(["channel", "chat_id"])
         .distinct()
+        .where("workspace", "in", ours)
         .where("state", "in", ["waiting", "sending"])
         .execute();
       return rows.map(toChat);
     },
-    claimReply: (chat, claim) => claimReply(db, chat, claim),
+    claimReply: (chat, claim) => claimReply(db, ours, chat, claim),
     markSent: (key, at) => end(db, key, { state: "sent", finished_at: at, reason: null }),
     retryAt: (key, at, reason) => end(db, key, { state: "waiting", next_at: at, reason }),
     giveUp: (key, at, reason) => end(db, key, { state: "failed", finished_at: at, reason }),
@@ -182,11 +200,11 @@ export async function createMessageStore(db: Kysely<Database>, now: () => Date):
   };
 }
 
-async function claimReply(db: Kysely<Database>, chat: ChatKey, claim: Claim) {
-  const sending = await firstReply(db, chat, "sending");
+async function claimReply(db: Kysely<Database>, ours: readonly string[], chat: ChatKey, claim: Claim) {
+  const sending = await firstReply(db, ours, chat, "sending");
   if (sending !== undefined && (sending.lease_until ?? "") >= claim.now)
     return { notBefore: sending.lease_until ?? claim.now };
-  const row = sending ?? (await firstReply(db, chat, "waiting"));
+  const row = sending ?? (await firstReply(db, ours, chat, "waiting"));
   if (row === undefined) return null;
   if (row.state === "waiting" && row.next_at > claim.now) return { notBefore: row.next_at };
   const { numUpdatedRows } = await db
@@ -205,6 +223,7 @@ async function claimReply(db: Kysely<Database>, chat: ChatKey, claim: Claim) {
         exists(
           selectFrom("replies as other")
             .select("other.key")
+            .where("other.workspace", "in", ours)
             .where("other.channel", "=", chat.channel)
             .where("other.chat_id", "=", chat.chatId)
             .where("other.state", "=", "sending")
@@ -230,10 +249,11 @@ async function end(
     .execute();
 }
 
-const first = (db: Kysely<Database>, chat: ChatKey, state: string) =>
+const first = (db: Kysely<Database>, ours: readonly string[], chat: ChatKey, state: string) =>
   db
     .selectFrom("messages")
     .selectAll()
+    .where("workspace", "in", ours)
     .where("channel", "=", chat.channel)
     .where("chat_id", "=", chat.chatId)
     .where("state", "=", state)
@@ -241,10 +261,11 @@ const first = (db: Kysely<Database>, chat: ChatKey, state: string) =>
     .limit(1)
     .executeTakeFirst();
 
-const firstReply = (db: Kysely<Database>, chat: ChatKey, state: string) =>
+const firstReply = (db: Kysely<Database>, ours: readonly string[], chat: ChatKey, state: string) =>
   db
     .selectFrom("replies")
     .selectAll()
+    .where("workspace", "in", ours)
     .where("channel", "=", chat.channel)
     .where("chat_id", "=", chat.chatId)
     .where("state", "=", state)

@@ -18,13 +18,15 @@ type Views = Pick<
   | "prune"
 >;
 
-/** What people look at. */
-export function createMessageViews(db: Kysely<Database>): Views {
+/** What people look at: of their workspace, and what came before messages had one. */
+export function createMessageViews(db: Kysely<Database>, workspace: string): Views {
+  const ours = ["", workspace];
   return {
     async transcript({ channel, chatId, limit, before }) {
       let query = db
         .selectFrom("messages")
         .selectAll()
+        .where("workspace", "in", ours)
         .where("channel", "=", channel)
         .where("chat_id", "=", chatId)
         .orderBy("position", "desc")
@@ -51,6 +53,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
           fn.max("position").as("last"),
           fn.countAll<number>().as("count"),
         ])
+        .where("workspace", "in", ours)
         .groupBy(["channel", "chat_id"])
         .orderBy("last", "desc")
         .limit(limit);
@@ -62,6 +65,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
           db
             .selectFrom("messages")
             .selectAll()
+            .where("workspace", "in", ours)
             .where("channel", "=", group.channel)
             .where("chat_id", "=", group.chat_id)
             .orderBy("position", "desc")
@@ -79,7 +83,12 @@ export function createMessageViews(db: Kysely<Database>): Views {
       }));
     },
     async message(id) {
-      const row = await db.selectFrom("messages").selectAll().where("id", "=", id).executeTakeFirst();
+      const row = await db
+        .selectFrom("messages")
+        .selectAll()
+        .where("workspace", "in", ours)
+        .where("id", "=", id)
+        .executeTakeFirst();
       return row === undefined ? null : fromMessageRow(row);
     },
     async repliesTo(messageId) {
@@ -98,6 +107,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
       const rows = await db
         .selectFrom("job_owners")
         .select("job_id")
+        .where("workspace", "in", ours)
         .where("channel", "=", channel)
         .where("user_id", "=", userId)
         .orderBy("at", "desc")
@@ -158,6 +168,7 @@ export function createMessageViews(db: Kysely<Database>): Views {
             await db
               .selectFrom(table)
               .select(({ fn }) => fn.countAll<number>().as("count"))
+              .where("workspace", "in", ours)
               .where("state", "in", state)
               .executeTakeFirstOrThrow()
           ).count,

@@ -4,6 +4,7 @@ import * as chats from "./migrations/002-chats.ts";
 import * as serve from "./migrations/004-serve.ts";
 import * as solve from "./migrations/005-solve.ts";
 import * as pushes from "./migrations/007-pushes.ts";
+import * as workspaces from "./migrations/008-workspaces.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -13,6 +14,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "004-serve", up: serve.up },
     { name: "005-solve", up: solve.up },
     { name: "007-pushes", up: pushes.up },
+    { name: "008-workspaces", up: workspaces.up },
   ];
 
 /** Any number: whoever migrates a Postgres holds this lock. */

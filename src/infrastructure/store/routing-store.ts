@@ -8,13 +8,21 @@ import { storable } from "./storable.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
 
-export function createRoutingStore(db: Kysely<Database>): RoutingStore {
+/** Decisions of one workspace's chats. What a chat has taught holds in every workspace. */
+export function createRoutingStore({
+  db,
+  workspace,
+}: {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+}): RoutingStore {
   return {
     async record(decision) {
       await db
         .insertInto("decisions")
         .values({
           decision_id: decision.id,
+          workspace,
           chat_key: decision.chatKey,
           session_id: decision.sessionId,
           at: decision.at,
@@ -32,6 +40,7 @@ export function createRoutingStore(db: Kysely<Database>): RoutingStore {
       const row = await db
         .selectFrom("decisions")
         .selectAll()
+        .where("workspace", "in", ["", workspace])
         .where("chat_key", "=", chatKey)
         .orderBy("at", "desc")
         .orderBy("decision_id", "desc")

@@ -36,6 +36,8 @@ export interface ServeTables {
 
 export interface MessageRow {
   id: string;
+  /** Its root; "" came before messages had one. */
+  workspace: string;
   channel: string;
   event_id: string;
   chat_id: string;
@@ -55,6 +57,7 @@ export interface MessageRow {
 export interface ReplyRow {
   key: string;
   message_id: string | null;
+  workspace: string;
   channel: string;
   chat_id: string;
   user_id: string;
@@ -82,6 +85,7 @@ export interface ReplyRow {
 
 export interface JobOwnerRow {
   job_id: string;
+  workspace: string;
   channel: string;
   user_id: string;
   message_id: string | null;

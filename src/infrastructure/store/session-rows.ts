@@ -33,8 +33,9 @@ export function readSession(row: SessionRow): Session | null {
   };
 }
 
-export function toSessionRow(session: NewSession): SessionRow {
+export function toSessionRow(workspace: string, session: NewSession): SessionRow {
   return {
+    workspace,
     chat_key: session.chatKey,
     session_id: session.id,
     channel: session.channel,

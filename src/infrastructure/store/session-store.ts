@@ -7,14 +7,29 @@ import { storable } from "./storable.ts";
 /** Rows a statement may carry. */
 const BATCH = 500;
 
-export function createSessionStore(db: Kysely<Database>, now: () => Date): SessionStore {
+export interface SessionStoreParts {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  /** The root of the workspace whose chats are kept; those of other workspaces are out of sight. */
+  readonly workspace: string;
+}
+
+export function createSessionStore({ db, now, workspace }: SessionStoreParts): SessionStore {
   const sessionsOf = (chatKey: string) =>
-    db.selectFrom("sessions").selectAll().where("chat_key", "=", chatKey);
+    db.selectFrom("sessions").selectAll().where("workspace", "=", workspace).where("chat_key", "=", chatKey);
   const turnsOf = (chatKey: string, sessionId: string) =>
-    db.selectFrom("turns").selectAll().where("chat_key", "=", chatKey).where("session_id", "=", sessionId);
+    db
+      .selectFrom("turns")
+      .selectAll()
+      .where("workspace", "=", workspace)
+      .where("chat_key", "=", chatKey)
+      .where("session_id", "=", sessionId);
+  const openOf = (chatKey: string) => sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();
   return {
     async current(chatKey) {
-      const row = await sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();
+      const row =
+        (await openOf(chatKey)) ??
+        ((await adoptHistory(db, workspace, chatKey)) ? await openOf(chatKey) : undefined);
       const session = row === undefined ? null : readSession(row);
       return { session, damaged: row !== undefined && session === null ? 1 : 0 };
     },
@@ -34,6 +49,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       const rows = await db
         .selectFrom("sessions")
         .selectAll()
+        .where("workspace", "=", workspace)
         .where("closed_at", "is", null)
         .where("cut_at", "<=", at.toISOString())
         .orderBy("cut_at")
@@ -46,14 +62,15 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         const there = await transaction
           .selectFrom("sessions")
           .select("session_id")
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", next.chatKey)
           .where("session_id", "=", next.id)
           .executeTakeFirst();
         if (there !== undefined) return "taken";
-        if (!(await closeOpen(transaction, next.chatKey, from, now()))) return "moved";
+        if (!(await closeOpen(transaction, workspace, next.chatKey, from, now()))) return "moved";
         const added = await transaction
           .insertInto("sessions")
-          .values(toSessionRow(next))
+          .values(toSessionRow(workspace, next))
           .onConflict((conflict) => conflict.doNothing())
           .returning("session_id")
           .execute();
@@ -64,14 +81,17 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         const older = await transaction
           .selectFrom("sessions")
           .select("turn_count")
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .where("session_id", "=", sessionId)
           .where("closed_at", "is not", null)
           .executeTakeFirst();
-        if (older === undefined || !(await closeOpen(transaction, chatKey, from, now()))) return false;
+        if (older === undefined || !(await closeOpen(transaction, workspace, chatKey, from, now())))
+          return false;
         const moved = await transaction
           .updateTable("turns")
           .set(({ eb }) => ({ session_id: sessionId, position: eb("position", "+", older.turn_count) }))
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .where("session_id", "=", from)
           .returning("position")
@@ -80,12 +100,14 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         await transaction
           .updateTable("sessions")
           .set({ turn_count: 0, summary: "", summary_up_to: 0 })
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .where("session_id", "=", from)
           .execute();
         await transaction
           .updateTable("sessions")
           .set({ closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last })
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .where("session_id", "=", sessionId)
           .execute();
@@ -95,6 +117,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       await db
         .updateTable("sessions")
         .set({ cut_at: cut.at, cut_clock: cut.clock })
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("session_id", "=", sessionId)
         .execute();
@@ -105,12 +128,14 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         const counted = await transaction
           .updateTable("sessions")
           .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .where("session_id", "=", sessionId)
           .returning("turn_count")
           .executeTakeFirstOrThrow();
         const first = counted.turn_count - turns.length + 1;
         const rows = turns.map((turn, index) => ({
+          workspace,
           chat_key: chatKey,
           session_id: sessionId,
           position: first + index,
@@ -147,6 +172,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       await db
         .updateTable("sessions")
         .set({ summary: storable(text), summary_up_to: upTo })
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("session_id", "=", sessionId)
         .where("summary_up_to", "<", upTo)
@@ -156,14 +182,17 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
       await db
         .insertInto("daily_notes")
-        .values({ chat_key: note.chatKey, session_id: note.sessionId, ...values })
-        .onConflict((conflict) => conflict.columns(["chat_key", "session_id"]).doUpdateSet(values))
+        .values({ workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values })
+        .onConflict((conflict) =>
+          conflict.columns(["workspace", "chat_key", "session_id"]).doUpdateSet(values),
+        )
         .execute();
     },
     async note(chatKey, sessionId) {
       const row = await db
         .selectFrom("daily_notes")
         .selectAll()
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("session_id", "=", sessionId)
         .executeTakeFirst();
@@ -173,6 +202,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       const rows = await db
         .selectFrom("daily_notes")
         .selectAll()
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .orderBy("saved_at", "desc")
         .orderBy("session_id", "desc")
@@ -184,6 +214,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
       const row = await db
         .selectFrom("chat_settings")
         .select("settings")
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .executeTakeFirst();
       return readSettings(row?.settings);
@@ -193,13 +224,14 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
         const row = await transaction
           .selectFrom("chat_settings")
           .select("settings")
+          .where("workspace", "=", workspace)
           .where("chat_key", "=", chatKey)
           .executeTakeFirst();
         const settings = JSON.stringify({ ...readSettings(row?.settings), ...change });
         await transaction
           .insertInto("chat_settings")
-          .values({ chat_key: chatKey, settings })
-          .onConflict((conflict) => conflict.column("chat_key").doUpdateSet({ settings }))
+          .values({ workspace, chat_key: chatKey, settings })
+          .onConflict((conflict) => conflict.columns(["workspace", "chat_key"]).doUpdateSet({ settings }))
           .execute();
       }),
   };
@@ -208,6 +240,7 @@ export function createSessionStore(db: Kysely<Database>, now: () => Date): Sessi
 /** Closes the open session if it is `from`, or one that nobody can read; false when it is another. */
 async function closeOpen(
   transaction: Transaction<Database>,
+  workspace: string,
   chatKey: string,
   from: string | null,
   at: Date,
@@ -215,6 +248,7 @@ async function closeOpen(
   const row = await transaction
     .selectFrom("sessions")
     .selectAll()
+    .where("workspace", "=", workspace)
     .where("chat_key", "=", chatKey)
     .where("closed_at", "is", null)
     .executeTakeFirst();
@@ -223,12 +257,40 @@ async function closeOpen(
   const closed = await transaction
     .updateTable("sessions")
     .set({ closed_at: at.toISOString() })
+    .where("workspace", "=", workspace)
     .where("chat_key", "=", chatKey)
     .where("session_id", "=", row.session_id)
     .where("closed_at", "is", null)
     .returning("session_id")
     .execute();
   return closed.length === 1;
+}
+
+/**
+ * What a chat said before sessions had a workspace goes to the first one in which the chat goes on. False when there is
+ * nothing, or another workspace was first.
+ */
+async function adoptHistory(db: Kysely<Database>, workspace: string, chatKey: string): Promise<boolean> {
+  const owned = await db
+    .selectFrom("sessions")
+    .select("workspace")
+    .where("chat_key", "=", chatKey)
+    .where("workspace", "in", ["", workspace])
+    .execute();
+  if (owned.length === 0 || owned.some((row) => row.workspace === workspace)) return false;
+  return db.transaction().execute(async (transaction) => {
+    let adopted = 0n;
+    for (const table of ["sessions", "turns", "daily_notes", "chat_settings"] as const) {
+      const { numUpdatedRows } = await transaction
+        .updateTable(table)
+        .set({ workspace })
+        .where("workspace", "=", "")
+        .where("chat_key", "=", chatKey)
+        .executeTakeFirst();
+      adopted += numUpdatedRows;
+    }
+    return adopted > 0n;
+  });
 }
 
 function split<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {

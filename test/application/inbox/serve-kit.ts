@@ -33,7 +33,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const file = choices.file ?? join(folder, "store.db");
   const timers = choices.timers ?? createManualTimers();
   const db = openSqlite(file);
-  const plain = await createMessageStore(db, timers.now);
+  const plain = await createMessageStore({ db, now: timers.now, workspace: "/ws" });
   const store = choices.around?.(plain) ?? plain;
   const fake = choices.fake ?? createFakeChannel();
   const conversation = choices.conversation ?? createFakeConversation();
@@ -72,6 +72,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const { receive, isBusy } = createReceiver({
     store,
     admit: async () => null,
+    workspace: "/ws",
     bus,
     wake: (chat) => answering.wake(chat),
     now: timers.now,

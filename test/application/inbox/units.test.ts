@@ -37,7 +37,7 @@ async function openStores() {
   });
   return {
     timers,
-    store: await createMessageStore(db, timers.now),
+    store: await createMessageStore({ db, now: timers.now, workspace: "/ws" }),
     access: await createAccessStore(db, timers.now),
   };
 }
@@ -196,6 +196,7 @@ test("metrics count what the bus tells, with labels that cannot break the format
   const message = {
     ...inbound(1, { channel: 'a"b\\c\n' }),
     id: "m",
+    workspace: "/ws",
     receivedAt: "",
     state: "done" as const,
     attempts: 1,

@@ -42,12 +42,12 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
   };
   describeSessionStore(name, async () => {
     const { db, damage } = await ready();
-    return { store: createSessionStore(db, now), damage };
+    return { store: createSessionStore({ db, now, workspace: "/ws" }), damage };
   });
-  describeChatLeases(name, async () => createChatLeases((await ready()).db));
+  describeChatLeases(name, async () => createChatLeases({ db: (await ready()).db, workspace: "/ws" }));
   describeRoutingAndUsage(name, async () => {
     const { db, damage } = await ready();
-    return { routing: createRoutingStore(db), usage: createUsageStore(db), damage };
+    return { routing: createRoutingStore({ db, workspace: "/ws" }), usage: createUsageStore(db), damage };
   });
 }
 

@@ -45,7 +45,7 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
   describe(`inbox, outbox and access in ${name}`, () => {
     const fresh = async (id: string) => {
       const key = { channel: `c-${id}`, chatId: "chat" };
-      const store = await createMessageStore(open(), now);
+      const store = await createMessageStore({ db: open(), now, workspace: "/ws" });
       const add = (n: number) =>
         store.add(inbound(n, { ...key, text: `text \0 ${n}` }), `msg_${id}_${n}`, at(0));
       return { store, key, add };

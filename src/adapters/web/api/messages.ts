@@ -50,6 +50,7 @@ export function messageApi(app: Api, web: Web): void {
       const stored = {
         ...message,
         id,
+        workspace: host.workspace(),
         receivedAt: host.now().toISOString(),
         state: "received",
         attempts: 0,

@@ -5,6 +5,9 @@ export const en = {
    */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
     `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,
+  /** It came before messages were kept with their workspace. */
+  noWorkspace:
+    "This message came before PicoClaw kept messages with their workspace, so nothing was done. Please send it again.",
   /** It died several times over the same message. */
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
@@ -25,6 +28,7 @@ export const en = {
     "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",
   stoppingHard: "Ended. What was not finished is taken up at the next start.",
   reloaded: "The configuration was read again.",
+  workspaceMoved: (root: string) => `The workspace would change to ${root}. Stop this server and start it there.`,
   reloadRefused: (why: string) => `The new configuration is not valid; the old one stays:\n${why}`,
   portTaken: (address: string, why: string) => `cannot listen on ${address}: ${why}`,
   exposed: (host: string) =>

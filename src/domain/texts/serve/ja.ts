@@ -3,6 +3,8 @@ import type { ServeMessages } from "./messages.ts";
 export const ja: ServeMessages = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
+  noWorkspace:
+    "このメッセージは、メッセージをワークスペースごとに保存する前のバージョンで届いたため、実行していません。もう一度送信してください。",
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
@@ -22,6 +24,8 @@ export const ja: ServeMessages = {
     "停止します。新しい受付を止め、実行中のものを終えます（最大 30 秒。もう一度押すとすぐに終了します）。",
   stoppingHard: "終了しました。終わっていないものは次回の起動時に続けます。",
   reloaded: "設定を読み直しました。",
+  workspaceMoved: (root) =>
+    `ワークスペースが ${root} に変わります。サーバーを停止して、そこで起動し直してください。`,
   reloadRefused: (why) => `新しい設定に誤りがあるため、元の設定のまま続けます:\n${why}`,
   portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
   exposed: (host) =>

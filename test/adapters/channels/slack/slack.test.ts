@@ -136,6 +136,7 @@ describe("Slack", () => {
   });
   const stored = (id = "msg_1"): StoredMessage => ({
     id,
+    workspace: "/ws",
     channel: "slack",
     eventId: "Ev1",
     chatId: "C1:1700000001.000100",

@@ -10,7 +10,7 @@ let bench: Bench;
 let leases: ChatLeases;
 beforeEach(async () => {
   bench = await openBench();
-  leases = createChatLeases(bench.db);
+  leases = createChatLeases({ db: bench.db, workspace: "/ws" });
 });
 afterEach(() => bench.remove());
 

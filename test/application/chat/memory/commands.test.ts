@@ -18,7 +18,7 @@ let usage: UsageStore;
 const events: ChatEvent[] = [];
 beforeEach(async () => {
   bench = await openBench();
-  routing = createRoutingStore(bench.db);
+  routing = createRoutingStore({ db: bench.db, workspace: "/ws" });
   usage = createUsageStore(bench.db);
   events.length = 0;
 });

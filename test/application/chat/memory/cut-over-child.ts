@@ -7,7 +7,7 @@ import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
 const [file, where] = process.argv.slice(2) as [string, string];
 const time = { now: "2026-03-01T03:00:00.000Z" };
 const now = () => new Date(time.now);
-const store = createSessionStore(openSqlite(file), now);
+const store = createSessionStore({ db: openSqlite(file), now, workspace: "/ws" });
 const die = (step: string) => {
   if (step === where) process.kill(process.pid, "SIGKILL");
 };

@@ -19,7 +19,11 @@ test.each(["before-summary", "after-summary", "after-note", "after-reset"])(
       await child.exited;
       expect(child.signalCode).toBe("SIGKILL");
       bench.time.now = "2026-03-02T03:00:00.000Z";
-      const store = createSessionStore(bench.db, () => new Date(bench.time.now));
+      const store = createSessionStore({
+        db: bench.db,
+        now: () => new Date(bench.time.now),
+        workspace: "/ws",
+      });
       const { session } = await store.current("cli:default");
       const note = await store.note("cli:default", "20260301-cli-default");
       if (session?.id !== "20260301-cli-default") expect(note).not.toBeNull();

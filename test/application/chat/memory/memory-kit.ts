@@ -94,7 +94,7 @@ export async function openBench(start = "2026-03-01T03:00:00.000Z"): Promise<Ben
     time,
     sessions: (more = {}) =>
       createSessions({
-        store: createSessionStore(db, now),
+        store: createSessionStore({ db, now, workspace: "/ws" }),
         clock: createDayClock("Asia/Tokyo", "00:00"),
         now,
         summarise: async ({ previous, turns }) => ({

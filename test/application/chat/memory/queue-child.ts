@@ -8,7 +8,7 @@ const [file, what] = process.argv.slice(2) as [string, string];
 const names = createOwnerNames(process.pid);
 const db = openSqlite(file);
 const queue = createChatQueue({
-  leases: createChatLeases(db),
+  leases: createChatLeases({ db, workspace: "/ws" }),
   now: () => new Date(),
   newOwner: names.next,
   isGone: names.isGone,

@@ -41,13 +41,13 @@ describe("a session", () => {
     expect(cutOver).toMatchObject({ cut: true, previousId: "20260301-line-U1", note: "青が好き / 覚えた" });
     expect(next).toMatchObject({ id: "20260302-line-U1", carried: "青が好き / 覚えた", turns: 0 });
     expect((await sessions.context(next)).memory).toBe("青が好き / 覚えた");
-    const store = createSessionStore(bench.db, () => new Date(bench.time.now));
+    const store = createSessionStore({ db: bench.db, now: () => new Date(bench.time.now), workspace: "/ws" });
     expect(await store.note("line:U1", "20260301-line-U1")).toMatchObject({ turns: 2 });
     expect(bench.lines.map(({ event }) => event)).toContain("session.cut_over");
   });
 
   test("stays when its note cannot be saved, and is cut later", async () => {
-    const store = createSessionStore(bench.db, () => new Date(bench.time.now));
+    const store = createSessionStore({ db: bench.db, now: () => new Date(bench.time.now), workspace: "/ws" });
     const sessions = bench.sessions({
       store: {
         ...store,
@@ -74,7 +74,7 @@ describe("a session", () => {
       asked.push(1);
       return { text: "note", by: "model" as const };
     };
-    const store = createSessionStore(bench.db, () => new Date(bench.time.now));
+    const store = createSessionStore({ db: bench.db, now: () => new Date(bench.time.now), workspace: "/ws" });
     const dying = bench.sessions({
       summarise,
       store: {
@@ -103,7 +103,7 @@ describe("a session", () => {
     bench.time.now = "2026-03-05T03:00:00.000Z";
     const { session: later } = await sessions.open(chat, signal);
     expect(later).toMatchObject({ id: "20260305-line-U1", carried: "青" });
-    const store = createSessionStore(bench.db, () => new Date());
+    const store = createSessionStore({ db: bench.db, now: () => new Date(), workspace: "/ws" });
     expect(await store.notes("line:U1", 9)).toHaveLength(1);
   });
 });
@@ -178,7 +178,7 @@ describe("/new and /resume", () => {
     bench.time.now = "2026-03-02T15:10:00.000Z";
     const { session: next } = await sessions.open(chat, signal);
     expect(next.carried).toContain("after");
-    const store = createSessionStore(bench.db, () => new Date());
+    const store = createSessionStore({ db: bench.db, now: () => new Date(), workspace: "/ws" });
     expect(await store.note("line:U1", "20260301-line-U1")).toMatchObject({
       turns: 2,
       text: "before / after",
@@ -228,7 +228,11 @@ describe("memory", () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     await sessions.append(session, [turn("key sk-secret"), turn("x".repeat(1_000_000))]);
-    const { turns } = await createSessionStore(bench.db, () => new Date()).turns("line:U1", session.id, {
+    const { turns } = await createSessionStore({
+      db: bench.db,
+      now: () => new Date(),
+      workspace: "/ws",
+    }).turns("line:U1", session.id, {
       after: 0,
       limit: 9,
     });
