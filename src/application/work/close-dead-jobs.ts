@@ -5,9 +5,13 @@ export type CloseParts = Pick<WorkspaceParts, "archive" | "transactions" | "proc
   readonly isAlive: (pid: number) => boolean;
 };
 
-/** Whether a job was cut off: it is said to run, but its process is gone. It had applied nothing. */
+/**
+ * Whether a job was cut off: its process is gone while it ran, or after it was sealed and before its commit began. It
+ * had applied nothing.
+ */
 export function isDead(job: StoredJob, isAlive: (pid: number) => boolean): boolean {
-  return job.state === "running" && (job.pid === undefined || !isAlive(job.pid));
+  const unfinished = job.state === "running" || (job.state === "staged" && job.outcome === "committed");
+  return unfinished && (job.pid === undefined || !isAlive(job.pid));
 }
 
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
@@ -16,11 +20,15 @@ export async function closeDeadJobs(parts: CloseParts): Promise<readonly string[
   const dead = archive.list().filter((job) => isDead(job, isAlive));
   if (dead.length === 0) return [];
   const { killJobProcesses } = await parts.processes();
+  const closed: string[] = [];
   for (const { state: _, stateAt: __, bytes: ___, pid: ____, ...record } of dead) {
     await killJobProcesses(record.jobId);
     await transactions.discard(record.jobId);
+    // A commit that had begun is left to the repair.
+    if (archive.read(record.jobId)?.state !== "discarded") continue;
+    closed.push(record.jobId);
     archive.append(record.jobId, { type: "rolled_back", reason: "its process died" });
     archive.save({ ...record, outcome: "aborted", success: false, changes: [] });
   }
-  return dead.map(({ jobId }) => jobId);
+  return closed;
 }

@@ -88,6 +88,8 @@ if (requirePart("bwrap")) {
     server.configure("serve: { prot: 1 }\n");
     await hangUp("The new configuration is not valid");
     expect(server.errors()).toContain("serve.port");
+    server.configure(`worker: { workspace: ${JSON.stringify(server.home)} }\n`);
+    await hangUp(`The workspace would change to ${server.home}`);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   }, 20_000);
 }

@@ -59,7 +59,7 @@ test("a conflict at the commit keeps the job as a preview and names the path", a
 
 describe("a job whose process died", () => {
   const ID = "job_1700000000_deadbeef";
-  function dead(pid: number): void {
+  function dead(pid: number, state = "running", outcome = "running"): void {
     const storage = readdirSync(join(bench.folder, "home/workspaces"))[0] as string;
     const folder = join(bench.folder, "home/workspaces", storage, "jobs", ID);
     mkdirSync(join(folder, "slots"), { recursive: true });
@@ -74,13 +74,13 @@ describe("a job whose process died", () => {
       createdAt: at,
       finishedAt: at,
       kind: "copy",
-      outcome: "running",
+      outcome,
       pid,
       success: false,
       ...counts,
     };
     writeFileSync(join(folder, "job.json"), JSON.stringify(record));
-    writeFileSync(join(folder, "state.json"), JSON.stringify({ state: "running", at, pid, turn: 0 }));
+    writeFileSync(join(folder, "state.json"), JSON.stringify({ state, at, pid, turn: 0 }));
   }
 
   test("is refused by undo and buried by the repair", async () => {
@@ -92,6 +92,17 @@ describe("a job whose process died", () => {
     });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
     expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+    expect(await worker.closeDeadJobs()).toEqual([]);
+  });
+
+  test("is buried as well when it died sealed, before its commit began; a preview is not", async () => {
+    const worker = await bench.open();
+    dead(2 ** 22 + 1, "staged", "committed");
+    expect(await worker.closeDeadJobs()).toEqual([ID]);
+    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+    dead(2 ** 22 + 1, "staged", "staged");
+    expect(await worker.closeDeadJobs()).toEqual([]);
+    dead(2 ** 22 + 1, "staged", "conflict");
     expect(await worker.closeDeadJobs()).toEqual([]);
   });
 

@@ -10,8 +10,11 @@ export function startLine(options: { readonly token: string; readonly now?: () =
     readonly buttons: string[];
   }[] = [];
   const loading: string[] = [];
-  /** Answers that come instead; "arrived" means that it is done, but its answer is lost; "silence" none at all. */
-  const faults: (Response | "arrived" | "silence")[] = [];
+  /**
+   * Answers that come instead; "arrived" means that it is done, but its answer is lost; "silence" none at all; a
+   * promise, that it is done when that resolves.
+   */
+  const faults: (Response | "arrived" | "silence" | Promise<"late">)[] = [];
 
   const show = (chatId: string, how: "reply" | "push", messages: readonly Message[]) => {
     for (const { text, quickReply } of messages)
@@ -42,9 +45,9 @@ export function startLine(options: { readonly token: string; readonly now?: () =
         loading.push(body.chatId);
         return Response.json({}, { status: 202 });
       }
-      const fault = faults.shift();
+      const fault = await faults.shift();
       if (fault === "silence") return new Promise<Response>(() => {});
-      if (fault !== undefined && fault !== "arrived") return fault;
+      if (fault instanceof Response) return fault;
       const wrong = wrongIn(body.messages);
       if (wrong !== null) return Response.json({ message: wrong }, { status: 400 });
       const lost = () =>

@@ -42,6 +42,8 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
   const spent = new Set<string>();
   /** Those of them whose call had no answer: what was sent may have arrived. */
   const doubtful = new Set<string>();
+  /** Interim messages on their way, by chat: an answer waits for them, so that it comes last. */
+  const interims = new Map<string, Promise<unknown>>();
   /** Replies that LINE has taken from this process. */
   const taken = new Set<string>();
   const call = (request: () => Promise<unknown>, signal = AbortSignal.timeout(CALL_MS)) =>
@@ -69,12 +71,12 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
   return {
     name: "line",
     heard({ chatId, replyToken, at, single }) {
-      tokens.keep(
-        chatId,
-        replyToken,
-        at,
-        (token) => void reply(token, [interimMessage(parts.wording().texts)]),
-      );
+      tokens.keep(chatId, replyToken, at, (token) => {
+        const sent = reply(token, [interimMessage(parts.wording().texts)]).finally(() => {
+          if (interims.get(chatId) === sent) interims.delete(chatId);
+        });
+        interims.set(chatId, sent);
+      });
       if (single) void call(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
     },
     async answer(replyToken, text) {
@@ -82,6 +84,7 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
     },
     async deliver(delivery, signal) {
       if (taken.has(delivery.key)) return { status: "sent" };
+      await interims.get(delivery.chatId);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
       const token = tokens.take(delivery.chatId) ?? storedToken(delivery, timers, spent);
       if (token === null) return push(delivery, limit);

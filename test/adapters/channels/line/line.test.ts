@@ -202,6 +202,19 @@ describe("LINE", () => {
     expect(pushes).toBe(0);
   });
 
+  test("an interim message that is on its way does not follow the answer", async () => {
+    await send(event());
+    const held = Promise.withResolvers<"late">();
+    line.faults.push(held.promise);
+    await timers.advance(41_000);
+    const sent = channel.deliver(delivery("the end"), signal);
+    await Bun.sleep(50);
+    held.resolve("late");
+    expect(await sent).toEqual({ status: "sent" });
+    expect(line.shown.map(({ how }) => how)).toEqual(["reply", "push"]);
+    expect(line.shown.at(-1)?.text).toBe("the end");
+  });
+
   test("before the token runs out an interim message spends it; its button brings a fresh one", async () => {
     await send(event());
     await timers.advance(41_000);
