@@ -28,7 +28,8 @@ export const en = {
     "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",
   stoppingHard: "Ended. What was not finished is taken up at the next start.",
   reloaded: "The configuration was read again.",
-  workspaceMoved: (root: string) => `The workspace would change to ${root}. Stop this server and start it there.`,
+  workspaceMoved: (root: string) =>
+    `The workspace would change to ${root}. Stop this server and start it there.`,
   reloadRefused: (why: string) => `The new configuration is not valid; the old one stays:\n${why}`,
   portTaken: (address: string, why: string) => `cannot listen on ${address}: ${why}`,
   exposed: (host: string) =>
