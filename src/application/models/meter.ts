@@ -51,94 +51,111 @@ export interface MeterParts {
 const WARN_AT = 0.8;
 
 export function createMeter(parts: MeterParts): Meter {
-  const { models, usage, costOf, budget, now } = parts;
   return {
     async open(context) {
-      const sums = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-      const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
-      const daily = budget.daily;
-      const day = { spentUsd: 0 };
-      const look = async () => {
-        if (daily === null) return;
-        // Without knowing what was spent, the day's last known sum holds.
-        const spent = await usage.spent(parts.startOfDay(now())).catch(() => undefined);
-        if (spent !== undefined) day.spentUsd = Math.max(spent, sums.costUsd);
-      };
-      const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
-      const over = () => daily !== null && day.spentUsd >= daily;
-      // The figures only: whoever tells people has the words.
-      const refusal = (): ModelFailure => ({
-        code: "over-budget",
-        message: `$${day.spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`,
-        retryable: false,
-      });
-      /** The local model in a cloud coder's place; the refusal where there is none. */
-      const instead = (): Model | ModelFailure => {
-        const local = budget.on_exceed === "local" ? localModel(models) : undefined;
-        if (local === undefined) return refusal();
-        note({ kind: "local", spentUsd: day.spentUsd, dailyUsd: daily ?? 0, model: local.model });
-        return local;
-      };
-      const record = async (role: ModelRole, model: Model, used: ModelUsage) => {
-        const cost = costOf(model, used);
-        const costUsd = cost ?? 0;
-        if (cost === null && daily !== null)
-          note({ kind: "unpriced", spentUsd: day.spentUsd, dailyUsd: daily, model: model.model });
-        sums.inputTokens += used.inputTokens;
-        sums.outputTokens += used.outputTokens;
-        sums.costUsd += costUsd;
-        day.spentUsd += costUsd;
-        if (daily !== null && costUsd > 0 && day.spentUsd >= daily * WARN_AT)
-          note({ kind: "warn", spentUsd: day.spentUsd, dailyUsd: daily });
-        const { provider, local } = model;
-        const at = now().toISOString();
-        try {
-          await usage.record({ ...context, at, role, provider, model: model.model, local, ...used, costUsd });
-        } catch (cause) {
-          parts.log.error("usage", "Usage not recorded", "usage.store_failed", {
-            job_id: context.groupId,
-            error: String(cause),
-          });
-        }
-      };
-      const metered = (role: ModelRole, model: Model): Model => ({
-        provider: model.provider,
-        model: model.model,
-        local: model.local,
-        family: model.family,
-        check: (signal) => model.check(signal),
-        async *generate(request: ModelRequest) {
-          let chosen = model;
-          if (!model.local) {
-            await look();
-            if (over()) {
-              const other = instead();
-              if (!("generate" in other)) {
-                yield { type: "failed", failure: other };
-                return;
-              }
-              chosen = other;
-            }
-          }
-          for await (const event of chosen.generate(request)) {
-            if (event.type === "finished") await record(role, chosen, event.answer.usage);
-            yield event;
-          }
-        },
-      });
-      await look();
+      const account = openAccount(parts, context);
+      await account.look();
       return {
         models: {
           forRole(role) {
-            const model = models.forRole(role);
+            const model = parts.models.forRole(role);
             if (!("generate" in model)) return model;
-            const chosen = !model.local && over() ? instead() : model;
-            return "generate" in chosen ? metered(role, chosen) : chosen;
+            const chosen = !model.local && account.isOver() ? account.instead() : model;
+            return "generate" in chosen ? metered(account, role, chosen) : chosen;
           },
         },
-        notices: () => [...notices.values()],
-        used: () => ({ ...sums }),
+        notices: account.notices,
+        used: account.used,
       };
+    },
+  };
+}
+
+/** What one message used, and how it stands with the day's budget. */
+interface Account extends Pick<MeteredModels, "notices" | "used"> {
+  /** Reads anew what the day has cost. */
+  look(): Promise<void>;
+  isOver(): boolean;
+  /** The local model in a cloud coder's place; the refusal where there is none. */
+  instead(): Model | ModelFailure;
+  record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
+}
+
+function openAccount(parts: MeterParts, context: MeterContext): Account {
+  const { models, usage, budget, now } = parts;
+  const { daily } = budget;
+  const sums = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
+  let spentUsd = 0;
+  const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
+  return {
+    notices: () => [...notices.values()],
+    used: () => ({ ...sums }),
+    async look() {
+      if (daily === null) return;
+      // Without knowing what was spent, the day's last known sum holds.
+      const spent = await usage.spent(parts.startOfDay(now())).catch(() => undefined);
+      if (spent !== undefined) spentUsd = Math.max(spent, sums.costUsd);
+    },
+    isOver: () => daily !== null && spentUsd >= daily,
+    instead() {
+      const dailyUsd = daily ?? 0;
+      const local = budget.on_exceed === "local" ? localModel(models) : undefined;
+      if (local !== undefined) {
+        note({ kind: "local", spentUsd, dailyUsd, model: local.model });
+        return local;
+      }
+      // The figures only: whoever tells people has the words.
+      const message = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
+      return { code: "over-budget", message, retryable: false };
+    },
+    async record(role, { provider, model, local }, used) {
+      const cost = parts.costOf({ provider, model, local }, used);
+      const costUsd = cost ?? 0;
+      if (cost === null && daily !== null) note({ kind: "unpriced", spentUsd, dailyUsd: daily, model });
+      sums.inputTokens += used.inputTokens;
+      sums.outputTokens += used.outputTokens;
+      sums.costUsd += costUsd;
+      spentUsd += costUsd;
+      if (daily !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
+        note({ kind: "warn", spentUsd, dailyUsd: daily });
+      const at = now().toISOString();
+      try {
+        await usage.record({ ...context, at, role, provider, model, local, ...used, costUsd });
+      } catch (cause) {
+        parts.log.error("usage", "Usage not recorded", "usage.store_failed", {
+          job_id: context.groupId,
+          error: String(cause),
+        });
+      }
+    },
+  };
+}
+
+function metered(account: Account, role: ModelRole, model: Model): Model {
+  return {
+    provider: model.provider,
+    model: model.model,
+    local: model.local,
+    family: model.family,
+    check: (signal) => model.check(signal),
+    async *generate(request: ModelRequest) {
+      let chosen = model;
+      if (!model.local) {
+        await account.look();
+        if (account.isOver()) {
+          const other = account.instead();
+          if (!("generate" in other)) {
+            yield { type: "failed", failure: other };
+            return;
+          }
+          chosen = other;
+        }
+      }
+      for await (const event of chosen.generate(request)) {
+        if (event.type === "finished") await account.record(role, chosen, event.answer.usage);
+        yield event;
+      }
     },
   };
 }

@@ -41,12 +41,6 @@ export interface AnswerInProgress extends AnswerSink {
   end(): Ending;
 }
 
-interface OpenCall {
-  id: string;
-  name: string;
-  arguments: string;
-}
-
 export interface AnswerParts {
   readonly newId: () => string;
   /** Tools that the model may call by writing it into its text; default: none. */
@@ -62,8 +56,6 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
   let finish: ModelAnswer["finish"] | undefined;
   let problem: ServerProblem | undefined;
   let usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
-  const toolCalls: ToolCall[] = [];
-  const open = new Map<string | number, OpenCall>();
 
   const emit = (event: ModelEvent) => {
     begun = true;
@@ -74,47 +66,29 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
     thought = true;
     emit({ type: "reasoning", text: piece });
   };
-  const call = ({ id, name, arguments: given }: Parameters<AnswerSink["call"]>[0]) => {
-    const known = id !== undefined && id !== "" && !toolCalls.some((one) => one.id === id);
-    const made: ToolCall = { id: known ? id : newId(), name, arguments: given };
-    toolCalls.push(made);
-    emit({ type: "tool-call", call: made });
-    return made.id;
-  };
+  const calls = createCalls(newId, (call) => emit({ type: "tool-call", call }));
   const textCalls = createTextCalls({
     offered: callsInText,
     text: (piece) => {
       text += piece;
       emit({ type: "text", text: piece });
     },
-    call,
+    call: calls.add,
   });
   const splitter = createThinkSplitter({ text: textCalls.take, reasoning });
-  const callEnd = (key: string | number, whole = "") => {
-    const one = open.get(key);
-    if (one === undefined) return;
-    open.delete(key);
-    call({ id: one.id, name: one.name, arguments: parseArguments(one.arguments || whole) });
-  };
 
   return {
     get begun() {
-      return begun || open.size > 0;
+      return begun || calls.areOpen();
     },
     get state() {
       return problem === undefined ? (over ? "over" : "open") : "broken";
     },
     text: (piece) => splitter.take(piece),
     reasoning,
-    call,
-    callPart: (key, part) => {
-      const one = open.get(key) ?? { id: "", name: "", arguments: "" };
-      open.set(key, one);
-      if (part.id) one.id = part.id;
-      if (part.name) one.name ||= part.name;
-      if (part.arguments) one.arguments += part.arguments;
-    },
-    callEnd,
+    call: calls.add,
+    callPart: calls.part,
+    callEnd: calls.end,
     usage: (part) => {
       usage = { ...usage, ...part };
     },
@@ -137,7 +111,7 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
       textCalls.end();
       if (problem !== undefined) return { kind: "problem", problem };
       if (finish === undefined) return { kind: "cut-off" };
-      for (const key of [...open.keys()]) callEnd(key);
+      const toolCalls = calls.endAll();
       if (text.trim() === "" && toolCalls.length === 0) {
         if (finish !== "filtered") return { kind: "empty", thought: thought && finish === "length" };
       }
@@ -145,6 +119,48 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
       return { kind: "answer", answer: { text, toolCalls, finish: why, usage } };
     },
   };
+}
+
+/** The tool calls of one answer, whole or in pieces. */
+function createCalls(newId: () => string, made: (call: ToolCall) => void) {
+  const toolCalls: ToolCall[] = [];
+  const open = new Map<string | number, OpenCall>();
+  const add: AnswerSink["call"] = ({ id, name, arguments: given }) => {
+    const known = id !== undefined && id !== "" && !toolCalls.some((one) => one.id === id);
+    const call: ToolCall = { id: known ? id : newId(), name, arguments: given };
+    toolCalls.push(call);
+    made(call);
+    return call.id;
+  };
+  const part: AnswerSink["callPart"] = (key, piece) => {
+    const one = open.get(key) ?? { id: "", name: "", arguments: "" };
+    open.set(key, one);
+    if (piece.id) one.id = piece.id;
+    if (piece.name) one.name ||= piece.name;
+    if (piece.arguments) one.arguments += piece.arguments;
+  };
+  const end: AnswerSink["callEnd"] = (key, whole = "") => {
+    const one = open.get(key);
+    if (one === undefined) return;
+    open.delete(key);
+    add({ id: one.id, name: one.name, arguments: parseArguments(one.arguments || whole) });
+  };
+  return {
+    add,
+    part,
+    end,
+    areOpen: () => open.size > 0,
+    endAll(): readonly ToolCall[] {
+      for (const key of [...open.keys()]) end(key);
+      return toolCalls;
+    },
+  };
+}
+
+interface OpenCall {
+  id: string;
+  name: string;
+  arguments: string;
 }
 
 /** What is no JSON stays the text that it is; some models write JSON into a JSON string. */

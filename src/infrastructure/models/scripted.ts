@@ -7,7 +7,7 @@ import type {
 } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { createAnswer } from "./answer.ts";
-import { createFailures } from "./failures.ts";
+import { createFailures, type Failures } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
 import { fits, placeOf, readScript, type Script, type ScriptedAnswer } from "./script.ts";
 import type { ModelParts } from "./settings.ts";
@@ -56,58 +56,8 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
       return { kind: "failed", failure: { code: "not-configured", message, retryable: false }, again: false };
     }
     used.set(chosen, (used.get(chosen) ?? 0) + 1);
-    return yield* play(chosen, request, asked.message, fits(chosen, asked) ?? []);
-  }
-
-  async function* play(
-    entry: ScriptedAnswer,
-    request: ModelRequest,
-    message: string,
-    caught: readonly string[],
-  ): AsyncGenerator<ModelEvent, Tried> {
-    const { signal } = request;
-    const aborted = (): Tried => ({ kind: "failed", failure: failures.make("aborted"), again: false });
-    const fill = (text: string) =>
-      text.replaceAll(/\{\{(message|\d+)\}\}/g, (_, name) =>
-        name === "message" ? message : (caught[Number(name) - 1] ?? ""),
-      );
-    if (entry.delayMs > 0) await parts.pause(entry.delayMs, signal);
-    if (signal.aborted) return aborted();
-    const answer = createAnswer({ newId: () => `call_${Math.floor(parts.random() * 2 ** 48).toString(36)}` });
-    answer.reasoning(fill(entry.reasoning));
-    yield* answer.drain();
-    for (const [index, chunk] of entry.chunks.entries()) {
-      if (index > 0 && entry.pauseMs > 0) await parts.pause(entry.pauseMs, signal);
-      if (signal.aborted) return aborted();
-      answer.text(fill(chunk));
-      yield* answer.drain();
-    }
-    if (entry.fail !== undefined) return failedAs(entry.fail, answer.begun);
-    for (const call of entry.toolCalls)
-      answer.call({ name: call.name, arguments: filled(call.arguments, fill) });
-    const { input, output, cached } = entry.usage;
-    const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
-    answer.usage({
-      inputTokens: input ?? Math.ceil(JSON.stringify(request.messages).length / 4),
-      outputTokens: output ?? Math.ceil(said / 4),
-      cachedTokens: cached ?? 0,
-    });
-    answer.finish(entry.finish ?? "stop");
-    const end = answer.end();
-    yield* answer.drain();
-    if (signal.aborted) return aborted();
-    return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
-  }
-
-  function failedAs(fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): Tried {
-    const { code, message, status, retryAfterMs } = fail;
-    const failure: ModelFailure = {
-      ...failures.make(KINDS[code] ?? "serverError", message),
-      ...(status !== undefined && { status }),
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    };
-    const passing = ["unreachable", "rate-limited", "server-error", "cut-off"].includes(code);
-    return { kind: "failed", failure, again: passing && !begun };
+    const fill = filler(asked.message, fits(chosen, asked) ?? []);
+    return yield* play({ ...parts, failures }, chosen, request, fill);
   }
 
   return {
@@ -122,6 +72,65 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
       return { ok: true, detail: messages.doctor.scripted(file) };
     },
   };
+}
+
+interface PlayParts extends Pick<ModelParts, "random" | "pause"> {
+  readonly failures: Failures;
+}
+
+/** Puts the message, and what the patterns caught of it, in the place of `{{message}}`, `{{1}}` … */
+function filler(message: string, caught: readonly string[]): (text: string) => string {
+  return (text) =>
+    text.replaceAll(/\{\{(message|\d+)\}\}/g, (_, name) =>
+      name === "message" ? message : (caught[Number(name) - 1] ?? ""),
+    );
+}
+
+async function* play(
+  { failures, random, pause }: PlayParts,
+  entry: ScriptedAnswer,
+  request: ModelRequest,
+  fill: (text: string) => string,
+): AsyncGenerator<ModelEvent, Tried> {
+  const { signal } = request;
+  const aborted = (): Tried => ({ kind: "failed", failure: failures.make("aborted"), again: false });
+  if (entry.delayMs > 0) await pause(entry.delayMs, signal);
+  if (signal.aborted) return aborted();
+  const answer = createAnswer({ newId: () => `call_${Math.floor(random() * 2 ** 48).toString(36)}` });
+  answer.reasoning(fill(entry.reasoning));
+  yield* answer.drain();
+  for (const [index, chunk] of entry.chunks.entries()) {
+    if (index > 0 && entry.pauseMs > 0) await pause(entry.pauseMs, signal);
+    if (signal.aborted) return aborted();
+    answer.text(fill(chunk));
+    yield* answer.drain();
+  }
+  if (entry.fail !== undefined) return failedAs(failures, entry.fail, answer.begun);
+  for (const call of entry.toolCalls)
+    answer.call({ name: call.name, arguments: filled(call.arguments, fill) });
+  const { input, output, cached } = entry.usage;
+  const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
+  answer.usage({
+    inputTokens: input ?? Math.ceil(JSON.stringify(request.messages).length / 4),
+    outputTokens: output ?? Math.ceil(said / 4),
+    cachedTokens: cached ?? 0,
+  });
+  answer.finish(entry.finish ?? "stop");
+  const end = answer.end();
+  yield* answer.drain();
+  if (signal.aborted) return aborted();
+  return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
+}
+
+function failedAs(failures: Failures, fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): Tried {
+  const { code, message, status, retryAfterMs } = fail;
+  const failure: ModelFailure = {
+    ...failures.make(KINDS[code] ?? "serverError", message),
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+  const passing = ["unreachable", "rate-limited", "server-error", "cut-off"].includes(code);
+  return { kind: "failed", failure, again: passing && !begun };
 }
 
 const KINDS: Readonly<
