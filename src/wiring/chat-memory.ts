@@ -18,7 +18,6 @@ import { createDayClock } from "../domain/session/day-clock.ts";
 import { memoryMessagesFor } from "../domain/texts/memory/messages.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createRoutingStore } from "../infrastructure/store/routing-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
@@ -36,14 +35,10 @@ export interface ChatMemory {
   readonly commands: ChatParts["commands"];
   /** Ends sessions with their day, though nobody speaks, until told to stop. */
   keepTime(): () => void;
-  close(): Promise<void>;
 }
 
 export interface ChatMemoryOptions {
-  readonly home: string;
   readonly config: Pick<Config, "routing" | "session" | "budget">;
-  /** `database_url`, its reference resolved. */
-  readonly databaseUrl: string | undefined;
   readonly models: Models;
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   readonly log: Logger;
@@ -53,11 +48,6 @@ export interface ChatMemoryOptions {
   readonly workspace: string;
   readonly now: () => Date;
   readonly pid: number;
-  /**
-   * A store that is open already; it stays open. Two connections of one process to one SQLite file would wait for each
-   * other.
-   */
-  readonly db?: Kysely<Database>;
 }
 
 const CLASSIFIER_TIMEOUT_MS = 20_000;
@@ -65,18 +55,7 @@ const SUMMARY_TIMEOUT_MS = 30_000;
 const LEASE_MS = 10_000;
 const POLL_MS = 100;
 
-export type OpenedChatMemory =
-  | { readonly ok: true; readonly memory: ChatMemory }
-  | { readonly ok: false; readonly message: string };
-
-export async function openChatMemory(options: ChatMemoryOptions): Promise<OpenedChatMemory> {
-  if (options.db !== undefined) return { ok: true, memory: createChatMemory(options, options.db) };
-  const opened = await openMigratedStore(options, options.now);
-  if (opened.ok) return { ok: true, memory: createChatMemory(options, opened.db) };
-  return { ok: false, message: memoryMessagesFor(options.locale).storeUnavailable(opened.trouble) };
-}
-
-function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
+export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
   const { config, models, log, mask, now, workspace } = options;
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
@@ -159,9 +138,6 @@ function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): Cha
         onTrouble: (cause) =>
           log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
       }),
-    close: async () => {
-      if (options.db === undefined) await db.destroy();
-    },
   };
 }
 

@@ -8,12 +8,14 @@ import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { costBy } from "../domain/models/cost.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor } from "../domain/texts/chat/messages.ts";
+import { memoryMessagesFor } from "../domain/texts/memory/messages.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
-import { openChatMemory } from "./chat-memory.ts";
+import { createChatMemory } from "./chat-memory.ts";
 import { openModels } from "./models.ts";
 import { createProjectFiles } from "./project-files.ts";
+import { openStoreOnce } from "./store-once.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -45,23 +47,25 @@ export async function openChat(
   const now = choices.now ?? workspaceParts.now;
   const models =
     choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: workspace.mask });
-  const remembered = await openChatMemory({
-    home,
-    config,
-    databaseUrl: loaded.secrets.resolve(config.database_url),
-    models,
-    costOf: costBy(config.budget.prices),
-    log: logger,
-    locale,
-    mask: workspace.mask,
-    workspace: workspace.root,
-    now,
-    pid: process.pid,
-    ...(choices.db !== undefined && { db: choices.db }),
-  });
-  if (!remembered.ok)
-    return { ok: false, exitCode: 3, messages: messages, problems: [], message: remembered.message };
-  const { memory } = remembered;
+  const stored = await openStoreOnce(choices.db, loaded, now);
+  if (!stored.ok) {
+    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
+    return { ok: false, exitCode: 3, messages, problems: [], message };
+  }
+  const memory = createChatMemory(
+    {
+      config,
+      models,
+      costOf: costBy(config.budget.prices),
+      log: logger,
+      locale,
+      mask: workspace.mask,
+      workspace: workspace.root,
+      now,
+      pid: process.pid,
+    },
+    stored.db,
+  );
   const background = new Set<Promise<void>>();
   const pool = createMcpPool({
     idleMs: MCP_IDLE_MS,
@@ -118,7 +122,7 @@ export async function openChat(
     keepTime: memory.keepTime,
     async close() {
       await Promise.allSettled([...background, pool.closeAll()]);
-      await memory.close();
+      await stored.close();
     },
   };
 }

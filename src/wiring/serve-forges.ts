@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import type { Kysely } from "kysely";
 import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import { type IntakeParts, intake, pollRepository } from "../application/tasks/intake.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
 import type { ForgeKind } from "../domain/forges/item-url.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 
@@ -26,9 +28,9 @@ const LOOK_MS = 30_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  say: (text: string) => void,
+  { db, say }: { readonly db: Kysely<Database>; readonly say: (text: string) => void },
 ): Promise<ForgeService | string | null> {
-  const opened = await openSolver(env, options);
+  const opened = await openSolver(env, options, { db });
   if (!opened.ok) return opened.message ?? "";
   const { solver } = opened;
   const { config, secrets, store, log } = solver;

@@ -49,3 +49,15 @@ export async function checkHealth(
   );
   return { ready: lines.every(({ required, ok }) => ok || !required), checks: lines };
 }
+
+/** The same answer for a short while, and one question at a time. */
+export function cached<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  const last: { at: number; answer?: Promise<T> } = { at: 0 };
+  return () => {
+    if (last.answer === undefined || Date.now() - last.at > ms) {
+      last.at = Date.now();
+      last.answer = ask();
+    }
+    return last.answer;
+  };
+}

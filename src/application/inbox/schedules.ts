@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import type { InboundMessage, Receive } from "../ports/channel.ts";
 
 export interface Schedule {
@@ -47,4 +48,21 @@ function toMessage(schedule: Schedule, due: Date): InboundMessage {
     userId: schedule.user ?? chatId,
     text: schedule.message,
   };
+}
+
+/** What the configuration schedules, the heartbeat included. */
+export function schedulesOf({
+  schedules,
+  heartbeat,
+  session,
+}: Pick<Config, "schedules" | "heartbeat" | "session">): Schedule[] {
+  const all = schedules
+    .filter(({ enabled }) => enabled)
+    .map(({ enabled: _, timezone, ...schedule }) => ({
+      ...schedule,
+      timezone: timezone ?? session.timezone,
+    }));
+  if (!heartbeat.enabled) return all;
+  const { cron, chat, message } = heartbeat;
+  return [...all, { name: "heartbeat", cron, chat, message, timezone: session.timezone }];
 }

@@ -1,8 +1,13 @@
 import { afterAll, expect, test } from "bun:test";
-import { type Cron, runSchedules, type Schedule } from "../../../src/application/inbox/schedules.ts";
+import {
+  type Cron,
+  runSchedules,
+  type Schedule,
+  schedulesOf,
+} from "../../../src/application/inbox/schedules.ts";
 import type { InboundMessage } from "../../../src/application/ports/channel.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { schedulesOf, startSchedules } from "../../../src/wiring/serve-schedules.ts";
+import { startSchedules } from "../../../src/infrastructure/inbox/schedules.ts";
 import { createServer, type Server, signIn } from "../../adapters/web/web-kit.ts";
 
 const schedule: Schedule = {
@@ -62,13 +67,13 @@ test("an expression that means nothing is told by name, and the others run", asy
   const received = Promise.withResolvers<InboundMessage>();
   const entry = { chat: "web:x", message: "m", enabled: true };
   const stop = await startSchedules(
-    {
+    schedulesOf({
       ...DEFAULTS,
       schedules: [
         { ...entry, name: "broken", cron: "99 99 * * *" },
         { ...entry, name: "every-second", cron: "* * * * * *" },
       ],
-    },
+    }),
     async (message) => {
       received.resolve(message);
       return { status: "accepted", messageId: "msg" };

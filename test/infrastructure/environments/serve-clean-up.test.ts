@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startCleanUp } from "../../../src/application/environments/clean-up-rounds.ts";
+import { cleanUpStale } from "../../../src/application/environments/environments-now.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { startCleanUp } from "../../../src/wiring/serve-clean-up.ts";
+import { openEnvironments } from "../../../src/wiring/environments.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST, docker, openRealEngine, type RealEngine } from "./real-engine.ts";
 
@@ -25,8 +27,13 @@ describe.if(requirePart("docker"))("serve", () => {
     const troubles: unknown[] = [];
     const start = (enabled: boolean) =>
       startCleanUp({
-        env: { PICOCLAW_HOME: engine.home, DOCKER_HOST, HOME: engine.home },
-        options: { cwd: engine.home },
+        cleanUp: () =>
+          cleanUpStale(() =>
+            openEnvironments(
+              { PICOCLAW_HOME: engine.home, DOCKER_HOST, HOME: engine.home },
+              { cwd: engine.home },
+            ),
+          ),
         config: () => ({ ...DEFAULTS.command_executor, enabled }),
         onTrouble: (error) => troubles.push(error),
       });

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { Model, ModelRole } from "../../../src/application/ports/model.ts";
 import type { ConfigOverrides } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
+import { watchModels } from "../../../src/infrastructure/models/watch-models.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { openModels } from "../../../src/wiring/models.ts";
-import { watchModels } from "../../../src/wiring/watch-models.ts";
 import { answerOf, ask, eventsOf, failureOf } from "../../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";
 
@@ -265,7 +266,13 @@ test("a watch tells who is ill and what helps, not who is well from the start", 
   const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
   const { models, config } = await open({ ollama: { base_url: server.url } });
   const told = Promise.withResolvers<string>();
-  const stop = watchModels(models, config, { locale: "en", say: told.resolve });
+  const stop = watchModels(models, {
+    intervalMs: config.ollama.health_check_interval * 1000,
+    timeoutMs: config.models.connect_timeout * 1000,
+    locale: "en",
+    after: timers.after,
+    say: told.resolve,
+  });
   expect(await told.promise).toBe(
     "model for worker (Shiro): ollama worker-v1:latest: ollama has no model worker-v1:latest\n→ ollama pull worker-v1:latest",
   );

@@ -1,8 +1,16 @@
-import type { ModelCheck, Models } from "../application/ports/model.ts";
-import type { Config } from "../config/config.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { modelMessagesFor } from "../domain/texts/models/messages.ts";
-import { watchHealth } from "../infrastructure/models/health.ts";
+import type { ModelCheck, Models } from "../../application/ports/model.ts";
+import type { Timers } from "../../application/ports/timers.ts";
+import type { Locale } from "../../domain/texts/messages.ts";
+import { modelMessagesFor } from "../../domain/texts/models/messages.ts";
+import { watchHealth } from "./health.ts";
+
+export interface WatchModelsParts {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly locale: Locale;
+  readonly after: Timers["after"];
+  readonly say: (line: string) => void;
+}
 
 /**
  * For processes that stay: looks after the models of the chat and the worker, and says when one is ill and when it is
@@ -10,8 +18,7 @@ import { watchHealth } from "../infrastructure/models/health.ts";
  */
 export function watchModels(
   models: Models,
-  config: Config,
-  { locale, say }: { readonly locale: Locale; readonly say: (line: string) => void },
+  { intervalMs, timeoutMs, locale, after, say }: WatchModelsParts,
 ): () => void {
   const { doctor } = modelMessagesFor(locale);
   const watches = (["chat", "worker"] as const).flatMap((role) => {
@@ -27,17 +34,7 @@ export function watchModels(
       else if (!first) say(`${title}: ${check.detail}`);
       first = false;
     };
-    return watchHealth({
-      model,
-      intervalMs: config.ollama.health_check_interval * 1000,
-      timeoutMs: config.models.connect_timeout * 1000,
-      onChange,
-      after: (ms, call) => {
-        const timer = setTimeout(call, ms);
-        timer.unref();
-        return () => clearTimeout(timer);
-      },
-    });
+    return watchHealth({ model, intervalMs, timeoutMs, onChange, after });
   });
   return () => {
     for (const watch of watches) watch.stop();

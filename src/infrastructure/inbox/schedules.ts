@@ -1,14 +1,12 @@
-import { runSchedules, type Schedule } from "../application/inbox/schedules.ts";
-import type { Receive } from "../application/ports/channel.ts";
-import type { Config } from "../config/config.ts";
+import { runSchedules, type Schedule } from "../../application/inbox/schedules.ts";
+import type { Receive } from "../../application/ports/channel.ts";
 
-/** Starts what the configuration schedules; the library is loaded only when there is something. Returns how to end it. */
+/** Posts messages at their times; the library is loaded only when there is something. Returns how to end it. */
 export async function startSchedules(
-  config: Config,
+  schedules: readonly Schedule[],
   receive: Receive,
   onTrouble: (error: unknown, place?: string) => void,
 ): Promise<() => void> {
-  const schedules = schedulesOf(config);
   if (schedules.length === 0) return () => {};
   const { Cron } = await import("croner");
   return runSchedules(schedules, {
@@ -33,16 +31,4 @@ export async function startSchedules(
       }
     },
   });
-}
-
-export function schedulesOf({ schedules, heartbeat, session }: Config): Schedule[] {
-  const all = schedules
-    .filter(({ enabled }) => enabled)
-    .map(({ enabled: _, timezone, ...schedule }) => ({
-      ...schedule,
-      timezone: timezone ?? session.timezone,
-    }));
-  if (!heartbeat.enabled) return all;
-  const { cron, chat, message } = heartbeat;
-  return [...all, { name: "heartbeat", cron, chat, message, timezone: session.timezone }];
 }

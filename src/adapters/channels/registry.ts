@@ -1,0 +1,37 @@
+import type { Channel } from "../../application/ports/channel.ts";
+import type { Config } from "../../config/config.ts";
+import type { ChannelEntry, ChannelParts } from "./channel-entry.ts";
+import { line } from "./line/line.ts";
+import { slack } from "./slack/slack.ts";
+
+/** One line a channel. */
+const CHANNELS: readonly ChannelEntry[] = [line, slack];
+
+export interface OpenedChannels {
+  readonly channels: readonly Channel[];
+  readonly webhooks: ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  /** Begins to listen where a channel does that by itself. */
+  start(): Promise<void>;
+}
+
+/** Every channel whose secrets are set. */
+export async function openChannels(parts: ChannelParts): Promise<OpenedChannels> {
+  const opened = (await Promise.all(CHANNELS.map((entry) => entry.open(parts)))).filter(
+    (one) => one !== null,
+  );
+  return {
+    channels: opened.map(({ channel }) => channel),
+    webhooks: new Map(
+      opened.flatMap(({ channel, webhook }) => (webhook === null ? [] : [[channel.name, webhook]])),
+    ),
+    async start() {
+      for (const { channel, start } of opened)
+        await start().catch((error: unknown) => parts.onTrouble(error, channel.name));
+    },
+  };
+}
+
+/** People of a channel whom the configuration itself lets in. */
+export function allowedUsers(config: Config, channel: string): readonly string[] {
+  return CHANNELS.find(({ name }) => name === channel)?.allowedUsers(config) ?? [];
+}

@@ -1,0 +1,60 @@
+import type { Channel } from "../ports/channel.ts";
+import type { ModelRole, Models } from "../ports/model.ts";
+import type { HealthCheck } from "./health.ts";
+
+const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
+
+export interface HealthParts {
+  /** Rejects when the store does not answer. */
+  readonly askStore: () => Promise<unknown>;
+  readonly models: Models;
+  /** Null where environments are off; rejects when Docker does not answer. */
+  readonly pingDocker: ((signal: AbortSignal) => Promise<string>) | null;
+  readonly channels: Iterable<Channel>;
+}
+
+/** The parts that `/readyz` asks. Only the store is needed to take a message; the others are told. */
+export function healthChecks({ askStore, models, pingDocker, channels }: HealthParts): HealthCheck[] {
+  return [
+    {
+      name: "store",
+      required: true,
+      check: async () => {
+        await askStore();
+        return { ok: true, detail: "answers" };
+      },
+    },
+    ...ROLES.map((role) => modelCheck(models, role)),
+    {
+      name: "docker",
+      required: false,
+      check: async (signal) => ({
+        ok: true,
+        detail: pingDocker === null ? "command_executor.enabled: false" : await pingDocker(signal),
+      }),
+    },
+    ...[...channels].map(
+      (channel): HealthCheck => ({
+        name: `channel ${channel.name}`,
+        required: false,
+        check: (signal) => channel.check(signal),
+      }),
+    ),
+  ];
+}
+
+function modelCheck(models: Models, role: ModelRole): HealthCheck {
+  return {
+    name: `model ${role}`,
+    required: false,
+    async check(signal) {
+      const model = models.forRole(role);
+      if (!("generate" in model)) return { ok: false, detail: model.message };
+      const checked = await model.check(signal);
+      const named = `${model.provider}/${model.model}`;
+      if (checked.ok) return { ok: true, detail: `${named}: ${checked.detail}` };
+      const remedy = checked.remedy === undefined ? {} : { remedy: checked.remedy };
+      return { ok: false, detail: `${named}: ${checked.failure.message}`, ...remedy };
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import { allowedUsers, type OpenedChannels, openChannels } from "../adapters/channels/registry.ts";
+import { createWebChannel } from "../adapters/web/channel.ts";
+import { createAdmission } from "../application/inbox/admission.ts";
+import { createAnswering } from "../application/inbox/answer-messages.ts";
+import { createBus } from "../application/inbox/bus.ts";
+import { createJobDesk, type JobDesk } from "../application/inbox/job-desk.ts";
+import { createPairing } from "../application/inbox/pairing.ts";
+import { createReceiver } from "../application/inbox/receive-messages.ts";
+import { createSending } from "../application/inbox/send-replies.ts";
+import { standingJobs } from "../application/inbox/standing-jobs.ts";
+import type { Channel } from "../application/ports/channel.ts";
+import { dayIn } from "../domain/session/day-in.ts";
+import { chatMessagesFor } from "../domain/texts/chat/messages.ts";
+import { jobActions } from "../domain/work/job-actions.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import type { ServeParts } from "./serve-parts.ts";
+
+const { now } = timers;
+const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+
+/** Receiving, answering and sending, with every channel there is. Nothing runs before it is started. */
+export async function openInbox(parts: ServeParts) {
+  const { state, store, words, onTrouble } = parts;
+  const owners = createOwnerNames(process.pid);
+  const bus = createBus();
+  const channels = new Map<string, Channel>([["web", createWebChannel()]]);
+  const common = { store, bus, owner: owners.next(), timers, channel: (name: string) => channels.get(name) };
+  const labels = () => chatMessagesFor(state.current().locale).actions;
+  const sending = createSending({
+    ...common,
+    present: (reply) => ({ ...reply, actions: desk.actions(reply, labels()) }),
+    chance: Math.random,
+    onTrouble,
+  });
+  const answering = createAnswering({
+    ...common,
+    conversation: () => state.current().conversation,
+    standingJobs: (id, noted) => standingJobs(state.current().workspace.archive, id, noted),
+    actionsFor: (jobIds) => {
+      const { archive } = state.current().workspace;
+      return jobActions(
+        jobIds.map((id) => archive.read(id)).filter((job) => job !== null),
+        labels(),
+      );
+    },
+    uuid: () => crypto.randomUUID(),
+    messages: words,
+    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    limit: parts.config.serve.max_chats,
+    isBusy: () => receiver.isBusy(),
+    replyWaits: (chat) => sending.kick(chat),
+    onTrouble: (error, message) => onTrouble(error, message?.id),
+  });
+  const desk: JobDesk = createJobDesk({
+    workspace: () => state.current().workspace,
+    store,
+    cancelMessage: (id) => answering.cancel(id),
+    bus,
+    pid: process.pid,
+    now,
+  });
+  const receiver = createReceiver({
+    store,
+    admit: admissionOf(parts),
+    workspace: state.current().workspace.root,
+    bus,
+    wake: (chat) => answering.wake(chat),
+    now,
+    random,
+  });
+  const reached = await openReached(parts, receiver.receive, sending.kick);
+  for (const channel of reached.channels) channels.set(channel.name, channel);
+  return {
+    bus,
+    channels,
+    sending,
+    answering,
+    desk,
+    receive: receiver.receive,
+    reached,
+    isGone: owners.isGone,
+  };
+}
+
+export type Inbox = Awaited<ReturnType<typeof openInbox>>;
+
+function admissionOf({ state, access, words, startedAt }: ServeParts) {
+  const pairing = createPairing({ access, messages: words, random, now });
+  return createAdmission({
+    access: {
+      async person(channel, userId) {
+        if (!allowedUsers(state.current().config, channel).includes(userId))
+          return access.person(channel, userId);
+        return { channel, userId, name: "", role: "user", addedAt: startedAt.toISOString() };
+      },
+    },
+    messages: words,
+    onStranger: (message) => pairing.greet(message),
+    perMinute: () => state.current().config.serve.rate_limit,
+    now,
+  });
+}
+
+function openReached(
+  { db, state, secrets, publicUrl, onTrouble }: ServeParts,
+  receive: Inbox["receive"],
+  kick: Inbox["sending"]["kick"],
+): Promise<OpenedChannels> {
+  return openChannels({
+    config: () => state.current().config,
+    secrets,
+    locale: () => state.current().locale,
+    receive,
+    timers,
+    kick,
+    publicUrl,
+    openPushCounter: async () =>
+      (await import("../infrastructure/store/push-counter.ts")).createPushCounter(db, now),
+    onTrouble,
+  });
+}

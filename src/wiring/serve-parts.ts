@@ -1,0 +1,33 @@
+import type { Kysely } from "kysely";
+import type { AccessStore } from "../application/ports/access.ts";
+import type { MessageStore } from "../application/ports/message-store.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import type { ServeMessages } from "../domain/texts/serve/messages.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+import type { OpenedState } from "./serve-state.ts";
+
+/** What `serve` has opened before it listens. */
+export interface ListenParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly options: OpenOptions & { readonly demo: boolean };
+  readonly db: Kysely<Database>;
+  readonly state: Extract<OpenedState, { ok: true }>;
+  readonly access: AccessStore;
+  readonly store: MessageStore;
+  /** As it was at the start: address, limits. */
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly home: string;
+  readonly words: () => ServeMessages;
+}
+
+/** The same once it is known where it listens and who is told of troubles. */
+export interface ServeParts extends ListenParts {
+  readonly startedAt: Date;
+  /** Without a slash at its end; null when nobody named it. */
+  readonly publicUrl: string | null;
+  readonly log: (text: string) => void;
+  readonly onTrouble: (error: unknown, place?: string) => void;
+}

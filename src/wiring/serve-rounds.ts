@@ -1,0 +1,64 @@
+import { startCleanUp } from "../application/environments/clean-up-rounds.ts";
+import { cleanUpStale } from "../application/environments/environments-now.ts";
+import { startPruning } from "../application/inbox/prune-rounds.ts";
+import { schedulesOf } from "../application/inbox/schedules.ts";
+import { startSchedules } from "../infrastructure/inbox/schedules.ts";
+import { watchModels } from "../infrastructure/models/watch-models.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import type { Inbox } from "./serve-inbox.ts";
+import type { ServeParts } from "./serve-parts.ts";
+import { modelsNow } from "./serve-web.ts";
+
+export interface Rounds {
+  /** The configuration has changed. */
+  renew(): Promise<void>;
+  stop(): void;
+}
+
+/** What `serve` does by the clock: schedules, looking after models, pruning, cleaning up containers. */
+export async function startRounds(parts: ServeParts, { receive, channels }: Inbox): Promise<Rounds> {
+  const { env, options, state, store, access, words, log, onTrouble } = parts;
+  const configured = () => schedulesOf(state.current().config);
+  for (const { name, chat } of configured()) {
+    const [channel = ""] = chat.split(":");
+    if (!channels.has(channel)) log(words().scheduleUnknownChannel(name, channel));
+  }
+  const watch = () => {
+    const { config, locale } = state.current();
+    return watchModels(modelsNow(parts), {
+      intervalMs: config.ollama.health_check_interval * 1000,
+      timeoutMs: config.models.connect_timeout * 1000,
+      locale,
+      after: timers.after,
+      say: log,
+    });
+  };
+  const renewed = { schedules: await startSchedules(configured(), receive, onTrouble), models: watch() };
+  const stopPruning = startPruning({
+    store,
+    access,
+    keepDays: () => state.current().config.serve.keep_days,
+    now: timers.now,
+    onTrouble,
+  });
+  const stopCleanUp = startCleanUp({
+    config: () => state.current().config.command_executor,
+    cleanUp: () =>
+      cleanUpStale(async () => (await import("./environments.ts")).openEnvironments(env, options)),
+    onTrouble,
+  });
+  return {
+    async renew() {
+      renewed.schedules();
+      renewed.schedules = await startSchedules(configured(), receive, onTrouble);
+      renewed.models();
+      renewed.models = watch();
+    },
+    stop() {
+      stopPruning();
+      renewed.models();
+      stopCleanUp();
+      renewed.schedules();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { sql } from "kysely";
+import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
+import { createEnvironmentReader } from "../application/environments/environments-now.ts";
+import { cached, checkHealth } from "../application/inbox/health.ts";
+import { healthChecks } from "../application/inbox/health-checks.ts";
+import { createMetrics } from "../application/inbox/metrics.ts";
+import { describeConfig, sourceText } from "../config/describe.ts";
+import { loadConfig } from "../config/load.ts";
+import { dayIn } from "../domain/session/day-in.ts";
+import { messagesFor } from "../domain/texts/messages.ts";
+import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
+import { VERSION } from "../version.ts";
+import { openModels } from "./models.ts";
+import type { ForgeService } from "./serve-forges.ts";
+import type { Inbox } from "./serve-inbox.ts";
+import type { ServeParts } from "./serve-parts.ts";
+
+const HEALTH_MS = 3_000;
+const HEALTH_CACHE_MS = 2_000;
+
+export interface WebParts extends ServeParts {
+  readonly inbox: Inbox;
+  readonly forges: ForgeService | null;
+  readonly place: ReturnType<WebHost["place"]>;
+  readonly mcp: WebHost["mcp"];
+  readonly closing: AbortSignal;
+}
+
+/** What the console and the API show of the house. */
+export function createWebHost(parts: WebParts): WebHost {
+  const { env, options, db, state, store, inbox, startedAt, onTrouble } = parts;
+  const { now } = timers;
+  const metrics = createMetrics(inbox.bus);
+  return {
+    version: VERSION,
+    demo: options.demo,
+    startedAt,
+    desk: inbox.desk,
+    messages: store,
+    access: parts.access,
+    receive: inbox.receive,
+    cancelMessage: (id) => inbox.answering.cancel(id),
+    bus: inbox.bus,
+    sources: () => ({
+      sessions: createSessionReader(db, state.current().workspace.root),
+      tasks: createTaskReader(db),
+      environments: createEnvironmentReader(
+        () => state.current().config.command_executor.enabled,
+        async () => (await import("./environments.ts")).openEnvironments(env, options),
+      ),
+    }),
+    health: healthOf(parts),
+    configuration: () => configurationLines(parts),
+    metrics: async () =>
+      metrics.render(
+        {
+          process_resident_memory_bytes: process.memoryUsage.rss(),
+          picoclaw_uptime_seconds: Math.floor((now().getTime() - startedAt.getTime()) / 1_000),
+        },
+        await store.counts(),
+      ),
+    messagesFor,
+    workspace: () => state.current().workspace.root,
+    locale: () => state.current().locale,
+    mask: (text) => state.current().workspace.mask(text),
+    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    timezone: () => state.current().config.session.timezone,
+    place: () => parts.place,
+    sha256: (text) => hashHex("sha256", text),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    now,
+    onTrouble: (error, path) => onTrouble(error, path),
+    webhooks: () => new Map([...inbox.reached.webhooks, ...(parts.forges?.webhooks ?? [])]),
+    mcp: parts.mcp,
+    closing: parts.closing,
+  };
+}
+
+/** The models as the configuration has them now. */
+export function modelsNow({ env, home, secrets, state }: ServeParts) {
+  const { config, locale, workspace } = state.current();
+  return openModels(config, secrets, { locale, home, env, mask: workspace.mask });
+}
+
+function healthOf(parts: WebParts): WebHost["health"] {
+  const checks = () => {
+    const { enabled, docker } = parts.state.current().config.command_executor;
+    return healthChecks({
+      askStore: () => sql`select 1`.execute(parts.db),
+      models: modelsNow(parts),
+      pingDocker: enabled
+        ? async (signal) =>
+            (await import("../infrastructure/runtime/docker-ping.ts")).pingDocker(docker.host, signal)
+        : null,
+      channels: parts.inbox.channels.values(),
+    });
+  };
+  return cached(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
+}
+
+/** What `config show` would print now. */
+async function configurationLines({ env, options }: ServeParts): Promise<ConfigLine[]> {
+  const loaded = await loadConfig({ env, ...options });
+  if (!loaded.ok) return [];
+  return describeConfig(loaded).map(({ key, value, source }) => ({
+    key,
+    value: JSON.stringify(value),
+    source: source.kind === "default" ? null : sourceText(source),
+  }));
+}

@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import type { Meter } from "../application/models/meter.ts";
+import type { Forge } from "../application/ports/forge.ts";
+import type { ModelTool } from "../application/ports/model.ts";
+import type { SolveStore } from "../application/ports/solve-store.ts";
+import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
+import type { SolveParts } from "../application/tasks/solve-parts.ts";
+import type { Config } from "../config/config.ts";
+import { solveMessagesFor } from "../domain/texts/solve/messages.ts";
+import { createPublisher } from "../infrastructure/forges/publisher.ts";
+import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
+import {
+  isWorkerKind,
+  openSolveWorker,
+  WORKER_ENVIRONMENTS,
+} from "../infrastructure/tasks/workers/solve-worker.ts";
+import type { OwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import type { WiredEnvironments } from "./environments.ts";
+import type { OpenedFolder } from "./workspace.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What of the host's environment git needs to reach a forge. */
+const PASSED = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
+const NEWS_MS = 15_000;
+const PROGRESS_MS = 5000;
+const RENEW_MS = 15_000;
+const GIT_MS = 300_000;
+
+export interface TaskWiring {
+  readonly env: Environment;
+  readonly opened: OpenedFolder;
+  readonly environments: WiredEnvironments;
+  readonly meter: Meter;
+  readonly store: SolveStore;
+  readonly owners: OwnerNames;
+}
+
+/** What one task of a forge is carried out with. */
+export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: string): Promise<SolveParts> {
+  const { env, opened, meter, store, owners } = wiring;
+  const { workspace, loaded, parts, messages } = opened;
+  const { config, home } = loaded;
+  const metered = await meter.open({ chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId });
+  return {
+    forge,
+    environments: await taskEnvironments(wiring),
+    publisher: createPublisher({
+      folder: join(home, "publish"),
+      path: env.PATH ?? "",
+      passed: passedOf(env),
+      timeoutMs: GIT_MS,
+    }),
+    store,
+    model: () => metered.models.forRole(config.roles.default_coder),
+    messages: solveMessagesFor(messages.locale),
+    config: settingsOf(config),
+    log: parts.logger,
+    mask: workspace.mask,
+    now: parts.now,
+    clock: parts.clock,
+    owner: owners.next(),
+    isGone: owners.isGone,
+  };
+}
+
+async function taskEnvironments({ env, opened, environments }: TaskWiring) {
+  const { tools, promptFragment } = await environments.modelSide();
+  const { sandboxes, texts } = environments;
+  const worker = {
+    env,
+    sandboxes,
+    locale: opened.messages.locale,
+    secrets: opened.loaded.secrets.values(),
+  };
+  return createContainerEnvironments({
+    manager: environments.manager,
+    hidden: Object.keys(WORKER_ENVIRONMENTS),
+    workerEnvironment: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
+    openWorker: (kind, info) => openSolveWorker(worker, kind, info),
+    sandboxes,
+    tools: tools as readonly ModelTool[],
+    promptFragment,
+    callTool: environments.callTool,
+    describe: {
+      event: (event) => (event.type === "step" ? texts.step(event.step, event.subject) : null),
+      notice: texts.notice,
+      failure: ({ code, subject, detail }) => texts.failure(code, subject, detail),
+    },
+  });
+}
+
+function passedOf(env: Environment): Record<string, string> {
+  const names = PASSED.flatMap((name) => [name, name.toLowerCase()]);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function settingsOf({ tasks, command_executor: executor }: Config): SolveParts["config"] {
+  return {
+    maxSteps: tasks.max_steps,
+    label: tasks.label,
+    testCommand: tasks.test_command,
+    rules: tasks.rules,
+    insecureHosts: executor.clone.insecure_hosts,
+    newsEveryMs: NEWS_MS,
+    progressEveryMs: PROGRESS_MS,
+    renewEveryMs: RENEW_MS,
+  };
+}
