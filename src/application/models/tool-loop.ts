@@ -57,6 +57,8 @@ export interface LoopLimits {
   readonly steps: number;
   /** Whether the last step is left for an answer, without tools. Default: no; the loop ends with `steps`. */
   readonly lastAnswers?: boolean;
+  /** How often the same call may fail in a row, nothing else between, before it is refused. Default: 3. */
+  readonly sameFailures?: number;
 }
 
 export type LoopEnd =
@@ -81,7 +83,7 @@ const CUT_CALL =
 export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
   const { transcript, limits, signal } = loop;
   const known = new Set(loop.tools.map(({ name }) => name));
-  const guard = createRepeatGuard();
+  const guard = createRepeatGuard(limits.sameFailures ?? 3);
   let { size = "full" } = loop;
   let cuts = 0;
   for (let step = 1; step <= limits.steps; step++) {
@@ -169,13 +171,9 @@ export function withEveryResult(messages: readonly ModelMessage[]): readonly Mod
   );
 }
 
-/** How often the same call may fail in a row, nothing else between, before it is refused. */
-const MOST_FAILURES = 3;
-
-const REFUSED = `refused: this very call failed ${MOST_FAILURES} times in a row and was not run again. Do something else.`;
-
 /** Ends a model's habit of making the same failing call for ever: refused first, with the reason, then it is stuck. */
-function createRepeatGuard() {
+function createRepeatGuard(most: number) {
+  const refused = `refused: this very call failed ${most} times in a row and was not run again. Do something else.`;
   let last = "";
   let failures = 0;
   return {
@@ -183,11 +181,11 @@ function createRepeatGuard() {
       const key = `${call.name} ${JSON.stringify(call.arguments)}`;
       if (key !== last) failures = 0;
       last = key;
-      const result = failures >= MOST_FAILURES ? { ok: false, text: REFUSED } : await make(call);
+      const result = failures >= most ? { ok: false, text: refused } : await make(call);
       failures = result.ok ? 0 : failures + 1;
       return result;
     },
     /** The refused call was made once more. */
-    stuck: () => failures > MOST_FAILURES + 1,
+    stuck: () => failures > most + 1,
   };
 }

@@ -84,6 +84,17 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(sent[1]).toContain("refused: your answer was cut because it reached its longest");
   });
 
+  test("arguments that stop in the middle go back to the provider in a form that it takes", async () => {
+    const half = '{"path": "a.ts", "text": "half of';
+    const { end, made, messages, sent } = await run(kind, {
+      replies: [{ toolCalls: [{ name: "write", arguments: half }], finish: "length" }, { text: "done" }],
+    });
+    expect([end.kind, made, sent.length]).toEqual(["answered", [], 2]);
+    expect(messages[1]).toMatchObject({ role: "assistant", toolCalls: [{ name: "write", arguments: half }] });
+    expect(results(messages)[0]).toStartWith("refused: your answer was cut");
+    expect(sent[1]).toContain("half of");
+  });
+
   test("answers that are cut again and again end the loop", async () => {
     const { end, made, sent } = await run(kind, {
       replies: [{ toolCalls: [write("a")], finish: "length" }],
