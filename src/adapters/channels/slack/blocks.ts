@@ -1,6 +1,7 @@
 import type { Outgoing } from "../../../application/ports/channel.ts";
 import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
+import { type Action, namedIn } from "../../../domain/work/job-actions.ts";
 import { escaped, toMrkdwn } from "./mrkdwn.ts";
 
 const SECTION_CHARS = 2900;
@@ -28,7 +29,7 @@ export type Block =
       }[];
     };
 
-export interface Shown {
+export interface Rendered {
   /** For notifications and screen readers. */
   readonly text: string;
   readonly blocks: readonly Block[];
@@ -37,14 +38,14 @@ export interface Shown {
 }
 
 /** A reply in Block Kit: the text in sections, who answered, and buttons. Past five sections the whole is a file. */
-export function toBlocks(content: Outgoing, texts: SlackMessages): Shown {
+export function toBlocks(content: Outgoing, texts: SlackMessages): Rendered {
   const text = content.kind === "notice" ? content.text : content.reply.text;
   const pieces = splitText(toMrkdwn(text) || "…", SECTION_CHARS);
   const long = pieces.length > SECTIONS;
   const sections = (long ? [...pieces.slice(0, 1), texts.wholeText] : pieces).map(section);
   return {
     text: escaped(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
-    blocks: [...sections, ...footer(content), ...buttons(content)],
+    blocks: [...sections, ...footer(content), ...actionBlocks(actionsOf(content))],
     file: long ? text : null,
   };
 }
@@ -67,8 +68,27 @@ function footer(content: Outgoing): Block[] {
     : [{ type: "context", elements: [{ type: "mrkdwn", text: facts.join(" · ") }] }];
 }
 
-function buttons(content: Outgoing): Block[] {
-  const actions = content.kind === "reply" ? content.reply.actions.slice(0, BUTTONS) : [];
+function actionsOf(content: Outgoing): readonly Action[] {
+  return content.kind === "reply" ? content.reply.actions : [];
+}
+
+/**
+ * The blocks of a message whose button was pressed, with the buttons that its answer has for the same job; null when
+ * the answer has none, so that they stay as they are.
+ */
+export function redrawActions(blocks: readonly Block[], content: Outgoing): Block[] | null {
+  const actions = actionsOf(content);
+  const name = namedIn(actions[0]?.message ?? "");
+  if (name === null) return null;
+  const others = blocks
+    .flatMap((block) => (block.type === "actions" ? block.elements : []))
+    .filter(({ value }) => namedIn(value) !== name)
+    .map(({ text, value }) => ({ label: text.text, message: value }));
+  return [...blocks.filter(({ type }) => type !== "actions"), ...actionBlocks([...actions, ...others])];
+}
+
+function actionBlocks(all: readonly Action[]): Block[] {
+  const actions = all.slice(0, BUTTONS);
   if (actions.length === 0) return [];
   return [
     {

@@ -163,7 +163,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
     const pressed = action as { value?: string; action_ts?: string };
     const { channel, message, user } = body as {
       channel?: { id: string };
-      message?: { ts: string; thread_ts?: string };
+      message?: { ts: string; thread_ts?: string; text?: string; blocks?: readonly unknown[] };
       user: { id: string };
     };
     if (channel === undefined || pressed.value === undefined) return ack();
@@ -174,7 +174,13 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         chatId: thread === undefined ? channel.id : `${channel.id}:${thread}`,
         userId: user.id,
         text: pressed.value,
-        replyTo: { channel: channel.id, ...(thread !== undefined && { thread }) },
+        replyTo: {
+          channel: channel.id,
+          ...(thread !== undefined && { thread }),
+          ...(message?.blocks !== undefined && {
+            pressed: { ts: message.ts, text: message.text ?? "", blocks: message.blocks },
+          }),
+        },
       },
       whisper(client, channel.id, user.id, thread),
     );

@@ -2,7 +2,7 @@ import type { Channel, Delivered, Delivery } from "../../../application/ports/ch
 import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
-import { type Shown, section, toBlocks } from "./blocks.ts";
+import { type Block, type Rendered, redrawActions, section, toBlocks } from "./blocks.ts";
 import { escaped, toMrkdwn } from "./mrkdwn.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
 import { createSlackDraft, type Progress, type SlackDraft } from "./slack-draft.ts";
@@ -23,6 +23,13 @@ export interface SlackPlace {
   readonly thread?: string;
 }
 
+/** The message whose button was pressed, as Slack gave it. */
+interface Pressed {
+  readonly ts: string;
+  readonly text: string;
+  readonly blocks: readonly Block[];
+}
+
 const CALL_MS = 20_000;
 const STREAMED_CHARS = 2900;
 const EVENT_TYPE = "picoclaw_reply";
@@ -40,34 +47,49 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   const answered = new Set<string>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
 
-  const post = async (place: SlackPlace, shown: Shown, key: string | null, signal: AbortSignal) => {
+  const post = async (place: SlackPlace, rendered: Rendered, key: string | null, signal: AbortSignal) => {
     const metadata = key === null ? {} : { metadata: { event_type: EVENT_TYPE, event_payload: { key } } };
     return callSlack(
       () =>
         client.chat.postMessage({
           channel: place.channel,
           ...(place.thread !== undefined && { thread_ts: place.thread }),
-          text: shown.text,
-          blocks: shown.blocks as never,
+          text: rendered.text,
+          blocks: rendered.blocks as never,
           unfurl_links: false,
           ...metadata,
         }),
       limit(signal),
     );
   };
-  const update = (place: SlackPlace, ts: string, shown: Shown, key: string | null, signal: AbortSignal) => {
+  const update = (
+    place: SlackPlace,
+    ts: string,
+    rendered: Rendered,
+    key: string | null,
+    signal: AbortSignal,
+  ) => {
     const metadata = key === null ? {} : { metadata: { event_type: EVENT_TYPE, event_payload: { key } } };
     return callSlack(
       () =>
         client.chat.update({
           channel: place.channel,
           ts,
-          text: shown.text,
-          blocks: shown.blocks as never,
+          text: rendered.text,
+          blocks: rendered.blocks as never,
           ...metadata,
         }),
       signal,
     );
+  };
+
+  /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
+  const redrawPressed = async (place: SlackPlace, { replyTo, content }: Delivery, signal: AbortSignal) => {
+    const { ts, text, blocks } = (replyTo?.pressed ?? {}) as Partial<Pressed>;
+    if (ts === undefined || blocks === undefined) return;
+    const redrawn = redrawActions(blocks, content);
+    if (redrawn !== null)
+      await update(place, ts, { text: text ?? "", blocks: redrawn, file: null }, null, signal);
   };
 
   const draftOf = (place: SlackPlace): SlackDraft => {
@@ -76,13 +98,13 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       {
         timers,
         async begin() {
-          const shown = { text: working, blocks: [section(working)], file: null };
-          const made = await post(place, shown, null, AbortSignal.timeout(CALL_MS));
+          const rendered = { text: working, blocks: [section(working)], file: null };
+          const made = await post(place, rendered, null, AbortSignal.timeout(CALL_MS));
           return made.ok ? (made.value.ts ?? null) : null;
         },
         // Without a limit: an update that was given up by us may still arrive.
         update: async (ts, progress) =>
-          void (await update(place, ts, shownOf(progress), null, new AbortController().signal)),
+          void (await update(place, ts, renderProgress(progress), null, new AbortController().signal)),
       },
       { text: "", note: working },
     );
@@ -103,20 +125,21 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
     },
     async deliver(delivery, signal) {
       const place = placeOf(delivery.replyTo) ?? placeIn(delivery.chatId);
-      const shown = toBlocks(delivery.content, parts.texts());
+      const rendered = toBlocks(delivery.content, parts.texts());
       const { key, messageId = "" } = delivery;
       const ts = (await drafts.get(messageId)?.close()) ?? null;
-      const updated = ts === null ? null : await update(place, ts, shown, key, limit(signal));
+      const updated = ts === null ? null : await update(place, ts, rendered, key, limit(signal));
       const sent =
         updated === null || (!updated.ok && updated.refused)
-          ? await post(place, shown, key, signal)
+          ? await post(place, rendered, key, signal)
           : updated;
       if (!sent.ok && sent.delivered.status === "later") return sent.delivered;
       drafts.delete(messageId);
       answered.add(messageId);
       if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
       if (!sent.ok) return sent.delivered;
-      if (shown.file !== null) await upload(client, place, shown.file, limit(signal));
+      if (rendered.file !== null) await upload(client, place, rendered.file, limit(signal));
+      await redrawPressed(place, delivery, limit(signal));
       return { status: "sent" };
     },
     wasDelivered: (delivery, signal) => wasPosted(client, delivery, limit(signal)),
@@ -178,7 +201,7 @@ function placeIn(chatId: string): SlackPlace {
   return { channel, ...(thread !== undefined && { thread }) };
 }
 
-function shownOf({ text, note }: Progress): Shown {
+function renderProgress({ text, note }: Progress): Rendered {
   const streamed = toMrkdwn(text.slice(-STREAMED_CHARS));
   const blocks = [streamed, `_${escaped(note)}_`].filter((part) => part !== "").map(section);
   return { text: escaped(note), blocks, file: null };

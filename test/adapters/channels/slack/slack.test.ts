@@ -348,6 +348,42 @@ describe("Slack", () => {
     expect(slack.messages.map(({ text }) => text)).toEqual(["the end"]);
   });
 
+  test("the message whose button was pressed shows what can be done with its job now", async () => {
+    const button = (label: string, message: string) => ({ label, message });
+    const first = reply("done", {
+      actions: [
+        button("Undo", "/undo job_1"),
+        button("Diff", "/diff job_1"),
+        button("Remember", "/remember"),
+      ],
+    });
+    await channel.deliver(delivery(first), signal);
+    const [message] = slack.messages;
+    const payload = {
+      type: "block_actions",
+      team: { id: "T1" },
+      user: { id: "Ualice" },
+      channel: { id: "C1" },
+      message: { ts: message?.ts, thread_ts: place.thread, text: message?.text, blocks: message?.blocks },
+      actions: [
+        { type: "button", block_id: "b", action_id: "picoclaw:0", value: "/undo job_1", action_ts: "9" },
+      ],
+    };
+    const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    await post(body, { type: "application/x-www-form-urlencoded" });
+    const replyTo = received[0]?.replyTo ?? {};
+    const answered = reply("taken back", { actions: [button("Redo", "/redo job_1")] });
+    await channel.deliver(delivery(answered, { messageId: "msg_2", replyTo }), signal);
+    const values = (n: number) =>
+      JSON.stringify(slack.messages[n]?.blocks)
+        .match(/"value":"[^"]+"/g)
+        ?.map((one) => one.slice(9, -1));
+    expect([slack.messages[0]?.text, values(0)]).toEqual(["done", ["/redo job_1", "/remember"]]);
+    expect([slack.messages[1]?.text, values(1)]).toEqual(["taken back", ["/redo job_1"]]);
+    await channel.deliver(delivery(reply("a diff"), { messageId: "msg_3", replyTo }), signal);
+    expect(values(0)).toEqual(["/redo job_1", "/remember"]);
+  });
+
   test("after a death a reply that arrived is found by its key, one that did not is not", async () => {
     const sent = delivery("once");
     expect(await channel.wasDelivered?.(sent, signal)).toBe(false);
