@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { treeOf } from "../contracts/tree.ts";
+import { shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { type Attempt, CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
 
@@ -80,6 +81,24 @@ describe.if(here)("without confinement the same line", () => {
       open.remove();
     }
   });
+});
+
+test.if(here)("without confinement an overlay stands too, on no folder that only root could make", () => {
+  const open = createTarget();
+  try {
+    const ran = open.apply(
+      [shell("grep -E ' /(run|tmp)/picoclaw' /proc/self/mountinfo; echo x > made")],
+      ["--json"],
+      {
+        env: CONFINE_OFF,
+      },
+    );
+    const { results, notes } = open.json(ran) as { results: { output: string }[]; notes: string[] };
+    expect(notes[0]).toStartWith("Transaction: overlay");
+    expect(results[0]?.output).toBe("");
+  } finally {
+    open.remove();
+  }
 });
 
 describe.if(here)("a job's command", () => {

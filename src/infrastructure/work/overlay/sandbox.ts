@@ -44,8 +44,11 @@ export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 
 export type OverlaySource = { readonly kind: "overlay" } | { readonly kind: "bind"; readonly folder: string };
 
-/** Where the sandbox keeps its plain names while it is being set up; hidden before anything else runs. */
-const STAGE = "/run/picoclaw";
+/**
+ * Where a sandbox keeps its plain names while it is being set up; hidden before anything else runs. One that shows the
+ * folders of the host as they are cannot make this one there, and is given one that exists.
+ */
+export const CONFINED_STAGE = "/run/picoclaw";
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /**
@@ -60,12 +63,12 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
 /**
  * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
  * every capability, and becomes the executor.
- * Arguments: the table of mounts, what to hide, "--", the working folder, the command.
+ * Arguments: the stage, the table of mounts, what to hide, "--", the working folder, the command.
  */
 const SETUP = `set -e
-printf %s "$1" > ${STAGE}/table
-shift
-mount -a -T ${STAGE}/table
+printf %s "$2" > "$1/table"
+mount -a -T "$1/table"
+shift 2
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
   elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
@@ -90,10 +93,10 @@ export function overlayOptions(redirects: boolean): string {
  * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
  * `mount -a` passes over what it takes for mounted already.
  */
-function mountTable(plan: SandboxPlan): string {
+function mountTable(plan: SandboxPlan, stage: string): string {
   const { home, roots, veiled } = plan;
   const overlay = (lower: string, upper: string, work: string, how = "userxattr") =>
-    `lowerdir=${STAGE}/${lower},upperdir=${STAGE}/${upper},workdir=${STAGE}/${work},${how},X-mount.mkdir`;
+    `lowerdir=${stage}/${lower},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
   const how = overlayOptions(plan.redirects);
   const lines = [
     ...(home?.layers ?? []).map(({ path }, i) => [
@@ -102,14 +105,14 @@ function mountTable(plan: SandboxPlan): string {
       "overlay",
       overlay(`home${i}`, `hometx${i}/u`, `hometx${i}/w`),
     ]),
-    ...belowHome(plan).map((folder, i) => [`${STAGE}/own${i}`, folder, "none", "bind"]),
+    ...belowHome(plan).map((folder, i) => [`${stage}/own${i}`, folder, "none", "bind"]),
     ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
     ...roots.map(({ path, source }, i) =>
       source.kind === "bind"
-        ? [`${STAGE}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
+        ? [`${stage}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
         : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`, how)],
     ),
-    ["picoclaw", STAGE, "tmpfs", "mode=0755"],
+    ["picoclaw", stage, "tmpfs", "mode=0755"],
   ];
   return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
 }
@@ -147,32 +150,32 @@ export function sandboxEnvironment({
   };
 }
 
-/** The arguments of `bwrap` for a plan; `command` is what runs inside. */
-export function sandboxArguments(plan: SandboxPlan, command: readonly string[]): string[] {
+/** The arguments of `bwrap` for a plan; `command` is what runs inside, `stage` an absolute path of plain letters. */
+export function sandboxArguments(plan: SandboxPlan, command: readonly string[], stage: string): string[] {
   const args = plan.confined
     ? confinedBase(plan)
-    : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", STAGE];
+    : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", stage];
   for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
-  belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${STAGE}/own${i}`));
-  args.push(...homeArguments(plan.home));
+  belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
+  args.push(...homeArguments(plan.home, stage));
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
-    if (source.kind === "bind") args.push("--bind", source.folder, `${STAGE}/bind${i}`);
-    else args.push("--ro-bind", path, `${STAGE}/low${i}`);
+    if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
+    else args.push("--ro-bind", path, `${stage}/low${i}`);
   });
-  args.push("--bind", plan.job, `${STAGE}/tx`);
+  args.push("--bind", plan.job, `${stage}/tx`);
   for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
   args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
   if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
   if (plan.network !== "host") args.push("--unshare-net");
   if (typeof plan.network === "object" && plan.confined)
     args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
-  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", mountTable(plan));
-  args.push(...plan.hidden, "--", plan.directory, ...command);
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", stage);
+  args.push(mountTable(plan, stage), ...plan.hidden, "--", plan.directory, ...command);
   return args;
 }
 
-function homeArguments(home: SandboxPlan["home"]): string[] {
+function homeArguments(home: SandboxPlan["home"], stage: string): string[] {
   if (home === null) return [];
   const { path, layers, pieces } = home;
   const shown = (folder: string) => ["--ro-bind", folder, folder];
@@ -182,8 +185,8 @@ function homeArguments(home: SandboxPlan["home"]): string[] {
     ...(pieces?.links ?? []).flatMap((link) => ["--symlink", link.target, link.path]),
     ...layers.flatMap((layer, i) => [
       ...shown(layer.path),
-      ...["--ro-bind", layer.path, `${STAGE}/home${i}`],
-      ...["--bind", layer.folder, `${STAGE}/hometx${i}`],
+      ...["--ro-bind", layer.path, `${stage}/home${i}`],
+      ...["--bind", layer.folder, `${stage}/hometx${i}`],
     ]),
   ];
 }

@@ -1,4 +1,4 @@
-import { closeSync } from "node:fs";
+import { closeSync, mkdtempSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import { LimitReached } from "../../../application/work/limit-reached.ts";
@@ -13,7 +13,13 @@ import { ChannelClosed, createFrameReader, encodeFrame, type Frame, writeFrame }
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
-import { proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
+import {
+  CONFINED_STAGE,
+  proxySocket,
+  type SandboxPlan,
+  SYSTEM_PATH,
+  sandboxArguments,
+} from "./sandbox.ts";
 import { SILENT } from "./staging.ts";
 
 export interface Executor {
@@ -40,9 +46,10 @@ export async function startExecutor(
   const { calls, answers, requests, replies, complaints } = pipes;
   const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
   const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
+  const stage = openStage(plan);
   const started = attempt(() =>
     spawnChild({
-      argv: [plan.bubblewrap, ...sandboxArguments(plan, command)],
+      argv: [plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())],
       stdio: ends,
       // The runtime would keep a cache in the home of the view, which may lie in the workspace.
       env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
@@ -51,7 +58,10 @@ export async function startExecutor(
     }),
   );
   for (const end of ends) closeSync(end);
-  if ("complaint" in started) return { ok: false, complaint: started.complaint };
+  if ("complaint" in started) {
+    stage.close();
+    return { ok: false, complaint: started.complaint };
+  }
   const child = started;
   const exited = child.exited.then(() => {});
   let complaint = "";
@@ -84,6 +94,7 @@ export async function startExecutor(
   };
   // Not a blocking read: a sandbox that was killed half made may never close its end.
   const stands = await Promise.race([ready.promise.then(() => true), exited.then(() => false)]);
+  stage.close();
   if (!stands) {
     killStrays(plan.job);
     await stop();
@@ -105,6 +116,28 @@ export async function startExecutor(
 }
 
 const COMPLAINT_CHARACTERS = 4000;
+
+/**
+ * Where nothing is confined, the folder to set up in must exist on the host. Once the sandbox stands nobody needs it,
+ * and its removal takes what is mounted on it along.
+ */
+function openStage({ confined }: SandboxPlan) {
+  let made: string | null = null;
+  return {
+    path(): string {
+      if (confined) return CONFINED_STAGE;
+      made = mkdtempSync("/tmp/picoclaw-stage-");
+      return made;
+    },
+    close(): void {
+      try {
+        if (made !== null) rmdirSync(made);
+      } catch {
+        // An empty folder stays behind.
+      }
+    },
+  };
+}
 
 function executorCommand(
   { folder, runtime, executor }: Installation,
