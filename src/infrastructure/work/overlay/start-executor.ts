@@ -13,13 +13,7 @@ import { ChannelClosed, createFrameReader, encodeFrame, type Frame, writeFrame }
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { type Call, createCall } from "./remote-view.ts";
-import {
-  CONFINED_STAGE,
-  proxySocket,
-  type SandboxPlan,
-  SYSTEM_PATH,
-  sandboxArguments,
-} from "./sandbox.ts";
+import { CONFINED_STAGE, proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
 import { SILENT } from "./staging.ts";
 
 export interface Executor {
