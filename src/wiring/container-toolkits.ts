@@ -35,16 +35,13 @@ export interface ContainerToolParts {
 }
 
 /** The project in a container, with what its tools are given. */
-export interface ContainerPlace {
+export interface OpenContainer {
   readonly workspace: ContainerWorkspace;
   readonly context: ToolContext;
 }
 
 /** Rejects with an `EnvironmentError` when the container's files cannot be reached. */
-export async function openContainerPlace(
-  parts: ContainerToolParts,
-  info: ContainerInfo,
-): Promise<ContainerPlace> {
+export async function openContainer(parts: ContainerToolParts, info: ContainerInfo): Promise<OpenContainer> {
   const { config, engine, sandboxes, records, locale, home, mask } = parts;
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const { execution } = config.command_executor;
@@ -130,29 +127,29 @@ export interface ContainerToolkits {
 }
 
 export function createContainerToolkits(parts: ContainerToolParts): ContainerToolkits {
-  const open = new Map<string, { readonly container: string; readonly place: Promise<ContainerPlace> }>();
+  const open = new Map<string, { readonly container: string; readonly opened: Promise<OpenContainer> }>();
   const close = (taskUuid: string) => {
-    void open.get(taskUuid)?.place.then(
+    void open.get(taskUuid)?.opened.then(
       ({ workspace }) => workspace.close(),
       () => {},
     );
     open.delete(taskUuid);
   };
-  const placeFor = async (info: ContainerInfo): Promise<ContainerPlace> => {
+  const openFor = async (info: ContainerInfo): Promise<OpenContainer> => {
     const { task_uuid: task, container_id: container } = info;
     const known = open.get(task);
     if (known?.container === container) {
-      const place = await known.place.catch(() => null);
-      if (place !== null && !place.workspace.isBroken()) return place;
+      const opened = await known.opened.catch(() => null);
+      if (opened !== null && !opened.workspace.isBroken()) return opened;
     }
     close(task);
-    const place = openContainerPlace(parts, info);
-    open.set(task, { container, place });
-    return place;
+    const opened = openContainer(parts, info);
+    open.set(task, { container, opened });
+    return opened;
   };
   return {
     async invoke(info, name, args, options = {}) {
-      const { context } = await placeFor(info);
+      const { context } = await openFor(info);
       return createAgentToolkit(context).invoke(name, args, options);
     },
     close(taskUuid) {

@@ -3,7 +3,7 @@ import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /** What a folder and a container do each in their own way. */
-export interface Ground {
+export interface WorkspaceBacking {
   readonly parts: WorkspaceParts;
   /** Where its jobs are kept. */
   readonly storage: string;
@@ -16,7 +16,13 @@ export interface Ground {
 }
 
 /** The jobs over a workspace's parts. What a first job does not need is loaded when it is called. */
-export function createWorkspace({ parts, storage, files, isAlive, ...processes }: Ground): Workspace {
+export function createWorkspace({
+  parts,
+  storage,
+  files,
+  isAlive,
+  ...processes
+}: WorkspaceBacking): Workspace {
   const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
   const closeDeadJobs = async () =>
     (await import("./close-dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });

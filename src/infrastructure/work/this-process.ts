@@ -1,4 +1,4 @@
-import type { Ground } from "../../application/work/create-workspace.ts";
+import type { WorkspaceBacking } from "../../application/work/create-workspace.ts";
 import type { WorkspaceParts } from "../../application/work/workspace-parts.ts";
 import { hashHex } from "../runtime/hash.ts";
 import { isAlive } from "./process/is-alive.ts";
@@ -22,7 +22,9 @@ export function jobsOfThisProcess(): Pick<
 }
 
 /** The processes of this machine that work on the jobs of a storage. */
-export function holdersOf(storage: string): Pick<Ground, "isAlive" | "worksOn" | "signal" | "pause"> {
+export function holdersOf(
+  storage: string,
+): Pick<WorkspaceBacking, "isAlive" | "worksOn" | "signal" | "pause"> {
   return {
     isAlive,
     worksOn: (pid, jobId) => worksOn(storage, pid, jobId),

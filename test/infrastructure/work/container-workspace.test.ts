@@ -11,7 +11,7 @@ import {
   openFileChannel,
 } from "../../../src/infrastructure/work/container/file-channel.ts";
 import { createFolderView } from "../../../src/infrastructure/work/folder/folder-view.ts";
-import { type ContainerPlace, openContainerPlace } from "../../../src/wiring/container-toolkits.ts";
+import { type OpenContainer, openContainer } from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
@@ -21,7 +21,7 @@ import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
 describe.if(requirePart("docker") && requirePart("environment-images"))("a container as a workspace", () => {
   let kit: EnvironmentKit;
   let container: string;
-  let place: ContainerPlace;
+  let place: OpenContainer;
   const uuid = randomUUID();
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     const repository = kit.repository({ "a.txt": "one\ntwo\n", "b.txt": "b\n", ".env": "SECRET=1\n" });
     const info = await environments.manager.prepare({ uuid, repository }, "python");
     container = info.container_id;
-    place = await openContainerPlace(environments.toolParts, info);
+    place = await openContainer(environments.toolParts, info);
   });
   afterAll(async () => {
     place?.workspace.close();
