@@ -4,7 +4,7 @@ import { gather } from "./gather.ts";
 import { makePlan } from "./make-plan.ts";
 import { createNews, type News } from "./news.ts";
 import { prepareTask } from "./prepare-task.ts";
-import { createProgressReport } from "./progress-report.ts";
+import { createProgressReport } from "./progress-comment.ts";
 import { publishChange } from "./publish-change.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
