@@ -1,7 +1,7 @@
-import type { Locale } from "../domain/texts/messages.ts";
+import { isLocale, type Locale } from "../domain/texts/locale.ts";
 import type { Env } from "./environment.ts";
 
-/** `PICOCLAW_LOCALE`, `locale`, then `LC_ALL` or `LANG` when it names ja or en, else ja. */
+/** `PICOCLAW_LOCALE`, `locale`, then `LC_ALL` or `LANG` when it names a language of PicoClaw, else ja. */
 export function resolveLocale({
   env,
   config,
@@ -20,5 +20,5 @@ function localeOf(name: string | undefined): Locale | undefined {
     ?.trim()
     .toLowerCase()
     .split(/[_.@-]/)[0];
-  return language === "ja" || language === "en" ? language : undefined;
+  return isLocale(language) ? language : undefined;
 }

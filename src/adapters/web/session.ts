@@ -1,7 +1,7 @@
 import { SESSION_MS, type SignIn } from "../../application/inbox/sign-in.ts";
 import type { Viewer } from "../../application/inbox/viewer.ts";
 import type { WebSession } from "../../application/ports/access.ts";
-import type { Locale } from "../../domain/texts/messages.ts";
+import { isLocale, type Locale } from "../../domain/texts/locale.ts";
 import type { Theme } from "./context.ts";
 import type { Place } from "./host.ts";
 
@@ -54,10 +54,10 @@ function cookie(
 /** What the visitor chose, else what the browser asks for, else what the server speaks. */
 export function localeOf(request: Request, fallback: Locale): Locale {
   const chosen = cookiesOf(request).get("picoclaw_lang");
-  if (chosen === "ja" || chosen === "en") return chosen;
+  if (isLocale(chosen)) return chosen;
   for (const part of (request.headers.get("accept-language") ?? "").split(",")) {
     const language = part.trim().slice(0, 2).toLowerCase();
-    if (language === "ja" || language === "en") return language;
+    if (isLocale(language)) return language;
   }
   return fallback;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LOCALES } from "../../domain/texts/locale.ts";
 import { heartbeat, line, schedules, serve, session, slack } from "./channels.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
@@ -7,7 +8,7 @@ import { log, worker } from "./worker.ts";
 
 /** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
 export const configSchema = z.strictObject({
-  locale: z.enum(["ja", "en"]).optional().meta({ description: "The language PicoClaw speaks." }),
+  locale: z.enum(LOCALES).optional().meta({ description: "The language PicoClaw speaks." }),
   ollama,
   models,
   providers,

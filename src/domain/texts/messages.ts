@@ -1,16 +1,14 @@
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import { texts as en } from "./en/work.ts";
+import { texts as ja } from "./ja/work.ts";
+import type { Locale } from "./locale.ts";
 
-export type Locale = "ja" | "en";
+export type { Locale };
 
-/**
- * Everything PicoClaw says to a person, one member per message; `ja.ts` and `en.ts` are its two catalogues.
- * Nothing here ends in a newline.
- */
+/** What every command may have to say: jobs, files, configuration, usage. Nothing here ends in a newline. */
 export type Messages = typeof en;
 
-const CATALOGUES: Readonly<Record<Locale, Messages>> = { ja, en };
+const MESSAGES: Readonly<Record<Locale, Messages>> = { ja, en };
 
 export function messagesFor(locale: Locale): Messages {
-  return CATALOGUES[locale];
+  return MESSAGES[locale];
 }

@@ -3,13 +3,13 @@ import type { ConfigProblem, ConfigWarning } from "../../../src/domain/config/co
 import { NOTHING } from "../../../src/domain/config/config-problem.ts";
 import type { CommandResult } from "../../../src/domain/patch/result.ts";
 import { formatBytes } from "../../../src/domain/texts/bytes.ts";
-import { en } from "../../../src/domain/texts/en.ts";
+import { texts as en } from "../../../src/domain/texts/en/work.ts";
 import {
   formatExecution,
   formatExecutionResults,
   oneLine,
 } from "../../../src/domain/texts/format-results.ts";
-import { ja } from "../../../src/domain/texts/ja.ts";
+import { texts as ja } from "../../../src/domain/texts/ja/work.ts";
 import type { Messages } from "../../../src/domain/texts/messages.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import type { FileTrouble } from "../../../src/domain/work/file-trouble.ts";

@@ -1,4 +1,5 @@
 import type { ConsoleMessages } from "../../../domain/texts/console/messages.ts";
+import { LANGUAGES, LOCALES } from "../../../domain/texts/locale.ts";
 import type { PageContext, Theme } from "../context.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { csrfField } from "./form.ts";
@@ -121,7 +122,7 @@ function settings(context: PageContext): Markup {
     html`<button type="submit" name="${name}" value="${value}" ${current ? html`aria-pressed="true"` : html`aria-pressed="false"`}>${label}</button>`;
   return html`<div class="settings">
 <form method="post" action="/preferences">${csrfField(context)}<input type="hidden" name="back" value="${here}">
-<div class="choice" role="group" aria-label="${t.language}">${choice("lang", "ja", "日本語", t.locale === "ja")}${choice("lang", "en", "English", t.locale === "en")}</div>
+<div class="choice" role="group" aria-label="${t.language}">${LOCALES.map((one) => choice("lang", one, LANGUAGES[one], t.locale === one))}</div>
 <div class="choice" role="group" aria-label="${t.theme}">${(["auto", "light", "dark"] as const).map((one) => choice("theme", one, t.themes[one], theme === one))}</div>
 </form>
 <form method="post" action="/logout" class="who">${csrfField(context)}<span>${t.signedInAs(viewer.userId, viewer.role)}</span><button type="submit" class="quiet">${t.logout}</button></form>

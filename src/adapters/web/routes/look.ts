@@ -1,4 +1,5 @@
 import { consoleMessagesFor } from "../../../domain/texts/console/messages.ts";
+import { isLocale } from "../../../domain/texts/locale.ts";
 import type { PageContext } from "../context.ts";
 import { type Interest, liveStream } from "../live.ts";
 import { chatPage } from "../pages/chat.ts";
@@ -98,7 +99,7 @@ export function lookRoutes(app: WebApp, web: Web): void {
     const back = form.get("back") ?? "/";
     const response = c.redirect(/^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(back) ? back : "/", 303);
     const [lang, theme] = [form.get("lang"), form.get("theme")];
-    if (lang === "ja" || lang === "en")
+    if (lang !== null && isLocale(lang))
       response.headers.append("set-cookie", preferenceCookie(host.place(), "lang", lang));
     if (theme === "auto" || theme === "light" || theme === "dark")
       response.headers.append("set-cookie", preferenceCookie(host.place(), "theme", theme));

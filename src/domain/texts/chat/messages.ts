@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-/** Everything the conversation says to a person in its own name; `ja.ts` and `en.ts` are its two catalogues. */
-export type ChatMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, ChatMessages>> = { ja, en };
+/** Everything the conversation says to a person in its own name. */
+export type ChatMessages = Texts["chat"];
 
 export function chatMessagesFor(locale: Locale): ChatMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).chat;
 }

@@ -1,11 +1,8 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-export type CommandMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, CommandMessages>> = { ja, en };
+export type CommandMessages = Texts["commands"];
 
 export function commandMessages(locale: Locale): CommandMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).commands;
 }

@@ -1,14 +1,11 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** Every word of the web console. */
-export type ConsoleMessages = typeof en;
+export type ConsoleMessages = Texts["console"];
 
 export type JobTone = keyof ConsoleMessages["jobStates"];
 
-const CATALOGUES: Readonly<Record<Locale, ConsoleMessages>> = { ja, en };
-
 export function consoleMessagesFor(locale: Locale): ConsoleMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).console;
 }

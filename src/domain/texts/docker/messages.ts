@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** What `doctor` says of the Docker engine. Nothing here ends in a newline. */
-export type DockerMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, DockerMessages>> = { ja, en };
+export type DockerMessages = Texts["docker"];
 
 export function dockerMessages(locale: Locale): DockerMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).docker;
 }

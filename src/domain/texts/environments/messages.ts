@@ -1,11 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
-/** What people read of environments and their images. */
-export type EnvironmentMessages = typeof en;
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-const CATALOGUES: Readonly<Record<Locale, EnvironmentMessages>> = { ja, en };
+/** What people read of environments and their images. */
+export type EnvironmentMessages = Texts["environments"];
 
 export function environmentMessages(locale: Locale): EnvironmentMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).environments;
 }

@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** What only LINE says. */
-export type LineMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, LineMessages>> = { ja, en };
+export type LineMessages = Texts["line"];
 
 export function lineMessagesFor(locale: Locale): LineMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).line;
 }

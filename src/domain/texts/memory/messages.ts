@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** What is said about decisions, sessions and usage. */
-export type MemoryMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, MemoryMessages>> = { ja, en };
+export type MemoryMessages = Texts["memory"];
 
 export function memoryMessagesFor(locale: Locale): MemoryMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).memory;
 }

@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** What is said of models: their failures and what helps. */
-export type ModelMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, ModelMessages>> = { ja, en };
+export type ModelMessages = Texts["models"];
 
 export function modelMessagesFor(locale: Locale): ModelMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).models;
 }

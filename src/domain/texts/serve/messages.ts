@@ -1,11 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
-/** What `serve` says to people: in chats, on the terminal. */
-export type ServeMessages = typeof en;
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-const CATALOGUES: Readonly<Record<Locale, ServeMessages>> = { ja, en };
+/** What `serve` says to people: in chats, on the terminal. */
+export type ServeMessages = Texts["serve"];
 
 export function serveMessagesFor(locale: Locale): ServeMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).serve;
 }

@@ -1,11 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
-/** What `init` says, and the comments of the file it writes. */
-export type SetupMessages = typeof en;
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-const CATALOGUES: Readonly<Record<Locale, SetupMessages>> = { ja, en };
+/** What `init` says, and the comments of the file it writes. */
+export type SetupMessages = Texts["setup"];
 
 export function setupMessagesFor(locale: Locale): SetupMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).setup;
 }

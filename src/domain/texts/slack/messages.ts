@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** What only Slack says. */
-export type SlackMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, SlackMessages>> = { ja, en };
+export type SlackMessages = Texts["slack"];
 
 export function slackMessagesFor(locale: Locale): SlackMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).slack;
 }

@@ -1,12 +1,9 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
 /** Everything a task from a forge says to people: on the issue, in the PR/MR, in the terminal. */
-export type SolveMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, SolveMessages>> = { ja, en };
+export type SolveMessages = Texts["solve"];
 
 export function solveMessagesFor(locale: Locale): SolveMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).solve;
 }

@@ -1,11 +1,8 @@
-import type { Locale } from "../messages.ts";
-import { en } from "./en.ts";
-import { ja } from "./ja.ts";
+import type { Locale } from "../locale.ts";
+import { type Texts, textsFor } from "../texts.ts";
 
-export type TaskMessages = typeof en;
-
-const CATALOGUES: Readonly<Record<Locale, TaskMessages>> = { ja, en };
+export type TaskMessages = Texts["tasks"];
 
 export function taskMessagesFor(locale: Locale): TaskMessages {
-  return CATALOGUES[locale];
+  return textsFor(locale).tasks;
 }

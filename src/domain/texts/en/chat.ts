@@ -1,0 +1,206 @@
+import type { ModelTrouble } from "../../models/model-trouble.ts";
+
+export interface AskedModel {
+  readonly agent: string;
+  readonly role: string;
+  readonly provider: string;
+  readonly model: string;
+}
+
+interface BudgetWords {
+  readonly kind: "warn" | "local" | "unpriced";
+  readonly spentUsd: number;
+  readonly dailyUsd: number;
+  readonly model?: string;
+}
+
+type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
+
+const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
+
+/** What helps, beside what the model's own message says. */
+function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
+  switch (code) {
+    case "unreachable":
+      return provider === "ollama" ? "Start Ollama: ollama serve" : "";
+    case "unknown-model":
+      return provider === "ollama" ? `Get it with: ollama pull ${model}` : `Check roles.${role}.model.`;
+    case "timeout":
+    case "rate-limited":
+    case "server-error":
+    case "empty":
+      return "Send it again in a while.";
+    case "cut-off":
+    case "cut-by-length":
+    case "filtered":
+      return "Nothing was run. Send it again.";
+    case "unauthorized":
+    case "no-key":
+      return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names.`;
+    case "context-too-long":
+      return "Shorten it, or begin anew with /new.";
+    case "not-configured":
+      return `Configure roles.${role} and providers (see: picoclaw doctor, picoclaw config show).`;
+    case "refused-remote":
+      return "For coding alone, send /code3 and the like.";
+    case "over-budget":
+      return "Raise budget.daily, or send this again tomorrow.";
+    case "deadline":
+      return "loop.max_millis sets it.";
+    default:
+      return "";
+  }
+}
+
+function reason(code: ModelTrouble, detail: string): string {
+  if (code === "deadline") return "the time limit was reached";
+  if (code === "cut-by-length") return "the answer was cut at its longest (max_tokens)";
+  if (code === "filtered") return "its provider's filter stopped the answer";
+  return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
+}
+
+function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
+  if (code === "aborted") return "Stopped.";
+  const why = reason(code, detail);
+  // The model's own message often says what helps.
+  const help = detail.includes("→") ? "" : hint(code, asked);
+  return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
+}
+
+export const texts = {
+  // A coder's job
+  /** A job, or a group of several. */
+  undoHint: (name: string) => `To take it back: /undo ${name}`,
+  outputOf: (command: string) => `Output (${command}):`,
+  riskNote: (risk: string) => `Risk: ${risk}`,
+  noProposal: "The proposal holds no patch.",
+  proposalUnusable: (detail: string) =>
+    `The proposal could not be carried out; nothing was changed.\n${detail}`,
+  sentBack: "The proposal did not fit; it goes back once with the reasons.",
+  needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  mcpPartly: ({
+    succeeded,
+    total,
+    error,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly error: string;
+  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
+    `Done (${succeeded}/${total} commands succeeded)`,
+  browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
+  browserMissing:
+    "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
+  mcpUnavailable: (server: string, detail: string) => `MCP server ${server} cannot be used: ${detail}`,
+  /** `/preview` and `/apply`. */
+  previewReady: (jobId: string, changes: number) =>
+    `Preview: ${changes} ${changes === 1 ? "change" : "changes"} (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
+  previewApplied: (jobId: string) => `Preview ${jobId} is applied.`,
+  noPreview: "There is no preview to apply.",
+
+  // Models
+  modelTrouble: trouble,
+  retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
+  compacted: "That was too long; trying once more with less history and fewer files.",
+  budget: ({ kind, spentUsd, dailyUsd, model }: BudgetWords): string => {
+    const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
+    switch (kind) {
+      case "warn":
+        return `Little is left of today's budget (${facts}).`;
+      case "local":
+        return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
+      case "unpriced":
+        return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
+    }
+  },
+  cutOver: (sessionId: string) =>
+    `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
+  answerCut: "Note: the answer was cut at its longest (max_tokens).",
+  cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
+  rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
+  loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
+  timeLimit: (seconds: number) =>
+    `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
+  /** The same call of a tool failed again and again. */
+  stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it came.`,
+
+  // Commands
+  undone: (count: number) => `Taken back (${files(count)} as before).`,
+  undoneJob: (jobId: string) => `Job: ${jobId}`,
+  redone: (count: number) => `Brought in again (${files(count)}).`,
+  redoHint: (name: string) => `To bring it in again: /redo ${name}`,
+  nothingToUndo: "There is nothing to take back.",
+  nothingToRedo: "There is nothing to bring in again.",
+  notYourJob: (jobId: string) => `This is not a job of this chat: ${jobId}`,
+  undoConflict: (paths: readonly string[]) =>
+    `Nothing was taken back, because these changed since:${list(paths)}\nTo overwrite them: /undo --force`,
+  redoConflict: (paths: readonly string[]) =>
+    `Nothing was brought in again, because these changed since:${list(paths)}\nTo overwrite them: /redo --force`,
+  noJobs: "There are no jobs yet.",
+  dryState: (on: boolean): string =>
+    on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
+  dryUsage: "Usage: /dry on or /dry off",
+  previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
+  stopped: "Stopped what was running.",
+  nothingRuns: "Nothing is running.",
+  noDiff: "There are no differences.",
+  diffCut: (lines: number) => `… ${lines} more lines`,
+  unknownCommand: (name: string, nearest: string | undefined) =>
+    `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
+  help: [
+    ["/chat /plan", "talk or plan with Mio"],
+    ["/analyze /ops /research", "Shiro looks into it or operates"],
+    ["/code /code1 /code2 /code3", "a coder writes it and it runs at once (Aka, Ao, Gin)"],
+    ["/preview REQUEST", "show the change first, then /apply"],
+    ["/undo [job]", "take back the last change, or that job"],
+    ["/redo", "bring it in again"],
+    ["/jobs /diff [job]", "the jobs, and what one changed"],
+    ["/dry on|off", "show proposals, run nothing"],
+    ["/why /route X", "why this route; teach the right one"],
+    ["/usage", "tokens and cost"],
+    ["/new /resume", "begin anew, go back to the earlier conversation"],
+    ["/stop", "stop what is running"],
+    ["/help", "this list"],
+  ] as readonly (readonly [command: string, what: string])[],
+
+  // The message itself
+  emptyMessage: "The message is empty.",
+  messageTooLong: (limit: string) =>
+    `The message is too long (limit ${limit}). Save it as a file and name that.`,
+  aborted: "Stopped.",
+  unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
+
+  // The terminal
+  doing: (what: WhatIsDoing, detail: string): string => {
+    switch (what) {
+      case "waiting":
+        return `waiting (${detail} ahead)`;
+      case "deciding":
+        return "choosing who answers";
+      case "thinking":
+        return `${detail} is thinking`;
+      case "running":
+        return `running ${detail}`;
+      case "tool":
+        return `tool ${detail}`;
+    }
+  },
+  welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
+  goodbye: "Bye.",
+  stopHint: "stopping… Ctrl-C again ends the program",
+  footer: ({
+    model,
+    local,
+    tokens,
+    costUsd,
+  }: {
+    readonly model: string;
+    readonly local: boolean;
+    readonly tokens: number;
+    readonly costUsd: number;
+  }) =>
+    `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+  actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
+};

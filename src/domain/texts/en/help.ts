@@ -1,0 +1,125 @@
+export const texts = {
+  usage: "Usage: picoclaw COMMAND [options]",
+  version: "the version",
+  exitCodes:
+    "Exit codes: 0 done · 1 ran, something failed · 2 bad input, nothing ran · 3 refused before running",
+  /** What every command takes. */
+  common: {
+    "--workspace DIR": "the folder to work on (default: this one)",
+    "--config FILE": "the configuration file",
+    "--json": "print one JSON document",
+    "--help": "this text",
+  },
+  commands: {
+    chat: {
+      does: "send one message; without one, a conversation at a terminal",
+      flags: {
+        "--route ROUTE": "who answers: CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3",
+        "--events": "print what happens as NDJSON",
+      },
+    },
+    apply: {
+      does: "carry out a patch as one job",
+      flags: {
+        "--dry-run": "list the commands, run nothing",
+        "--preview": "really run it aside, show the changes, keep them staged",
+        "--job JOB": "apply exactly that preview",
+        "--stop-on-error": "stop at the first failure",
+        "--atomic": "any failure takes everything back",
+        "--auto-commit": "commit before and after",
+        "--group NAME": "put the job into a group that undo takes back at once",
+        "--allow-net": "allow the network in a preview",
+      },
+    },
+    undo: {
+      does: "take back the last or the named job",
+      flags: {
+        "--list": "only show which paths it would restore",
+        "--force": "overwrite what was changed since",
+      },
+    },
+    redo: {
+      does: "bring a taken-back job in again",
+      flags: { "--force": "overwrite what was changed since" },
+    },
+    jobs: { does: "the history of jobs", flags: { "--limit N": "how many", "--all": "of every workspace" } },
+    stop: { does: "end a running job; nothing of it is applied", flags: {} },
+    show: { does: "one job with its changes", flags: { "--diff": "with the differences" } },
+    tool: { does: "call one of the agent's tools; prints its result as JSON", flags: {} },
+    tools: {
+      does: "the agent's tools and their definitions",
+      flags: { "--format FORM": "as openai, anthropic or mcp write them" },
+    },
+    solve: {
+      does: "work on one issue, PR or MR of GitHub or GitLab, up to its pull request",
+      flags: { "--worker KIND": "a worker CLI instead of our own loop: codex-cli, claude-code, gemini-cli" },
+    },
+    pair: {
+      does: "let in somebody who spoke on LINE or Slack; also list, add, remove",
+      flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
+    },
+    mcp: {
+      does: "an MCP server on stdio, or on HTTP with --http",
+      flags: { "--http PORT": "listen on 127.0.0.1 instead of stdio" },
+    },
+    env: {
+      does: "task environments: prepare, exec, edit, list, info, cleanup, prune",
+      flags: {
+        "--task UUID": "the task (prepare, exec, edit, info, cleanup)",
+        "--repo URL|PATH": "prepare: the repository",
+        "--env NAME": "prepare: the environment (default: by the project's files)",
+        "--branch B": "prepare: a branch, a tag, or refs/…",
+        "--target B": "prepare: the branch it will be merged into, to compare with",
+        "--timeout S": "exec: seconds before it is ended",
+        "--cwd DIR": "exec: the folder to run in",
+        "--session NAME": "exec: share folder and variables with earlier commands of that session",
+        "-- COMMAND": "exec: the command",
+        "--tool NAME": "edit: another tool than text_editor",
+      },
+    },
+    images: {
+      does: "build the images of environments",
+      flags: {
+        "--from IMAGE": "what they stand on; debian-rootfs makes it with debootstrap",
+        "--again": "build even what is unchanged",
+      },
+    },
+    serve: {
+      does: "the web console, the HTTP API, webhooks and schedules",
+      flags: {
+        "--host ADDRESS": "the address to listen on",
+        "--port N": "the port; 0 is any free one",
+        "--demo": "a scripted model and a throw-away workspace",
+        link: "make another link to sign in",
+        "token create NAME": "make a token for the API",
+        "token list": "the tokens there are",
+        "token remove ID": "take a token away",
+        "--user NAME": "whose link or token it is",
+        "--role ROLE": "operator or user",
+        "--scope LIST": "some of read,chat,jobs,mcp",
+      },
+    },
+    run: {
+      does: "carry out a task file: plan, worker CLI in a container, assess, until done",
+      flags: {
+        "--no-meta": "run the worker once, without a planning model",
+        "--preview": "keep the changes staged (with --no-meta)",
+        "--follow": "show every step as it comes",
+        "--resume ID": "go on with a task that was interrupted",
+        "--print-schema": "print the JSON Schema for editors",
+      },
+    },
+    init: {
+      does: "write a first configuration file from what this machine has; never overwrites",
+      flags: {},
+    },
+    config: { does: "the effective configuration, secrets masked; check it", flags: {} },
+    trust: { does: "trust this folder's picoclaw.yaml", flags: {} },
+    doctor: {
+      does: "check this machine and say what helps",
+      flags: { "--repair": "finish an interrupted commit" },
+    },
+    db: { does: "the index of jobs (SQLite): migrate it, or its status", flags: {} },
+    demo: { does: "a guided tour in a throw-away folder", flags: {} },
+  },
+};

@@ -1,0 +1,80 @@
+import type { DecisionSource } from "../../routing/decision.ts";
+import type { RuleProblem } from "../../routing/rule.ts";
+import type { UsageLine } from "../../session/usage-line.ts";
+import type { StoreTrouble } from "../../store/store-trouble.ts";
+
+interface WhyFacts {
+  readonly route: string;
+  readonly source: DecisionSource;
+  readonly confidence: number;
+  readonly reason: string;
+  readonly message: string;
+  /** `provider/model`, those that answered. */
+  readonly models: readonly string[];
+  readonly corrected: string | null;
+}
+
+const SOURCES = {
+  forced: "forced",
+  explicit: "explicit command",
+  rule: "rule dictionary",
+  classifier: "classifier",
+  fallback: "fallback",
+} as const;
+
+export const texts = {
+  why: ({ route, source, confidence, reason, message, models, corrected }: WhyFacts) =>
+    [
+      `Route: ${route} (${SOURCES[source]}, confidence ${confidence.toFixed(2)})`,
+      `Reason: ${reason}`,
+      `Message: ${message}`,
+      ...(models.length > 0 ? [`Models: ${models.join(", ")}`] : []),
+      ...(corrected === null ? [] : [`Corrected to: ${corrected}`]),
+      "If that is wrong, correct it: /route CODE",
+    ].join("\n"),
+  noDecision: "Nothing was decided in this chat yet.",
+  routeUsage: (routes: readonly string[]) => `Name a route after /route: ${routes.join(" ")}`,
+  corrected: (from: string, to: string) => `Route corrected: ${from} → ${to}`,
+  offered: (pattern: string) =>
+    `Decide like this from now on? /remember keeps the rule (pattern: ${pattern})`,
+  notOffered:
+    "No rule can be made of this message (it is too short, or a rule of the configuration goes before).",
+  remembered: (pattern: string, route: string) =>
+    `Remembered: ${pattern} → ${route} (/rules lists, /forget takes back)`,
+  nothingToRemember: "There is no rule to remember. Correct a decision with /route first.",
+  rule: (place: number, pattern: string, route: string) => `${place}. ${pattern} → ${route}`,
+  noRules: "This chat has learned no rules.",
+  forgetUsage: "Give the number from /rules after /forget.",
+  forgotten: (pattern: string) => `Forgotten: ${pattern}`,
+  ruleProblem(problem: RuleProblem): string {
+    switch (problem.kind) {
+      case "not-a-pattern":
+        return `The rule "${problem.pattern}" is not used, it is no regular expression: ${problem.detail}`;
+      case "catastrophic":
+        return `The rule "${problem.pattern}" is not used, it could take for ever: ${problem.detail}`;
+      case "example":
+        return `The rule "${problem.pattern}" is not used, it ${problem.expected ? "does not match" : "matches"} its example "${problem.example}"`;
+    }
+  },
+
+  newSession: (sessionId: string) =>
+    `A new session begins: ${sessionId} (/resume goes back to the one before)`,
+  newFailed: "The summary could not be saved, so the session stays as it is.",
+  resumed: (sessionId: string, turns: number) => `The session goes on: ${sessionId} (${turns} turns)`,
+  nothingToResume: "There is no session to go back to.",
+
+  usageHeader: { today: "Today", chat: "This chat today", days: "Last 7 days" },
+  usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }: UsageLine) =>
+    `${name}: ${calls} calls, ${inputTokens} tokens in, ${outputTokens} out, $${costUsd.toFixed(4)}`,
+  noUsage: "No model was used today.",
+  budgetLine: (spent: number, daily: number) =>
+    `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
+  storeUnavailable: ({ kind, name, detail, damaged }: StoreTrouble) =>
+    `The store cannot be opened: ${name} (${detail})\n${
+      kind === "sqlite"
+        ? damaged
+          ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+          : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
+        : "Check the address in database_url, and that the server runs."
+    }`,
+};

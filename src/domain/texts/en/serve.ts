@@ -1,0 +1,58 @@
+export const texts = {
+  /**
+   * The process died while it worked on a message that had changed something by then. `undo`: the message that takes
+   * it back, where that can be.
+   */
+  interrupted: (jobIds: readonly string[], undo: string | null) =>
+    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,
+  /** It came before messages were kept with their workspace. */
+  noWorkspace:
+    "This message came before PicoClaw kept messages with their workspace, so nothing was done. Please send it again.",
+  /** It died several times over the same message. */
+  gaveUp: (attempts: number) =>
+    `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
+  tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
+  stranger: "You are not known here. Ask the operator to let you in.",
+  tooMany: "That was a lot at once. Try again in a minute.",
+  attachment: (name: string, sizeBytes: number) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
+  // On the terminal.
+  listening: (url: string) => `PicoClaw listens on ${url}`,
+  loginLink: (url: string) => `Open the console: ${url}`,
+  loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",
+  demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
+  demo: [
+    "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
+    "To connect a real model: put its address into ~/.picoclaw/config.yaml (see docs/models.md), then picoclaw serve.",
+  ],
+  stopping:
+    "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",
+  stoppingHard: "Ended. What was not finished is taken up at the next start.",
+  reloaded: "The configuration was read again.",
+  workspaceMoved: (root: string) =>
+    `The workspace would change to ${root}. Stop this server and start it there.`,
+  reloadRefused: (why: string) => `The new configuration is not valid; the old one stays:\n${why}`,
+  portTaken: (address: string, why: string) => `cannot listen on ${address}: ${why}`,
+  exposed: (host: string) =>
+    `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
+  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  tokenCreated: (token: string) => `${token}\nThis is shown once; only its hash is kept.`,
+  /** What a stranger is told. */
+  pairing: (code: string) =>
+    `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
+  pairUsage:
+    "picoclaw pair [CODE | list | add line|slack:USER | remove line|slack:USER] [--role operator|user]",
+  pairWaiting: "waiting",
+  nobodyPaired: "Nobody is registered yet. Whoever speaks on LINE or Slack is given a code.",
+  personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,
+  personRemoved: (who: string) => `No longer registered: ${who}`,
+  personUnknown: (who: string) => `Not registered: ${who}`,
+  codeUnknown: (code: string) => `There is no such code, or it is too old: ${code}`,
+  tokenRemoved: (id: string) => `removed: ${id}`,
+  tokenUnknown: (id: string) => `no such token: ${id}`,
+  noTokens: "No tokens yet: picoclaw serve token create NAME",
+  badScope: (scope: string, known: string) => `unknown scope: ${scope} (known: ${known})`,
+  badUser: (user: string) => `--user ${user}: a-z, 0-9, _ and -; "operator" is the operator`,
+  badRole: (role: string) => `unknown role: ${role} (operator or user)`,
+  scheduleUnknownChannel: (name: string, channel: string) =>
+    `schedule ${name}: there is no channel "${channel}" (chat is written channel:chat)`,
+};

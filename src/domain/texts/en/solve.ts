@@ -1,0 +1,85 @@
+import type { Locale } from "../locale.ts";
+
+const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
+  forge: (detail) => `The forge did not do what was asked: ${detail}`,
+  container: (detail) => `The environment could not be made: ${detail}`,
+  clone: (detail) => `The repository could not be cloned: ${detail}`,
+  model: (detail) => `The model did not answer: ${detail}`,
+  "no-plan": (detail) =>
+    `The model gave no usable plan (${detail}). Describe the task a little more and try again.`,
+  "too-many-steps": (detail) =>
+    `Not finished within ${detail} steps. Split the task, or raise \`tasks.max_steps\`.`,
+  "gave-up": (detail) => `The model stopped without finishing: ${detail}`,
+  "nothing-changed": () => "Nothing had to be changed, so there is no pull request.",
+  "protected-paths": (detail) =>
+    `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it in the configuration.`,
+  "protected-branch": (detail) => `The branch is protected and cannot be pushed to: ${detail}`,
+  "no-permission": (detail) =>
+    `The token may not push to this repository. Give it write access to contents. ${detail}`,
+  declined: (detail) => `The forge declined the push: ${detail}`,
+  "push-failed": (detail) => `The change could not be pushed: ${detail}`,
+  archived: () => "This repository is archived; nothing can be changed in it.",
+  closed: () => "This is closed already.",
+  stopped: () => "Stopped, as asked. Nothing was pushed after that.",
+  "lost-lease": () => "Another PicoClaw took this task over.",
+};
+
+export const texts = {
+  locale: "en" as Locale,
+  // The progress comment
+  working: (title: string) => `PicoClaw is working on “${title}”`,
+  ended: {
+    done: "PicoClaw is done",
+    failed: "PicoClaw could not finish",
+    stopped: "PicoClaw stopped",
+    paused: "PicoClaw paused",
+  },
+  phases: {
+    gather: "read the task",
+    plan: "plan",
+    prepare: "prepare the environment",
+    work: "work",
+    verify: "verify",
+    publish: "publish",
+  },
+  steps: (done: number, max: number) => `step ${done} of at most ${max}`,
+  lastAction: (command: string, exitCode: number) => `Last command: ${command} (exit code ${exitCode})`,
+  howToStop: "Comment `stop` or `pause` to halt this. Other comments are taken into account.",
+  howToResume: "Comment `resume` to go on.",
+  pullOpened: (url: string) => `Result: ${url}`,
+  takenIntoAccount: (count: number) => `${count} new comment(s) taken into account`,
+  // The PR/MR
+  pullTitle: (title: string) => title,
+  summaryHeading: "Summary",
+  planHeading: "Plan",
+  commandsHeading: "Commands run",
+  checksHeading: "Checks",
+  notesHeading: "Notes",
+  noChecks: "The project has no tests or linters that PicoClaw recognises.",
+  checkLine: (command: string, exitCode: number, seconds: string) =>
+    `${exitCode === 0 ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${seconds} s)`,
+  tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
+  more: (count: number) => `… and ${count} more`,
+  footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
+  followUpMessage: "Follow up on the review",
+  // Notes
+  baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
+  baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
+  checkAbsent: (command: string) => `Could not be run in this environment: ${command}`,
+  checksFailed: (commands: readonly string[]) => `Still failing: ${commands.join(", ")}`,
+  installWarning: (text: string) => `Dependencies: ${text}`,
+  // Ends, each one helpful sentence
+  failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),
+  patchInstead: (patch: string) =>
+    `PicoClaw may not push to the source of this pull request. The change as a patch, for \`git apply\`:\n\n<details><summary>patch</summary>\n\n\`\`\`\`diff\n${patch}\n\`\`\`\`\n</details>`,
+  patchTooLarge:
+    "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment.",
+  // The terminal
+  alreadyRunning: (url: string) => `Already being worked on: ${url}`,
+  notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,
+  noToken: (forge: string, variable: string) => `No token for ${forge}. Set ${variable}.`,
+  unknownWorker: (kind: string, known: readonly string[]) =>
+    `There is no worker ${kind}; there are ${known.join(", ")}`,
+  started: (url: string) => `Working on ${url}`,
+  resumed: (url: string) => `Going on with ${url}`,
+};

@@ -1,0 +1,355 @@
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  type FilePosition,
+  NOTHING,
+} from "../../config/config-problem.ts";
+import type { FileTrouble } from "../../work/file-trouble.ts";
+import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
+import { formatBytes } from "../bytes.ts";
+import { listPaths } from "../list-paths.ts";
+import type { Locale } from "../locale.ts";
+
+interface CommandCounts {
+  readonly total: number;
+  readonly fileEdits: number;
+  readonly shellCommands: number;
+  readonly gitOperations: number;
+}
+
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+
+const KINDS: Readonly<Record<TransactionKind, string>> = {
+  direct: "direct (only the files that are edited)",
+  overlay: "overlay (run in a layer over the workspace)",
+  copy: "copy (run in a copy of the workspace)",
+  none: "none (run in the workspace itself)",
+};
+
+const REASONS: Readonly<Record<TransactionReason, string>> = {
+  "file-edits-only": "the patch only edits files",
+  configured: "set by worker.transaction",
+  "overlay-available": "bubblewrap is available",
+  "no-bubblewrap": "bubblewrap is not installed",
+  "no-user-namespaces": "user namespaces are not allowed",
+  "mount-below-workspace": "another mount lies inside the workspace",
+  "not-linux": "this is not Linux",
+  "overlay-failed": "the overlay could not be made",
+};
+
+const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
+  network: "what was done over the network",
+  daemons: "programs left running",
+  "other-folders": "folders outside the workspace",
+};
+
+const TROUBLES: Readonly<Record<FileTrouble, string>> = {
+  "no-space": "No space left on the disk",
+  "read-only": "Read-only file system",
+  "permission-denied": "Permission denied",
+  "not-text": "Not UTF-8 text",
+  "is-directory": "The target is a directory",
+  "not-directory": "Not a directory",
+  vanished: "The file vanished meanwhile",
+  exists: "Already exists",
+  "not-found": "Not found",
+  busy: "In use by another process",
+  "name-too-long": "The name is too long",
+};
+
+const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "install-git": "Install git (for example: apt install git).",
+  "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
+  "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
+  "install-util-linux": "Install util-linux (setpriv).",
+  "other-file-system":
+    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then a copy serves.",
+  "allow-user-namespaces":
+    "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
+  "raise-copy-limit": "Raise worker.copy_limit.",
+  "transaction-none": "Set worker.transaction: none to run in place (shell effects can then not be undone).",
+  "raise-undo-quota": "Raise worker.undo_quota.",
+  "free-space": "Free some disk space.",
+  "create-workspace": "Create the folder, or name another one with --workspace.",
+  "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
+  "set-git-identity": "Set `git config user.name` and `git config user.email`.",
+  "start-docker": "Start Docker.",
+  "start-ollama": "Start Ollama (`ollama serve`).",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "User namespaces",
+  overlay: "An overlay on the file system of the workspace",
+};
+
+const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+  undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
+  confined: [
+    "Commands are confined: they change nothing but the workspace and read no secrets of the home.",
+    "Commands are NOT confined: they can read and change whatever you can.",
+  ],
+  "preview-offline": [
+    "A preview has no network (unless --allow-net).",
+    "A preview is NOT kept from the network.",
+  ],
+  "loopback-reachable": [
+    "Where the network is on, commands also reach 127.0.0.1 and abstract sockets of this machine.",
+    "Commands reach no port of this machine.",
+  ],
+};
+
+export const texts = {
+  locale: "en" as Locale,
+
+  // The result of a job
+  parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
+  parseErrorDetail: (detail: string, line: number | undefined): string =>
+    line === undefined ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
+  commandFailed: (detail: string) => `The command failed: ${detail}`,
+  timeout: (seconds: number) => `The command timed out (limit: ${seconds} seconds)`,
+  securityViolation: "Security error: writing outside the workspace is not allowed.",
+  patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
+  completed: "Done!",
+  failed: "Failed",
+  details: "Details:",
+  errorLabel: "Error:",
+  summary: ({
+    total,
+    succeeded,
+    failed,
+  }: {
+    readonly total: number;
+    readonly succeeded: number;
+    readonly failed: number;
+  }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
+  gitCommit: (hash: string) => `Git commit: ${hash}`,
+  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
+    `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
+  changesHeader: (count: number) => `Changed files: ${count}`,
+  executionCompleted: (summary: string) => `Done. Changes: ${summary}`,
+  executionFailed: (error: string) => `Failed. Error: ${error}`,
+  rolledBack: (error: string) =>
+    `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
+  cannotRollBack: (error: string) =>
+    `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
+  jobLine: (jobId: string) => `Job: ${jobId}`,
+  undoHint: (jobId: string) => `To take it back: picoclaw undo ${jobId}`,
+
+  // The reply in a chat
+  chatCompleted: ({
+    succeeded,
+    total,
+    plan,
+    summary,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly plan: string;
+    readonly summary: string;
+  }) => `Done (${succeeded}/${total} commands succeeded)\n\n[Plan]\n${plan}\n\n[Result]\n${summary}`,
+  chatPartly: ({
+    succeeded,
+    total,
+    error,
+  }: {
+    readonly succeeded: number;
+    readonly total: number;
+    readonly error: string;
+  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  workerFailed: (error: string) => `The worker failed: ${error}`,
+
+  // Transaction
+  commitConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
+    `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
+    `The result is kept as a preview. Look at it: picoclaw show ${jobId} --diff\n` +
+    `To apply it as it is: picoclaw apply --job ${jobId} (it stops again while the same files still differ)`,
+  preview: ({ jobId, changes }: { readonly jobId: string; readonly changes: number }) =>
+    `Preview: ${changes} changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${jobId}`,
+  previewApplied: (jobId: string) => `Preview ${jobId} was applied.`,
+  dryRunHeader: (count: number) => `Dry run: ${count} commands (nothing was run)`,
+  dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
+  transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
+    `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
+  copyLimitExceeded: ({ bytes, limitBytes }: { readonly bytes: number; readonly limitBytes: number }) =>
+    `The workspace is too large to copy (${formatBytes(bytes)}, limit ${formatBytes(limitBytes)}). ` +
+    "Shell commands and git operations were not run. Any of these solves it:",
+  notCovered: (what: readonly NotCovered[]) =>
+    `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
+  shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
+  aborted: "stopped",
+  renameAcrossLayers:
+    "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",
+  notConfined:
+    "Commands are not confined here: they can read and change whatever you can. To see what helps: picoclaw doctor",
+  linkAcrossLayers:
+    "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
+  foreignOwner:
+    "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
+  installationIncomplete: (path: string) =>
+    `A file of PicoClaw itself is missing: ${path}\nCopy the whole installation, or run npm ci in it.`,
+  executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
+  notRun: (count: number) => `Not run: ${count} (stopped at the first failure)`,
+  confinementUnavailable:
+    "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
+  previewUnavailable:
+    "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
+  nothingApplied: (jobId: string) => `Nothing of ${jobId} was applied.`,
+  changedOutside: (list: readonly string[]) =>
+    `Changed in the workspace itself while the job ran, so not part of it and not covered by undo:${paths(list)}`,
+  endedWithJob: (list: readonly string[]) =>
+    `Still running at the end of the job, and ended with it:${paths(list)}\nTo keep a server running, start it yourself in a terminal.`,
+  protectedRestored: (list: readonly string[]) =>
+    `Protected files changed by a shell command were restored:${paths(list)}`,
+  protectedCreated: (list: readonly string[]) => `New files match a protected pattern:${paths(list)}`,
+  protectedLogged: (list: readonly string[]) =>
+    `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
+
+  // Undo, redo, history
+  undone: (jobId: string, count: number) =>
+    `${jobId} was taken back (${count} paths). To do it again: picoclaw redo ${jobId}`,
+  undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
+    `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
+  undoConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
+    `Nothing was taken back, because these were changed after ${jobId}:${paths(list)}\n` +
+    `To overwrite them: picoclaw undo ${jobId} --force`,
+  nothingToUndo: "There is no job to take back.",
+  nothingToRedo: "There is no job to do again.",
+  undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
+  redone: (jobId: string, count: number) =>
+    `${jobId} was done again (${count} paths). To take it back: picoclaw undo ${jobId}`,
+  undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
+  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
+  wrongState: (jobId: string, state: string) =>
+    `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
+  changedByJob: (path: string, jobId: string) =>
+    `${path} (changed since by ${jobId}; take that back first: picoclaw undo ${jobId})`,
+  foldersKept: (list: readonly string[]) =>
+    `These folders were kept, because they hold files made after the job:${paths(list)}`,
+  quotaEvicted: ({
+    jobIds,
+    bytes,
+    quotaBytes,
+  }: {
+    readonly jobIds: readonly string[];
+    readonly bytes: number;
+    readonly quotaBytes: number;
+  }) =>
+    `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
+    `These jobs can no longer be taken back:${paths(jobIds)}`,
+  noJobs: "There are no jobs yet.",
+  jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
+  jobStates: {
+    succeeded: "succeeded",
+    failed: "failed",
+    preview: "preview",
+    undone: "undone",
+    "rolled-back": "rolled back",
+    interrupted: "interrupted",
+    "dry-run": "dry run",
+    running: "running",
+  },
+  undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
+  unknownJob: (jobId: string) => `No such job: ${jobId}`,
+  jobRunning: (jobId: string, pid: number | undefined) =>
+    `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  jobStopped: (jobId: string) => `${jobId} was stopped; nothing of it was applied.`,
+  jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
+  jobDied: (jobId: string) =>
+    `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
+  jobInterrupted: (jobId: string) =>
+    `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,
+  jobRepaired: (jobId: string, outcome: "completed" | "rolled-back"): string =>
+    outcome === "completed"
+      ? `The interrupted job ${jobId} was completed.`
+      : `The interrupted job ${jobId} was taken back; the workspace is as it was before.`,
+
+  // Git
+  gitMissing: "git was not found.",
+  notARepository: (path: string) => `Not a git repository: ${path}`,
+  autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
+  autoCommitFailed: (error: string) =>
+    `The commit after the patch failed (the changes are applied): ${error}`,
+  identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",
+  signingSkipped: "Signing would have asked for input; committed unsigned.",
+
+  // Workspace and files
+  workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
+  workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
+  workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
+  fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
+  remedy: (remedy: Remedy) => REMEDIES[remedy],
+  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
+  fileSystems: (type: string, storage: string, storageType: string) =>
+    `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
+  mountsBelow: (list: readonly string[]) =>
+    `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
+  promise: (promised: Promised, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
+
+  // Configuration, usage
+  configInvalid: "The configuration is not valid. Nothing was run.",
+  configValid: "The configuration is valid.",
+  configProblem: problemText,
+  configWarning: warningText,
+  workspaceTrusted: (path: string) => `The picoclaw.yaml in ${path} is trusted (until it changes).`,
+  nothingToTrust: "There is no picoclaw.yaml in this folder.",
+  usageError: (detail: string) => `Usage error: ${detail}`,
+  unknownCommand: (name: string, nearest: string | undefined) =>
+    `Unknown command: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name: string, nearest: string | undefined) => `Unknown option: ${name}${perhaps(nearest)}`,
+  missingValue: (flag: string) => `${flag} needs a value.`,
+  noInput: "There is no patch. Name a file, or pass it on standard input.",
+  warningLabel: "Warning:",
+  unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
+};
+
+function perhaps(nearest: string | undefined): string {
+  return nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+}
+
+function place(at: FilePosition | undefined): string {
+  if (at === undefined) return "";
+  if (at.line === undefined) return `${at.file}: `;
+  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
+}
+
+function problemText(problem: ConfigProblem): string {
+  switch (problem.code) {
+    case "unknown-key":
+      return `${place(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
+    case "invalid-value": {
+      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${place(problem.at)}${who} is missing; expected ${problem.expected}`;
+      return `${place(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
+    }
+    case "literal-secret":
+      return `${place(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
+    case "unset-reference":
+      return `${place(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
+    case "invalid-yaml":
+      return `${place(problem.at)}not valid YAML: ${problem.detail}`;
+    case "unreadable-file":
+      return `${place(problem.at)}the configuration file cannot be read: ${problem.detail}`;
+  }
+}
+
+function warningText(warning: ConfigWarning): string {
+  switch (warning.code) {
+    case "unknown-variable":
+      return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
+    case "untrusted-keys":
+      return (
+        `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
+        REMEDIES["trust-workspace"]
+      );
+    case "ignored-key":
+      return `${place(warning.at)}${warning.key} has no effect and was ignored.`;
+    case "docker-socket":
+      return "mount_docker_socket is on: a container has the power of root on this machine.";
+    case "cloud-allowed":
+      return "security.local_only is off: chat text may be sent to cloud models.";
+  }
+}

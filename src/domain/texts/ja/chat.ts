@@ -1,0 +1,165 @@
+import type { ModelTrouble } from "../../models/model-trouble.ts";
+import type { AskedModel, texts as en } from "../en/chat.ts";
+
+const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
+
+/** What helps, beside what the model's own message says. */
+function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
+  switch (code) {
+    case "unreachable":
+      return provider === "ollama" ? "Ollama を起動してください: ollama serve" : "";
+    case "unknown-model":
+      return provider === "ollama"
+        ? `取得するには: ollama pull ${model}`
+        : `roles.${role}.model を確認してください。`;
+    case "timeout":
+    case "rate-limited":
+    case "server-error":
+    case "empty":
+      return "しばらくしてから、もう一度送ってください。";
+    case "cut-off":
+    case "cut-by-length":
+    case "filtered":
+      return "何も実行していません。もう一度送ってください。";
+    case "unauthorized":
+    case "no-key":
+      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください。`;
+    case "context-too-long":
+      return "短くするか、/new で会話を始め直してください。";
+    case "not-configured":
+      return `roles.${role} と providers を設定してください（確認: picoclaw doctor、picoclaw config show）。`;
+    case "refused-remote":
+      return "コーディングだけなら /code3 などで送れます。";
+    case "over-budget":
+      return "budget.daily を上げるか、明日もう一度送ってください。";
+    case "deadline":
+      return "loop.max_millis で変えられます。";
+    default:
+      return "";
+  }
+}
+
+function reason(code: ModelTrouble, detail: string): string {
+  if (code === "deadline") return "制限時間を超えたため打ち切りました";
+  if (code === "cut-by-length") return "回答が最大長（max_tokens）で途切れました";
+  if (code === "filtered") return "提供元のフィルターが回答を止めました";
+  return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
+}
+
+function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
+  if (code === "aborted") return "中断しました。";
+  const why = reason(code, detail);
+  // The model's own message often says what helps.
+  const help = detail.includes("→") ? "" : hint(code, asked);
+  return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
+}
+
+export const texts: typeof en = {
+  undoHint: (name) => `取り消すには: /undo ${name}`,
+  outputOf: (command) => `出力（${command}）:`,
+  riskNote: (risk) => `リスク: ${risk}`,
+  noProposal: "提案に patch がありませんでした。",
+  proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
+  sentBack: "提案が合わなかったため、理由を付けて一度だけ書き直してもらいます。",
+  needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  mcpPartly: ({ succeeded, total, error }) => `実行完了 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+  mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
+  browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
+  browserMissing:
+    "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
+  mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
+  previewReady: (jobId, changes) =>
+    `プレビュー: ${changes} 件の変更（まだ反映していません）\n反映するには: /apply　差分を見るには: /diff（${jobId}）`,
+  previewApplied: (jobId) => `プレビュー ${jobId} を反映しました。`,
+  noPreview: "反映できるプレビューはないよ。",
+
+  modelTrouble: trouble,
+  retrying: (attempt, seconds, why) => `再試行 ${attempt} 回目（${seconds} 秒後）: ${why}`,
+  compacted: "長すぎたため、履歴とファイルを減らしてもう一度試します。",
+  budget: ({ kind, spentUsd, dailyUsd, model }) => {
+    const facts = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
+    switch (kind) {
+      case "warn":
+        return `今日の予算の残りがわずかです（${facts}）。`;
+      case "local":
+        return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
+      case "unpriced":
+        return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
+    }
+  },
+  cutOver: (sessionId) =>
+    `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
+  answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
+  cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
+  rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
+  loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
+  timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
+  stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
+
+  undone: (count) => `取り消しました（${count} 件のファイルを元に戻しました）。`,
+  undoneJob: (jobId) => `ジョブ: ${jobId}`,
+  redone: (count) => `やり直しました（${count} 件のファイル）。`,
+  redoHint: (name) => `もう一度適用するには: /redo ${name}`,
+  nothingToUndo: "取り消せるジョブはないよ。",
+  nothingToRedo: "やり直せるジョブはないよ。",
+  notYourJob: (jobId) => `このチャットのジョブではありません: ${jobId}`,
+  undoConflict: (paths) =>
+    `後から変更されたファイルがあるため、何も取り消していません:${list(paths)}\n上書きして取り消すには: /undo --force`,
+  redoConflict: (paths) =>
+    `後から変更されたファイルがあるため、何もやり直していません:${list(paths)}\n上書きしてやり直すには: /redo --force`,
+  noJobs: "ジョブはまだないよ。",
+  dryState: (on) =>
+    on
+      ? "ドライモード: オン（実行せず、内容だけ示します）"
+      : "ドライモード: オフ（提案はすぐに実行されます）",
+  dryUsage: "使い方: /dry on または /dry off",
+  previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で反映します）",
+  stopped: "実行中の処理を止めました。",
+  nothingRuns: "実行中の処理はないよ。",
+  noDiff: "差分はないよ。",
+  diffCut: (lines) => `… 残り ${lines} 行`,
+  unknownCommand: (name, nearest) =>
+    `知らないコマンドだよ: /${name}${nearest === undefined ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
+  help: [
+    ["/chat /plan", "Mio と話す、計画を立てる"],
+    ["/analyze /ops /research", "Shiro が調べる、操作する"],
+    ["/code /code1 /code2 /code3", "コーダーが書き、すぐに実行する（Aka, Ao, Gin）"],
+    ["/preview 依頼", "変更をプレビューし、/apply で反映する"],
+    ["/undo [job]", "最後の変更（またはそのジョブ）を取り消す"],
+    ["/redo", "取り消しをやり直す"],
+    ["/jobs /diff [job]", "ジョブの一覧、変更の差分"],
+    ["/dry on|off", "実行せず内容だけ示す"],
+    ["/why /route X", "なぜその担当か、正しい担当を教える"],
+    ["/usage", "使ったトークンと費用"],
+    ["/new /resume", "会話を始め直す、前の会話に戻る"],
+    ["/stop", "実行中の処理を止める"],
+    ["/help", "この一覧"],
+  ],
+
+  emptyMessage: "メッセージが空だよ。",
+  messageTooLong: (limit) =>
+    `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
+  aborted: "中断しました。",
+  unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
+
+  doing: (what, detail) => {
+    switch (what) {
+      case "waiting":
+        return `順番を待っています（前に ${detail} 件）`;
+      case "deciding":
+        return "担当を決めています";
+      case "thinking":
+        return `${detail} が考えています`;
+      case "running":
+        return `実行しています ${detail}`;
+      case "tool":
+        return `ツール ${detail}`;
+    }
+  },
+  welcome: "PicoClaw — /help で一覧、Ctrl-C で中断、Ctrl-D で終了",
+  goodbye: "またね。",
+  stopHint: "中断しています… もう一度 Ctrl-C で終了",
+  footer: ({ model, local, tokens, costUsd }) =>
+    `${model}（${local ? "ローカル" : "クラウド"}）· ${tokens} トークン${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+  actions: { undo: "取り消す", redo: "やり直す", diff: "差分", apply: "反映する", jobs: "ジョブ一覧" },
+};

@@ -1,0 +1,113 @@
+import type { texts as en } from "../en/help.ts";
+
+export const texts: typeof en = {
+  usage: "使い方: picoclaw コマンド [オプション]",
+  version: "版",
+  exitCodes: "終了コード: 0 完了 · 1 一部失敗 · 2 入力の誤り（何も実行していない） · 3 実行前に拒否",
+  common: {
+    "--workspace DIR": "対象フォルダ（既定: 現在のフォルダ）",
+    "--config FILE": "設定ファイル",
+    "--json": "JSON で出力する",
+    "--help": "この説明",
+  },
+  commands: {
+    chat: {
+      does: "メッセージを 1 つ送る。端末では引数なしで会話になる",
+      flags: {
+        "--route ROUTE": "担当を指定する（CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3）",
+        "--events": "途中経過を NDJSON で出力する",
+      },
+    },
+    apply: {
+      does: "patch を 1 つのジョブとして実行する",
+      flags: {
+        "--dry-run": "実行せず、内容だけ表示する",
+        "--preview": "実際に実行して変更を表示し、適用せずに保留する",
+        "--job JOB": "そのプレビューをそのまま適用する",
+        "--stop-on-error": "最初の失敗で中断する",
+        "--atomic": "1 つでも失敗したら全部を元に戻す",
+        "--auto-commit": "実行前後に git commit する",
+        "--group NAME": "ジョブをまとめる名前",
+        "--allow-net": "プレビューでネットワークを許可する",
+      },
+    },
+    undo: {
+      does: "最後の（または指定した）ジョブを取り消す",
+      flags: { "--list": "取り消す対象のパスだけ表示する", "--force": "後の変更を上書きする" },
+    },
+    redo: { does: "取り消したジョブをやり直す", flags: { "--force": "後の変更を上書きする" } },
+    jobs: { does: "ジョブの履歴", flags: { "--limit N": "件数", "--all": "すべての workspace" } },
+    stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },
+    show: { does: "1 つのジョブの詳細", flags: { "--diff": "差分を表示する" } },
+    tool: { does: "エージェントのツールを 1 つ呼び出し、結果を JSON で表示する", flags: {} },
+    tools: {
+      does: "ツールの一覧と定義",
+      flags: { "--format FORM": "openai, anthropic, mcp の形式で出力する" },
+    },
+    solve: {
+      does: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
+      flags: { "--worker KIND": "自前のループの代わりに CLI を使う" },
+    },
+    pair: {
+      does: "LINE・Slack で話しかけた人を承認する。list, add, remove も可",
+      flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
+    },
+    mcp: {
+      does: "MCP サーバー（標準入出力、または --http）",
+      flags: { "--http PORT": "127.0.0.1 の HTTP で待ち受ける" },
+    },
+    env: {
+      does: "タスクの実行環境 (prepare, exec, edit, list, info, cleanup, prune)",
+      flags: {
+        "--task UUID": "タスク (prepare, exec, edit, info, cleanup)",
+        "--repo URL|PATH": "prepare: リポジトリ",
+        "--env NAME": "prepare: 環境名（既定: プロジェクトから判定）",
+        "--branch B": "prepare: ブランチ、タグ、または refs/…",
+        "--target B": "prepare: 比較するマージ先ブランチ",
+        "--timeout S": "exec: 制限時間（秒）",
+        "--cwd DIR": "exec: 作業ディレクトリ",
+        "--session NAME": "exec: 状態を共有するセッション",
+        "-- COMMAND": "exec: コマンド",
+        "--tool NAME": "edit: text_editor 以外のツール",
+      },
+    },
+    images: {
+      does: "実行環境のイメージを作る",
+      flags: {
+        "--from IMAGE": "土台のイメージ。debian-rootfs なら debootstrap で作る",
+        "--again": "変更がなくても作り直す",
+      },
+    },
+    serve: {
+      does: "Web コンソール、HTTP API、Webhook、スケジュール",
+      flags: {
+        "--host ADDRESS": "待ち受けるアドレス",
+        "--port N": "ポート（0 は空いているもの）",
+        "--demo": "台本モデルと使い捨ての workspace で動かす",
+        link: "ログイン用のリンクを作る",
+        "token create NAME": "API トークンを作る",
+        "token list": "API トークンの一覧",
+        "token remove ID": "API トークンを削除する",
+        "--user NAME": "リンクやトークンの持ち主",
+        "--role ROLE": "operator または user",
+        "--scope LIST": "read,chat,jobs,mcp のいずれか",
+      },
+    },
+    run: {
+      does: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
+      flags: {
+        "--no-meta": "計画モデルなしで worker を 1 回だけ実行する",
+        "--preview": "変更を適用せずに保留する（--no-meta のとき）",
+        "--follow": "経過をすべて表示する",
+        "--resume ID": "中断したタスクを再開する",
+        "--print-schema": "エディタ用の JSON Schema を表示する",
+      },
+    },
+    init: { does: "この環境にあるものを調べ、最初の設定ファイルを作る（上書きはしない）", flags: {} },
+    config: { does: "有効な設定の表示と検査", flags: {} },
+    trust: { does: "このフォルダの picoclaw.yaml を信頼する", flags: {} },
+    doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },
+    db: { does: "ジョブの索引（SQLite）の移行と状態", flags: {} },
+    demo: { does: "使い捨てのフォルダで一巡するデモ", flags: {} },
+  },
+};

@@ -1,0 +1,33 @@
+import type { texts as en } from "../en/index.ts";
+import { texts as chat } from "./chat.ts";
+import { texts as commands } from "./commands.ts";
+import { texts as webConsole } from "./console.ts";
+import { texts as docker } from "./docker.ts";
+import { texts as environments } from "./environments.ts";
+import { texts as help } from "./help.ts";
+import { texts as line } from "./line.ts";
+import { texts as memory } from "./memory.ts";
+import { texts as models } from "./models.ts";
+import { texts as serve } from "./serve.ts";
+import { texts as setup } from "./setup.ts";
+import { texts as slack } from "./slack.ts";
+import { texts as solve } from "./solve.ts";
+import { texts as tasks } from "./tasks.ts";
+
+/** All but what every command needs at its start (`work.ts`, `confinement.ts`). */
+export const texts: typeof en = {
+  chat,
+  commands,
+  console: webConsole,
+  docker,
+  environments,
+  help,
+  line,
+  memory,
+  models,
+  serve,
+  setup,
+  slack,
+  solve,
+  tasks,
+};

@@ -1,0 +1,62 @@
+import type { texts as en } from "../en/memory.ts";
+
+const SOURCES = {
+  forced: "固定ルート",
+  explicit: "明示コマンド",
+  rule: "ルール辞書",
+  classifier: "分類器",
+  fallback: "フォールバック",
+} as const;
+
+export const texts: typeof en = {
+  why: ({ route, source, confidence, reason, message, models, corrected }) =>
+    [
+      `ルート: ${route}（${SOURCES[source]}、確信度 ${confidence.toFixed(2)}）`,
+      `理由: ${reason}`,
+      `メッセージ: ${message}`,
+      ...(models.length > 0 ? [`モデル: ${models.join(", ")}`] : []),
+      ...(corrected === null ? [] : [`訂正: ${corrected}`]),
+      "違っていたら /route CODE のように訂正できます。",
+    ].join("\n"),
+  noDecision: "まだルーティングの記録がありません。",
+  routeUsage: (routes) => `/route に続けてルートを指定してください: ${routes.join(" ")}`,
+  corrected: (from, to) => `ルートを訂正しました: ${from} → ${to}`,
+  offered: (pattern) => `次からも同じように判断しますか？ /remember で記憶します（パターン: ${pattern}）`,
+  notOffered: "このメッセージからはルールを作れません（短すぎるか、設定のルールが優先されます）。",
+  remembered: (pattern, route) => `記憶しました: ${pattern} → ${route}（/rules で一覧、/forget で取り消し）`,
+  nothingToRemember: "記憶するルールがありません。先に /route で訂正してください。",
+  rule: (place, pattern, route) => `${place}. ${pattern} → ${route}`,
+  noRules: "このチャットで記憶したルールはありません。",
+  forgetUsage: "/forget に続けて /rules の番号を指定してください。",
+  forgotten: (pattern) => `忘れました: ${pattern}`,
+  ruleProblem(problem) {
+    switch (problem.kind) {
+      case "not-a-pattern":
+        return `ルール「${problem.pattern}」は正規表現として読めないため使いません: ${problem.detail}`;
+      case "catastrophic":
+        return `ルール「${problem.pattern}」は照合が終わらなくなる恐れがあるため使いません: ${problem.detail}`;
+      case "example":
+        return `ルール「${problem.pattern}」は例「${problem.example}」に一致${problem.expected ? "しない" : "する"}ため使いません`;
+    }
+  },
+
+  newSession: (sessionId) => `新しいセッションを始めました: ${sessionId}（/resume で前の会話に戻れます）`,
+  newFailed: "要約を保存できなかったため、セッションはそのままです。",
+  resumed: (sessionId, turns) => `セッションを再開しました: ${sessionId}（${turns} 件のやり取り）`,
+  nothingToResume: "再開できるセッションがありません。",
+
+  usageHeader: { today: "今日", chat: "このチャットの今日", days: "直近 7 日" },
+  usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }) =>
+    `${name}: ${calls} 回、入力 ${inputTokens}、出力 ${outputTokens} トークン、$${costUsd.toFixed(4)}`,
+  noUsage: "今日はまだモデルを使っていません。",
+  budgetLine: (spent, daily) =>
+    `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
+  storeUnavailable: ({ kind, name, detail, damaged }) =>
+    `ストアを開けません: ${name}（${detail}）\n${
+      kind === "sqlite"
+        ? damaged
+          ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+          : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
+        : "database_url の宛先と、サーバーが動いていることを確認してください。"
+    }`,
+};

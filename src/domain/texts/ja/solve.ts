@@ -1,0 +1,79 @@
+import type { texts as en } from "../en/solve.ts";
+
+const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
+  forge: (detail) => `GitHub/GitLab の操作に失敗しました: ${detail}`,
+  container: (detail) => `実行環境を作成できませんでした: ${detail}`,
+  clone: (detail) => `リポジトリをクローンできませんでした: ${detail}`,
+  model: (detail) => `モデルが応答しませんでした: ${detail}`,
+  "no-plan": (detail) =>
+    `モデルから使える計画が得られませんでした（${detail}）。内容をもう少し具体的に書いて、もう一度お試しください。`,
+  "too-many-steps": (detail) =>
+    `${detail} ステップ以内に終わりませんでした。タスクを分けるか、\`tasks.max_steps\` を増やしてください。`,
+  "gave-up": (detail) => `モデルが完了せずに終了しました: ${detail}`,
+  "nothing-changed": () => "変更の必要がなかったため、PR/MR は作成していません。",
+  "protected-paths": (detail) =>
+    `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、設定で許可してください。`,
+  "protected-branch": (detail) => `ブランチが保護されているためプッシュできません: ${detail}`,
+  "no-permission": (detail) =>
+    `トークンにこのリポジトリへのプッシュ権限がありません。書き込み権限を付けてください。${detail}`,
+  declined: (detail) => `プッシュが拒否されました: ${detail}`,
+  "push-failed": (detail) => `変更をプッシュできませんでした: ${detail}`,
+  archived: () => "このリポジトリはアーカイブ済みのため、変更できません。",
+  closed: () => "すでにクローズされています。",
+  stopped: () => "ご指示により停止しました。以後は何もプッシュしていません。",
+  "lost-lease": () => "別の PicoClaw がこのタスクを引き継ぎました。",
+};
+
+export const texts: typeof en = {
+  locale: "ja",
+  working: (title) => `PicoClaw が「${title}」に取り組んでいます`,
+  ended: {
+    done: "PicoClaw が完了しました",
+    failed: "PicoClaw は完了できませんでした",
+    stopped: "PicoClaw は停止しました",
+    paused: "PicoClaw は一時停止しました",
+  },
+  phases: {
+    gather: "内容を読む",
+    plan: "計画",
+    prepare: "実行環境の準備",
+    work: "作業",
+    verify: "検証",
+    publish: "公開",
+  },
+  steps: (done, max) => `${done} / 最大 ${max} ステップ`,
+  lastAction: (command, exitCode) => `最後のコマンド: ${command}（終了コード ${exitCode}）`,
+  howToStop: "`stop` または `pause` とコメントすると止まります。ほかのコメントは作業に反映します。",
+  howToResume: "`resume` とコメントすると再開します。",
+  pullOpened: (url) => `結果: ${url}`,
+  takenIntoAccount: (count) => `新しいコメント ${count} 件を反映しました`,
+  pullTitle: (title) => title,
+  summaryHeading: "概要",
+  planHeading: "計画",
+  commandsHeading: "実行したコマンド",
+  checksHeading: "検証",
+  notesHeading: "注意",
+  noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
+  checkLine: (command, exitCode, seconds) =>
+    `${exitCode === 0 ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${seconds} 秒）`,
+  tableHead: ["コマンド", "結果", "時間"],
+  more: (count) => `… ほか ${count} 件`,
+  footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",
+  followUpMessage: "レビューへの対応",
+  baseMoved: "作業中にベースブランチが進んだため、変更をその先頭に載せ替えました。",
+  baseConflicts: "作業中にベースブランチが進み、変更と競合しています。解消してください。",
+  checkAbsent: (command) => `この環境では実行できませんでした: ${command}`,
+  checksFailed: (commands) => `まだ失敗しています: ${commands.join(", ")}`,
+  installWarning: (text) => `依存関係: ${text}`,
+  failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
+  patchInstead: (patch) =>
+    `PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更を patch として示します（\`git apply\` で適用できます）。\n\n<details><summary>patch</summary>\n\n\`\`\`\`diff\n${patch}\n\`\`\`\`\n</details>`,
+  patchTooLarge:
+    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、patch はコメントに載せるには大きすぎます。",
+  alreadyRunning: (url) => `すでに作業中です: ${url}`,
+  notAnItem: (url) => `Issue / PR / MR の URL ではありません: ${url}`,
+  noToken: (forge, variable) => `${forge} のトークンがありません。${variable} を設定してください。`,
+  unknownWorker: (kind, known) => `不明な worker です: ${kind}（使えるもの: ${known.join(", ")}）`,
+  started: (url) => `${url} に取り組みます`,
+  resumed: (url) => `${url} を再開します`,
+};

@@ -1,0 +1,297 @@
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  type FilePosition,
+  NOTHING,
+} from "../../config/config-problem.ts";
+import type { FileTrouble } from "../../work/file-trouble.ts";
+import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
+import { formatBytes } from "../bytes.ts";
+import type { texts as en } from "../en/work.ts";
+import { listPaths } from "../list-paths.ts";
+
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
+
+const KINDS: Readonly<Record<TransactionKind, string>> = {
+  direct: "direct（編集するファイルだけ）",
+  overlay: "overlay（workspace に重ねた層で実行）",
+  copy: "copy（workspace のコピーで実行）",
+  none: "none（workspace で直接実行）",
+};
+
+const REASONS: Readonly<Record<TransactionReason, string>> = {
+  "file-edits-only": "ファイル編集だけの patch のため",
+  configured: "worker.transaction の設定による",
+  "overlay-available": "bubblewrap が使えるため",
+  "no-bubblewrap": "bubblewrap が入っていないため",
+  "no-user-namespaces": "ユーザー名前空間が許可されていないため",
+  "mount-below-workspace": "workspace の中に別のマウントがあるため",
+  "not-linux": "Linux ではないため",
+  "overlay-failed": "overlay を作れなかったため",
+};
+
+const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
+  network: "ネットワーク越しの操作",
+  daemons: "起動したままの常駐プロセス",
+  "other-folders": "workspace 以外のフォルダ",
+};
+
+const TROUBLES: Readonly<Record<FileTrouble, string>> = {
+  "no-space": "ディスクの空き容量がないよ",
+  "read-only": "読み取り専用のファイルシステムだよ",
+  "permission-denied": "アクセス権がないよ",
+  "not-text": "UTF-8 のテキストファイルではないよ",
+  "is-directory": "対象はディレクトリだよ",
+  "not-directory": "ディレクトリではないよ",
+  vanished: "途中でファイルが消えたよ",
+  exists: "すでに存在するよ",
+  "not-found": "見つからないよ",
+  busy: "ほかのプロセスが使用中だよ",
+  "name-too-long": "名前が長すぎるよ",
+};
+
+const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "install-git": "git をインストールしてください（例: apt install git）。",
+  "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
+  "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
+  "install-util-linux": "util-linux（setpriv）をインストールしてください。",
+  "other-file-system":
+    "workspace を ext4、xfs、btrfs、tmpfs など（コンテナ自身の層の外）に置いてください。それまではコピーで実行します。",
+  "allow-user-namespaces":
+    "bwrap にユーザー名前空間を許可してください（`picoclaw doctor` が AppArmor プロファイルを表示します）。",
+  "raise-copy-limit": "worker.copy_limit を大きくしてください。",
+  "transaction-none": "worker.transaction: none にすると直接実行します（シェルの結果は取り消せません）。",
+  "raise-undo-quota": "worker.undo_quota を大きくしてください。",
+  "free-space": "空き容量を増やしてください。",
+  "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
+  "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
+  "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
+  "start-docker": "Docker を起動してください。",
+  "start-ollama": "Ollama を起動してください（`ollama serve`）。",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "ユーザー名前空間",
+  overlay: "workspace のファイルシステム上のオーバーレイ",
+};
+
+const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+  undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
+  confined: [
+    "コマンドは隔離されます。workspace 以外は変更できず、ホームの秘密情報は読めません。",
+    "コマンドは隔離されません。あなたが読み書きできるものすべてに触れられます。",
+  ],
+  "preview-offline": [
+    "プレビューではネットワークを使えません（--allow-net を除く）。",
+    "プレビューでもネットワークは遮断されません。",
+  ],
+  "loopback-reachable": [
+    "ネットワークが有効なときは、127.0.0.1 と抽象ソケットにも到達できます。",
+    "このマシンのポートには到達できません。",
+  ],
+};
+
+export const texts: typeof en = {
+  locale: "ja",
+
+  parseError: "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。",
+  parseErrorDetail: (detail, line) =>
+    line === undefined ? `詳細: ${detail}` : `詳細（${line} 行目）: ${detail}`,
+  commandFailed: (detail) => `コマンド実行に失敗したよ: ${detail}`,
+  timeout: (seconds) => `コマンドがタイムアウトしたよ（制限時間: ${seconds} 秒）`,
+  securityViolation: "セキュリティエラー: workspace 外への書き込みは許可されていないよ。",
+  patchFailed: (detail) => `patch の実行に失敗したよ: ${detail}`,
+  completed: "実行完了！",
+  failed: "実行失敗",
+  details: "詳細:",
+  errorLabel: "エラー:",
+  summary: ({ total, succeeded, failed }) => `実行: ${total} 件, 成功: ${succeeded} 件, 失敗: ${failed} 件`,
+  gitCommit: (hash) => `Git コミット: ${hash}`,
+  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
+    `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
+  changesHeader: (count) => `変更されたファイル: ${count} 件`,
+  executionCompleted: (summary) => `実行完了。変更内容: ${summary}`,
+  executionFailed: (error) => `実行失敗。エラー: ${error}`,
+  rolledBack: (error) => `実行失敗: ${error}. 変更はすべて取り消し、実行前の状態に戻しました。`,
+  cannotRollBack: (error) =>
+    `実行失敗: ${error}. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。`,
+  jobLine: (jobId) => `ジョブ: ${jobId}`,
+  undoHint: (jobId) => `取り消すには: picoclaw undo ${jobId}`,
+
+  chatCompleted: ({ succeeded, total, plan, summary }) =>
+    `実行完了 (${succeeded}/${total} コマンド成功)\n\n【Plan】\n${plan}\n\n【実行結果】\n${summary}`,
+  chatPartly: ({ succeeded, total, error }) =>
+    `実行完了 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+  workerFailed: (error) => `Worker実行失敗: ${error}`,
+
+  commitConflict: ({ jobId, paths: list }) =>
+    `実行中にほかで変更されたファイルがあるため、何も反映していません:${paths(list)}\n` +
+    `結果はプレビューとして残っています。確認: picoclaw show ${jobId} --diff\n` +
+    `そのまま反映するには: picoclaw apply --job ${jobId}（同じファイルがまだ食い違う場合は再び止まります）`,
+  preview: ({ jobId, changes }) =>
+    `プレビュー: ${changes} 件の変更（まだ反映していません）\n反映するには: picoclaw apply --job ${jobId}`,
+  previewApplied: (jobId) => `プレビュー ${jobId} を反映しました。`,
+  dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
+  dryRunLine: (index, command) => `[${index}] ${command}`,
+  transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]} — ${REASONS[reason]}`,
+  copyLimitExceeded: ({ bytes, limitBytes }) =>
+    `workspace が大きすぎてコピーできません（${formatBytes(bytes)}、上限 ${formatBytes(limitBytes)}）。` +
+    "シェルコマンドと Git 操作は実行していません。次のどれかで解決できます:",
+  notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
+  shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
+  aborted: "中断されました",
+  renameAcrossLayers:
+    "オーバーレイではフォルダの名前を 1 回の操作で変更できません。`mv 旧 新`（git では `mv 旧 新 && git add -A`）を使うか、worker.transaction: copy を設定してください。",
+  notConfined:
+    "ここではコマンドを隔離できません。コマンドはあなたが読み書きできるものすべてに触れられます。対処方法: picoclaw doctor",
+  linkAcrossLayers:
+    "オーバーレイではローカルの clone がハードリンクを使えません。`git clone --no-hardlinks` を使うか、worker.transaction: copy を設定してください。",
+  foreignOwner:
+    "オーバーレイでは他のユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
+  installationIncomplete: (path) =>
+    `PicoClaw 自身のファイルがありません: ${path}\nインストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
+  executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
+  notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
+  confinementUnavailable:
+    "worker.confine が on ですが、ここではコマンドを隔離できないため、何も実行していません。worker.confine: auto にすると隔離なしで実行します。",
+  previewUnavailable:
+    "worker.transaction: none ではコマンドのプレビューはできないため、何も実行していません。worker.transaction: auto にしてください。",
+  nothingApplied: (jobId) => `${jobId} の変更は何も反映していません。`,
+  changedOutside: (list) =>
+    `ジョブの実行中に workspace 側で変更されたもの（ジョブに含まれず、取り消しの対象外）:${paths(list)}`,
+  endedWithJob: (list) =>
+    `ジョブの終了時に動いていたプロセスは一緒に終了したよ:${paths(list)}\nサーバーを動かし続けるには、端末で自分で起動してね。`,
+  protectedRestored: (list) => `シェルコマンドが変更した保護ファイルを元に戻しました:${paths(list)}`,
+  protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
+  protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
+
+  undone: (jobId, count) =>
+    `${jobId} を取り消しました（${count} 件）。もう一度適用するには: picoclaw redo ${jobId}`,
+  undonePartly: ({ jobId, refs }) =>
+    `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
+  undoConflict: ({ jobId, paths: list }) =>
+    `${jobId} の後に変更されたファイルがあるため、何も取り消していません:${paths(list)}\n` +
+    `上書きして取り消すには: picoclaw undo ${jobId} --force`,
+  nothingToUndo: "取り消せるジョブはないよ。",
+  nothingToRedo: "やり直せるジョブはないよ。",
+  undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
+  redone: (jobId, count) =>
+    `${jobId} をもう一度適用しました（${count} 件）。取り消すには: picoclaw undo ${jobId}`,
+  undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
+  notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
+  wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
+  changedByJob: (path, jobId) => `${path}（後の ${jobId} が変更。先に取り消してね: picoclaw undo ${jobId}）`,
+  foldersKept: (list) => `ジョブの後に作られたファイルがあるので、次のフォルダは残したよ:${paths(list)}`,
+  quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
+    `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
+    `次のジョブはもう取り消せません:${paths(jobIds)}`,
+  noJobs: "ジョブはまだないよ。",
+  jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
+  jobStates: {
+    succeeded: "成功",
+    failed: "失敗",
+    preview: "プレビュー",
+    undone: "取り消し済み",
+    "rolled-back": "ロールバック済み",
+    interrupted: "中断",
+    "dry-run": "ドライラン",
+    running: "実行中",
+  },
+  undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
+  unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
+  jobRunning: (jobId, pid) =>
+    `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+  jobStopped: (jobId) => `${jobId} を停止しました。何も適用されていません。`,
+  jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
+  jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
+  jobInterrupted: (jobId) =>
+    `ジョブ ${jobId} は反映の途中で中断しています。修復するには: picoclaw doctor --repair`,
+  jobRepaired: (jobId, outcome) =>
+    outcome === "completed"
+      ? `中断していたジョブ ${jobId} の反映を完了しました。`
+      : `中断していたジョブ ${jobId} を実行前の状態に戻しました。`,
+
+  gitMissing: "git が見つからないよ。",
+  notARepository: (path) => `Git リポジトリではないよ: ${path}`,
+  autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
+  autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は反映済み）: ${error}`,
+  identityFallback: "Git の user.name / user.email が未設定のため、PicoClaw の名前でコミットしました。",
+  signingSkipped: "署名に入力が必要なため、署名なしでコミットしました。",
+
+  workspaceMissing: (path) => `workspace が見つからないよ: ${path}`,
+  workspaceNotADirectory: (path) => `workspace がフォルダではないよ: ${path}`,
+  workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
+  fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
+  remedy: (remedy) => REMEDIES[remedy],
+  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
+  fileSystems: (type, storage, storageType) =>
+    `ファイルシステム: workspace ${type}、ジョブと取り消し情報 ${storageType}（${storage}）`,
+  mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
+  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
+
+  configInvalid: "設定に誤りがあるよ。何も実行していません。",
+  configValid: "設定に問題はないよ。",
+  configProblem: problemText,
+  configWarning: warningText,
+  workspaceTrusted: (path) => `${path} の picoclaw.yaml を信頼しました（内容が変わるまで有効）。`,
+  nothingToTrust: "このフォルダに picoclaw.yaml はないよ。",
+  usageError: (detail) => `使い方の誤り: ${detail}`,
+  unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
+  missingValue: (flag) => `${flag} に値が必要だよ。`,
+  noInput: "patch がないよ。ファイルを指定するか、標準入力で渡してね。",
+  warningLabel: "警告:",
+  unexpectedError: (detail) => `予期しないエラー: ${detail}`,
+};
+
+function perhaps(nearest: string | undefined): string {
+  return nearest === undefined ? "" : `（もしかして: ${nearest}）`;
+}
+
+function place(at: FilePosition | undefined): string {
+  if (at === undefined) return "";
+  if (at.line === undefined) return `${at.file}: `;
+  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
+}
+
+function problemText(problem: ConfigProblem): string {
+  switch (problem.code) {
+    case "unknown-key":
+      return `${place(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
+    case "invalid-value": {
+      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${place(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
+      return `${place(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
+    }
+    case "literal-secret":
+      return `${place(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
+    case "unset-reference":
+      return `${place(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
+    case "invalid-yaml":
+      return `${place(problem.at)}YAML として読めません: ${problem.detail}`;
+    case "unreadable-file":
+      return `${place(problem.at)}設定ファイルを読めません: ${problem.detail}`;
+  }
+}
+
+function warningText(warning: ConfigWarning): string {
+  switch (warning.code) {
+    case "unknown-variable":
+      return `不明な環境変数 ${warning.variable} を無視しました${perhaps(warning.nearest)}`;
+    case "untrusted-keys":
+      return (
+        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +
+        REMEDIES["trust-workspace"]
+      );
+    case "ignored-key":
+      return `${place(warning.at)}${warning.key} は使われないため無視しました。`;
+    case "docker-socket":
+      return "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。";
+    case "cloud-allowed":
+      return "security.local_only が無効です。チャットの内容がクラウドのモデルに送られることがあります。";
+  }
+}

@@ -1,9 +1,0 @@
-export const en = {
-  /** Before the reply token runs out, with a button that brings a fresh one. */
-  stillWorking: "Still working. In a while, the button below brings the result.",
-  collect: "Show result",
-  cutHere: "… (cut because of its length)",
-  seeConsole: (url: string) => `All of it: ${url}`,
-  quotaSpent: (quota: number) =>
-    `This month's ${quota} push messages are used up. The result comes as the reply to your next message.`,
-};
