@@ -1,13 +1,12 @@
 import { allowedUsers, type OpenedChannels, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
 import { createAdmission } from "../application/inbox/admission.ts";
-import { createAnswering } from "../application/inbox/answer-messages.ts";
+import { createAnswering, finishedJobs } from "../application/inbox/answer-messages.ts";
 import { createBus } from "../application/inbox/bus.ts";
 import { createJobDesk, type JobDesk } from "../application/inbox/job-desk.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
-import { standingJobs } from "../application/inbox/standing-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/chat/messages.ts";
@@ -36,7 +35,7 @@ export async function openInbox(parts: ServeParts) {
   const answering = createAnswering({
     ...common,
     conversation: () => state.current().conversation,
-    standingJobs: (id, noted) => standingJobs(state.current().workspace.archive, id, noted),
+    finishedJobs: (id, noted) => finishedJobs(state.current().workspace.archive, id, noted),
     actionsFor: (jobIds) => {
       const { archive } = state.current().workspace;
       return jobActions(

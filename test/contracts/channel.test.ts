@@ -86,7 +86,7 @@ describeChannel("LINE", async (receive) => {
     receive,
     forcedRoute: () => "CHAT",
     strict: () => false,
-    nudge: () => {},
+    sendWaiting: () => {},
     onTrouble: () => {},
   });
   const faults = {

@@ -8,13 +8,13 @@ import { createFlashes } from "./flash.ts";
 import { isOurHost, isOurOrigin, secured } from "./guard.ts";
 import type { WebHost } from "./host.ts";
 import { html } from "./markup.ts";
-import { bare } from "./parts/layout.ts";
+import { barePage } from "./parts/layout.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { jobRoutes } from "./routes/jobs.ts";
-import { lookRoutes } from "./routes/look.ts";
 import { openRoutes } from "./routes/open.ts";
+import { overviewRoutes } from "./routes/overview.ts";
 import { localeOf, type SignedIn, signedIn, themeOf } from "./session.ts";
-import { lonely, respond, type Web, type WebEnv } from "./web.ts";
+import { respond, standalonePage, type Web, type WebEnv } from "./web.ts";
 
 /** The whole server as one function from request to response. */
 export function createWebApp(host: WebHost): (request: Request) => Promise<Response> {
@@ -31,13 +31,13 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     if (c.req.path.startsWith("/api/"))
       return c.json({ error: { code: "internal", message: "internal error" } }, 500);
-    return c.html(lonely(web, c.req.raw, t.brokenTitle, t.broken), 500);
+    return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);
   });
   app.notFound((c) => {
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     if (c.req.path.startsWith("/api/"))
       return c.json({ error: { code: "not-found", message: "no such address" } }, 404);
-    return c.html(lonely(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
+    return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
   });
   openRoutes(app, web);
   app.all("/api/*", async (c) => {
@@ -53,7 +53,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
       const { fields: form, files } = await formOf(c.req.raw);
       if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
-        return c.html(lonely(web, c.req.raw, t.forbiddenTitle, t.stale), 403);
+        return c.html(standalonePage(web, c.req.raw, t.forbiddenTitle, t.stale), 403);
       }
       c.set("form", form);
       c.set("files", files);
@@ -64,7 +64,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
   });
   chatRoutes(app, web);
   jobRoutes(app, web);
-  lookRoutes(app, web);
+  overviewRoutes(app, web);
   const api: { app?: { fetch(request: Request): Response | Promise<Response> } } = {};
 
   return async (request) => {
@@ -107,7 +107,7 @@ function enter(web: Web, request: Request): Response {
     // Two slashes at the beginning would name another server.
     const target = `${url.pathname.replace(/^\/+/, "/")}${url.search}`;
     return respond(
-      bare(t, themeOf(request), assets, {
+      barePage(t, themeOf(request), assets, {
         title: t.loginTitle,
         body: html`<h1>${t.loginOpening}</h1><p><a href="${target}">${t.loginContinue}</a></p>`,
         refreshTo: target,
@@ -116,7 +116,7 @@ function enter(web: Web, request: Request): Response {
     );
   }
   return respond(
-    bare(t, themeOf(request), assets, {
+    barePage(t, themeOf(request), assets, {
       title: t.loginTitle,
       body: html`<h1>${t.loginNeeded}</h1><p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`,
     }),

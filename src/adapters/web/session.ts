@@ -21,6 +21,15 @@ export async function signedIn(request: Request, place: Place, signIn: SignIn): 
   return found === null ? null : { ...found, secret };
 }
 
+/** Who a program with a bearer token is; null without one, or with one that is not known. */
+export async function viewerOfToken(
+  { signIn }: { readonly signIn: SignIn },
+  request: Request,
+): Promise<Viewer | null> {
+  const given = /^Bearer +(\S{10,200}) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+  return given === undefined ? null : signIn.token(given);
+}
+
 export function sessionCookie(place: Place, secret: string | null): string {
   return cookie(place, cookieName(place), secret ?? "", {
     seconds: secret === null ? 0 : SESSION_MS / 1_000,

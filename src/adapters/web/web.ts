@@ -6,7 +6,7 @@ import type { PageContext } from "./context.ts";
 import type { Flashes } from "./flash.ts";
 import type { WebHost } from "./host.ts";
 import { html, type Markup } from "./markup.ts";
-import { bare, page } from "./parts/layout.ts";
+import { barePage, page } from "./parts/layout.ts";
 import { localeOf, type SignedIn, themeOf } from "./session.ts";
 
 /** What the routes of the console share. */
@@ -28,10 +28,10 @@ export interface WebEnv {
 
 export type WebApp = Hono<WebEnv>;
 
-export function lonely(web: Web, request: Request, title: string, text: string): string {
+export function standalonePage(web: Web, request: Request, title: string, text: string): string {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   return String(
-    bare(
+    barePage(
       t,
       themeOf(request),
       { style: web.assets.style.path, script: web.assets.script.path },

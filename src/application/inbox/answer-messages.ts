@@ -1,6 +1,7 @@
 import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
 import type { Channel, StoredMessage } from "../ports/channel.ts";
 import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
+import type { JobArchive } from "../ports/jobs.ts";
 import type { ChatKey, MessageStore, NewReply } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
@@ -16,7 +17,7 @@ export interface AnswerParts {
    * Which jobs of a message stand: those that the store noted, and those that only the job folders know of, without
    * the ones that were rolled back.
    */
-  readonly standingJobs: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly finishedJobs: (messageId: string, noted: readonly string[]) => readonly string[];
   /** What can be done now with these jobs of one message. */
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
@@ -115,7 +116,7 @@ export function createAnswering(parts: AnswerParts): Answering {
   /** What to say instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
   async function instead(message: StoredMessage): Promise<Reply | null> {
     const began = message.attempts > 1;
-    const jobs = began ? parts.standingJobs(message.id, await store.jobsOf(message.id)) : [];
+    const jobs = began ? parts.finishedJobs(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
       const actions = parts.actionsFor(jobs);
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
@@ -230,4 +231,17 @@ function fenced(name: string, text: string): string {
 
 function failed(text: string): Reply {
   return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+}
+
+/** Jobs of one message that were neither discarded nor are still running. */
+export function finishedJobs(
+  archive: Pick<JobArchive, "list">,
+  messageId: string,
+  noted: readonly string[],
+): readonly string[] {
+  return archive
+    .list()
+    .filter(({ jobId, groupId }) => groupId.endsWith(`#${messageId}`) || noted.includes(jobId))
+    .filter(({ state }) => state !== "discarded" && state !== "running")
+    .map(({ jobId }) => jobId);
 }

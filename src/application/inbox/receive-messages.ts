@@ -1,7 +1,7 @@
 import type { InboundMessage, Receive, Received } from "../ports/channel.ts";
 import type { ChatKey, MessageStore } from "../ports/message-store.ts";
+import { newJobId } from "../work/job-id.ts";
 import type { Bus } from "./bus.ts";
-import { newMessageId } from "./message-id.ts";
 
 export interface ReceiveParts {
   readonly store: Pick<MessageStore, "addAll">;
@@ -86,4 +86,9 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     receive,
     isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
+}
+
+/** `msg_<unix seconds>_<8 characters>`: the same shape as a job's. */
+function newMessageId(now: Date, random: (bytes: number) => Uint8Array): string {
+  return newJobId(now, random).replace(/^job/, "msg");
 }

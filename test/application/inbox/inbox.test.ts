@@ -164,7 +164,7 @@ describe("after a death", () => {
       await bench.receive(inbound(1));
       await settle();
     });
-    const second = await open({ file: first.file, standingJobs: () => ["job_1_aaaaaaaa"] });
+    const second = await open({ file: first.file, finishedJobs: () => ["job_1_aaaaaaaa"] });
     await second.answering.start(() => true);
     await settle();
     expect(shown(second)[0]).toStartWith("PicoClaw was ended while it worked on this message.");

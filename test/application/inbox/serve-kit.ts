@@ -19,7 +19,7 @@ export interface ServeChoices {
   readonly conversation?: Conversation;
   readonly limit?: number;
   readonly owner?: string;
-  readonly standingJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly finishedJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
   readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
@@ -56,7 +56,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     store,
     conversation: () => conversation,
     channel: () => fake.channel,
-    standingJobs: choices.standingJobs ?? ((_, noted) => noted),
+    finishedJobs: choices.finishedJobs ?? ((_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,
     owner,

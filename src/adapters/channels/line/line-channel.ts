@@ -16,7 +16,7 @@ export interface LineChannelParts {
 
 export interface LineChannel extends Channel {
   /** An event of this chat came with a token. `single`: a chat with one person, where a loading mark can be shown. */
-  heard(event: {
+  keepToken(event: {
     readonly chatId: string;
     readonly replyToken: string;
     readonly at: number;
@@ -70,7 +70,7 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
 
   return {
     name: "line",
-    heard({ chatId, replyToken, at, single }) {
+    keepToken({ chatId, replyToken, at, single }) {
       tokens.keep(chatId, replyToken, at, (token) => {
         const sent = reply(token, [interimMessage(parts.wording().texts)]).finally(() => {
           if (interims.get(chatId) === sent) interims.delete(chatId);

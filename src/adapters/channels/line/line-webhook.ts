@@ -11,7 +11,7 @@ export interface LineWebhookParts {
   readonly forcedRoute: () => Route | null;
   readonly strict: () => boolean;
   /** A stored event whose reply waits is to be looked at again. */
-  readonly nudge: (chatId: string) => void;
+  readonly sendWaiting: (chatId: string) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export function createLineWebhook(parts: LineWebhookParts): (request: Request) =
     const events = eventsIn(bytes);
     if (events === null) return new Response(null, { status: 400 });
     try {
-      await Promise.all(events.map((event) => take(parts, event)));
+      await Promise.all(events.map((event) => takeEvent(parts, event)));
     } catch (error) {
       parts.onTrouble(error);
       return new Response(null, { status: 500 });
@@ -40,31 +40,31 @@ export function createLineWebhook(parts: LineWebhookParts): (request: Request) =
   };
 }
 
-async function take(parts: LineWebhookParts, event: webhook.Event): Promise<void> {
+async function takeEvent(parts: LineWebhookParts, event: webhook.Event): Promise<void> {
   const place = placeOf(event);
   if (place === null) return;
   const { chatId, userId, single, replyToken } = place;
   if (event.type === "postback" && event.postback.data === COLLECT) {
     // A fresh token, for what waits; where nothing waits yet, it is spent like any other.
-    parts.channel.heard({ chatId, replyToken, at: event.timestamp, single });
-    parts.nudge(chatId);
+    parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
+    parts.sendWaiting(chatId);
     return;
   }
-  const said = wordsOf(event, single);
-  if (said === null) return;
+  const content = contentOf(event, single);
+  if (content === null) return;
   const forcedRoute = parts.forcedRoute();
   const received = await parts.receive({
     channel: "line",
     eventId: event.webhookEventId,
     chatId,
     userId,
-    ...said,
+    ...content,
     ...(forcedRoute !== null && { forcedRoute, strict: parts.strict() }),
     replyTo: { token: replyToken },
   });
   if (received.status === "refused") {
     if (received.text !== "") await parts.channel.answer(replyToken, received.text);
-  } else parts.channel.heard({ chatId, replyToken, at: event.timestamp, single });
+  } else parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
 }
 
 interface Place {
@@ -92,8 +92,11 @@ function placeOf(event: webhook.Event): Place | null {
   }
 }
 
-/** What was said to us: everything in a chat for two, among several only what names us or is a command. */
-function wordsOf(event: webhook.Event, single: boolean): Pick<InboundMessage, "text" | "attachments"> | null {
+/** What was content to us: everything in a chat for two, among several only what names us or is a command. */
+function contentOf(
+  event: webhook.Event,
+  single: boolean,
+): Pick<InboundMessage, "text" | "attachments"> | null {
   if (event.type === "postback") return { text: event.postback.data };
   if (event.type !== "message") return null;
   const { message } = event;

@@ -2,7 +2,7 @@ import type { Outgoing } from "../../../application/ports/channel.ts";
 import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
 import { type Action, namedIn } from "../../../domain/work/job-actions.ts";
-import { escaped, toMrkdwn } from "./mrkdwn.ts";
+import { escaped, toMrkdwn } from "./slack-text.ts";
 
 const SECTION_CHARS = 2900;
 const SECTIONS = 5;

@@ -107,23 +107,24 @@ export function createSlackApp(parts: SlackAppParts): SlackApp {
 }
 
 function listen(app: App, { receive, texts }: SlackAppParts): void {
-  const hand = async (
+  const receiveOrRefuse = async (
     message: Omit<InboundMessage, "channel">,
     refused: (text: string) => Promise<unknown>,
   ) => {
     const received = await receive({ channel: "slack", ...message });
     if (received.status === "refused" && received.text !== "") await refused(received.text);
   };
-  const whisper = (client: App["client"], channel: string, user: string, thread?: string) => (text: string) =>
-    client.chat
-      .postEphemeral({ channel, user, text, ...(thread !== undefined && { thread_ts: thread }) })
-      .catch(() => {});
+  const tellPrivately =
+    (client: App["client"], channel: string, user: string, thread?: string) => (text: string) =>
+      client.chat
+        .postEphemeral({ channel, user, text, ...(thread !== undefined && { thread_ts: thread }) })
+        .catch(() => {});
 
   app.event("app_mention", async ({ event, body, client }) => {
     const thread = event.thread_ts ?? event.ts;
     const user = event.user ?? "";
     if (user === "") return;
-    await hand(
+    await receiveOrRefuse(
       {
         eventId: body.event_id,
         chatId: `${event.channel}:${thread}`,
@@ -131,7 +132,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         text: fromSlackText(event.text.replace(/<@[A-Z0-9]+(?:\|[^>]*)?>/i, "").trim()),
         replyTo: { channel: event.channel, thread },
       },
-      whisper(client, event.channel, user, thread),
+      tellPrivately(client, event.channel, user, thread),
     );
   });
   app.message(async ({ message, body, client }) => {
@@ -148,7 +149,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
       text?: string;
       thread_ts?: string;
     };
-    await hand(
+    await receiveOrRefuse(
       {
         eventId: body.event_id,
         chatId: thread === undefined ? channel : `${channel}:${thread}`,
@@ -168,7 +169,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
     };
     if (channel === undefined || pressed.value === undefined) return ack();
     const thread = message?.thread_ts;
-    await hand(
+    await receiveOrRefuse(
       {
         eventId: `action:${pressed.action_ts}:${user.id}`,
         chatId: thread === undefined ? channel.id : `${channel.id}:${thread}`,
@@ -182,7 +183,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
           }),
         },
       },
-      whisper(client, channel.id, user.id, thread),
+      tellPrivately(client, channel.id, user.id, thread),
     );
     await ack();
   });

@@ -3,9 +3,9 @@ import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
 import { type Block, type Rendered, redrawActions, section, toBlocks } from "./blocks.ts";
-import { escaped, toMrkdwn } from "./mrkdwn.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
 import { createSlackDraft, type Progress, type SlackDraft } from "./slack-draft.ts";
+import { escaped, toMrkdwn } from "./slack-text.ts";
 
 export interface SlackChannelParts {
   readonly client: SlackClient;

@@ -12,3 +12,30 @@ export function fromSlackText(text: string): string {
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
 }
+
+/** Markdown as replies are written, in Slack's own dialect. Code is left as it is; names and links call nobody. */
+export function toMrkdwn(text: string): string {
+  return text
+    .split(/(^(?:`{3,}|~{3,})[^\n]*\n[\s\S]*?^(?:`{3,}|~{3,}) *$|`[^`\n]+`)/m)
+    .map((part, i) => (i % 2 === 1 ? code(part) : prose(part)))
+    .join("");
+}
+
+function prose(text: string): string {
+  return escaped(text)
+    .replace(/^#{1,6} +(.+)$/gm, "*$1*")
+    .replace(/\*\*([^*\n]+)\*\*/g, "*$1*")
+    .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)|]+)\)/g, "<$2|$1>")
+    .replace(/^(\s*)[-*] /gm, "$1• ");
+}
+
+function code(text: string): string {
+  const fenced = /^(?:`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?^(?:`{3,}|~{3,}) *$/m.exec(text);
+  if (fenced === null) return escaped(text);
+  return `\`\`\`\n${escaped(fenced[1] ?? "").replaceAll("```", "`\u200b``")}\n\`\`\``;
+}
+
+/** `<!channel>` and `<@U1>` in a text call nobody. */
+export function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
-import { viewerOfToken } from "../token.ts";
+import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
 import { type Api, type ApiEnv, failure } from "./answers.ts";
 import { jobApi } from "./jobs.ts";
-import { lookApi } from "./look.ts";
 import { messageApi } from "./messages.ts";
 import { openApi } from "./openapi.ts";
+import { overviewApi } from "./overview.ts";
 
 /** `/api/v1`: what the console does, for programs with a token. JSON in, JSON out, described at openapi.json. */
 export function createApi(web: Web): Api {
@@ -28,6 +28,6 @@ export function createApi(web: Web): Api {
   });
   messageApi(app, web);
   jobApi(app, web);
-  lookApi(app, web);
+  overviewApi(app, web);
   return app;
 }

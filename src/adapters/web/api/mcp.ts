@@ -1,4 +1,4 @@
-import { viewerOfToken } from "../token.ts";
+import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
 
 /** MCP with the API's tokens. The tools see the whole workspace and every job: that is for operators. */

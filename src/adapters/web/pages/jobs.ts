@@ -1,9 +1,8 @@
 import type { ShownJob } from "../../../application/inbox/job-desk.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { empty } from "../parts/empty.ts";
 import { titleOf, toneOf } from "../parts/job-state.ts";
-import { page } from "../parts/layout.ts";
+import { empty, page } from "../parts/layout.ts";
 import { moment } from "../parts/times.ts";
 
 export const JOBS_SHOWN = 100;

@@ -2,8 +2,7 @@ import type { DailyNote, SessionSummary } from "../../../application/ports/conso
 import type { Chat } from "../../../application/ports/message-store.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { empty } from "../parts/empty.ts";
-import { page } from "../parts/layout.ts";
+import { empty, page } from "../parts/layout.ts";
 import { markdown } from "../parts/markdown.ts";
 import { moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";

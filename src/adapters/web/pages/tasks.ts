@@ -1,8 +1,7 @@
 import type { EnvironmentSummary, TaskSummary } from "../../../application/ports/console.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { empty } from "../parts/empty.ts";
-import { page } from "../parts/layout.ts";
+import { empty, page } from "../parts/layout.ts";
 import { moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 

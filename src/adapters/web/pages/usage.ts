@@ -2,8 +2,7 @@ import type { UsageRow } from "../../../application/ports/message-store.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { type Bar, bars } from "../parts/bars.ts";
-import { empty } from "../parts/empty.ts";
-import { page } from "../parts/layout.ts";
+import { empty, page } from "../parts/layout.ts";
 
 export interface UsageView {
   /** Every day of the span, oldest first. */

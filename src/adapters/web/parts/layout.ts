@@ -61,7 +61,7 @@ ${sections.filter((section) => !FIRST.includes(section)).map((section) => item(t
 }
 
 /** A page of its own: signing in, trouble before anybody is known. */
-export function bare(
+export function barePage(
   t: ConsoleMessages,
   theme: Theme,
   assets: { readonly style: string; readonly script: string },
@@ -127,4 +127,9 @@ function settings(context: PageContext): Markup {
 </form>
 <form method="post" action="/logout" class="who">${csrfField(context)}<span>${t.signedInAs(viewer.userId, viewer.role)}</span><button type="submit" class="quiet">${t.logout}</button></form>
 </div>`;
+}
+
+/** Nothing here yet, and what will be. */
+export function empty(title: string, text: string, more?: Piece): Markup {
+  return html`<div class="empty"><p class="heading">${title}</p><p>${text}</p>${more}</div>`;
 }

@@ -1,6 +1,6 @@
 import type { Viewer } from "../../../application/inbox/viewer.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat/messages.ts";
-import { attachmentsOf } from "../attachments.ts";
+import { attachmentsOf } from "../body.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";

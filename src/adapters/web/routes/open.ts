@@ -1,9 +1,8 @@
 import { consoleMessagesFor } from "../../../domain/texts/console/messages.ts";
 import { isLoopback } from "../guard.ts";
 import { html } from "../markup.ts";
-import { localeOf, sessionCookie, signedIn } from "../session.ts";
-import { viewerOfToken } from "../token.ts";
-import { lonely, type Web, type WebApp } from "../web.ts";
+import { localeOf, sessionCookie, signedIn, viewerOfToken } from "../session.ts";
+import { standalonePage, type Web, type WebApp } from "../web.ts";
 
 const FOR_EVER = "public, max-age=31536000, immutable";
 
@@ -42,7 +41,7 @@ export function openRoutes(app: WebApp, web: Web): void {
       // The link may have been opened twice by the same browser.
       if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
       const t = consoleMessagesFor(localeOf(request, host.locale()));
-      return c.html(lonely(web, request, t.loginTitle, t.loginUsed), 403);
+      return c.html(standalonePage(web, request, t.loginTitle, t.loginUsed), 403);
     }
     return c.body(null, 303, {
       location: "/chat",

@@ -48,7 +48,7 @@ describe("LINE", () => {
       },
       forcedRoute: () => "CHAT",
       strict: () => false,
-      nudge: (chatId) => nudged.push(chatId),
+      sendWaiting: (chatId) => nudged.push(chatId),
       onTrouble: () => {},
     });
   };

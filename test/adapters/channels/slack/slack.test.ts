@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { toMrkdwn } from "../../../../src/adapters/channels/slack/mrkdwn.ts";
 import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack/slack-app.ts";
 import { createSlackChannel } from "../../../../src/adapters/channels/slack/slack-channel.ts";
-import { fromSlackText } from "../../../../src/adapters/channels/slack/slack-text.ts";
+import { fromSlackText, toMrkdwn } from "../../../../src/adapters/channels/slack/slack-text.ts";
 import type {
   Channel,
   Delivery,

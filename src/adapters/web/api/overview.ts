@@ -5,7 +5,7 @@ import { toJson } from "./messages.ts";
 const DAY_MS = 24 * 3_600_000;
 
 /** Sessions, usage, health, configuration. */
-export function lookApi(app: Api, { host }: Web): void {
+export function overviewApi(app: Api, { host }: Web): void {
   app.get("/sessions", async (c) => {
     const { viewer } = c.var;
     const refused = lacks(viewer, "read");

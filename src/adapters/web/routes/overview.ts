@@ -14,7 +14,7 @@ const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
 /** Pages to look at, the stream behind them, and one's own preferences. */
-export function lookRoutes(app: WebApp, web: Web): void {
+export function overviewRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   const forbidden = (page: PageContext) =>
     respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
