@@ -1,5 +1,4 @@
-import type { Decision } from "../../domain/routing/decision.ts";
-import type { Route } from "../../domain/routing/route.ts";
+import type { Decision, Route } from "../../domain/routing/route.ts";
 import type { CompiledRule } from "../../domain/routing/rule.ts";
 import { compileRules, matchRules } from "../../domain/routing/rule-dictionary.ts";
 import { readExplicitRoute } from "../../domain/routing/slash-command.ts";

@@ -1,10 +1,8 @@
-import type { Decision } from "../../domain/routing/decision.ts";
-import type { Route } from "../../domain/routing/route.ts";
+import type { Decision, Route } from "../../domain/routing/route.ts";
 import type { Action } from "../../domain/work/job-actions.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
-export type { Decision } from "../../domain/routing/decision.ts";
-export type { Route } from "../../domain/routing/route.ts";
+export type { Decision, Route } from "../../domain/routing/route.ts";
 
 /**
  * The chat as channels see it: a message goes in, events come out, the reply is the last of them.

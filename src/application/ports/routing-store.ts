@@ -1,5 +1,4 @@
-import type { Decision } from "../../domain/routing/decision.ts";
-import type { Route } from "../../domain/routing/route.ts";
+import type { Decision, Route } from "../../domain/routing/route.ts";
 
 /** Every decision, and the rules that a chat's user taught. Looked up by the chat's key only. */
 export interface RoutingStore {

@@ -1,4 +1,4 @@
-import { detectLanguage } from "./detect-language.ts";
+import { fitsMarker, LANGUAGES, type Language } from "./languages.ts";
 
 export interface EnvironmentRequest {
   /** The name that a plan or a person asked for. */
@@ -46,3 +46,67 @@ export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironmen
     notice: { code: "nearest", language: language.name, wanted: language.environment, used },
   };
 }
+
+interface Detected {
+  readonly language: Language;
+  /** The file that decided, or an example of its sources. */
+  readonly because: string;
+}
+
+/** Folders whose files say nothing of the project's own language. */
+const FOREIGN = /(^|\/)(node_modules|vendor|third_party|\.venv|venv|dist|build|target|docs?|examples?)\//;
+
+/**
+ * The language of a project by its files (paths from its root, folders without a trailing slash). Files in the root
+ * decide; where they name several languages, the one with more source files does. Without any, the same one level
+ * down; without that, the source files alone. Null for a project that gives nothing away.
+ */
+export function detectLanguage(files: readonly string[]): Detected | null {
+  const root = files.filter((path) => !path.includes("/"));
+  const below = files.filter((path) => path.split("/").length === 2 && !FOREIGN.test(path));
+  return byMarkers(root, files) ?? byMarkers(below, files) ?? bySources(files);
+}
+
+function byMarkers(marked: readonly string[], files: readonly string[]): Detected | null {
+  const found = LANGUAGES.flatMap((language): Detected[] => {
+    const because = markerIn(language, marked);
+    return because === undefined ? [] : [{ language, because }];
+  });
+  const conda = found.find(({ language }) => language.name === "conda");
+  if (conda !== undefined || found.length < 2) return conda ?? found[0] ?? null;
+  // A lock file of Bun or Deno names the runtime of what is otherwise a Node.js project.
+  const runtime = found.find(({ language }) => language.name === "Bun" || language.name === "Deno");
+  const others = found.filter(({ language }) => language.name !== "Node.js" || runtime === undefined);
+  return others.reduce((best, next) => (weight(next, files) > weight(best, files) ? next : best));
+}
+
+function markerIn({ markers }: Language, files: readonly string[]): string | undefined {
+  for (const marker of markers) {
+    const fitting = files.find((path) => fitsMarker(marker, path.slice(path.lastIndexOf("/") + 1)));
+    if (fitting !== undefined) return fitting;
+  }
+  return undefined;
+}
+
+function weight({ language }: Detected, files: readonly string[]): number {
+  const counted = language.nearest === "node" ? nodeExtensions : language.extensions;
+  return sourcesOf(counted, files).length;
+}
+
+function bySources(files: readonly string[]): Detected | null {
+  let best: { language: Language; sources: readonly string[] } | null = null;
+  for (const language of LANGUAGES) {
+    const sources = sourcesOf(language.extensions, files);
+    if (sources.length > (best?.sources.length ?? 0)) best = { language, sources };
+  }
+  return best === null ? null : { language: best.language, because: best.sources[0] as string };
+}
+
+function sourcesOf(extensions: readonly string[], files: readonly string[]): readonly string[] {
+  return files.filter((path) => {
+    const dot = path.lastIndexOf(".");
+    return dot >= 0 && extensions.includes(path.slice(dot + 1)) && !FOREIGN.test(path);
+  });
+}
+
+const nodeExtensions = LANGUAGES.find(({ name }) => name === "Node.js")?.extensions ?? [];

@@ -1,5 +1,5 @@
-import { normalPattern } from "./normal-pattern.ts";
 import { type PatternNode, readPattern, UnsupportedPattern } from "./pattern-tree.ts";
+import { normalPattern } from "./rule.ts";
 
 export interface PatternTrouble {
   readonly kind: "not-a-pattern" | "catastrophic";

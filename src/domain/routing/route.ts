@@ -23,3 +23,13 @@ export function readRoute(text: string): Route | undefined {
   const name = text.normalize("NFKC").trim().toUpperCase();
   return ROUTES.find((route) => route === name);
 }
+
+export type DecisionSource = "forced" | "explicit" | "rule" | "classifier" | "fallback";
+
+export interface Decision {
+  readonly route: Route;
+  readonly source: DecisionSource;
+  /** From 0 to 1. */
+  readonly confidence: number;
+  readonly reason: string;
+}

@@ -1,8 +1,7 @@
 import { catastropheIn } from "./catastrophe.ts";
 import { type Clause, clausesOf } from "./clauses.ts";
-import { normalPattern } from "./normal-pattern.ts";
 import { isCoder, type Route } from "./route.ts";
-import type { CompiledRule, Rule, RuleOrigin, RuleProblem } from "./rule.ts";
+import { type CompiledRule, normalPattern, type Rule, type RuleOrigin, type RuleProblem } from "./rule.ts";
 
 export interface RuleMatch {
   readonly rule: CompiledRule;

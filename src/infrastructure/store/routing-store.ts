@@ -1,7 +1,6 @@
 import type { Kysely } from "kysely";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/routing-store.ts";
-import type { DecisionSource } from "../../domain/routing/decision.ts";
-import { readRoute } from "../../domain/routing/route.ts";
+import { type DecisionSource, readRoute } from "../../domain/routing/route.ts";
 import type { DecisionRow, LearnedRuleRow } from "./chat-tables.ts";
 import type { Database } from "./schema.ts";
 import { storable } from "./storable.ts";

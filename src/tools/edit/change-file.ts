@@ -3,8 +3,6 @@ import type { JobFacts } from "../envelope.ts";
 import type { Place } from "../place.ts";
 import { editedBy, runJob } from "../run-job.ts";
 import { ToolError } from "../tool-error.ts";
-import { checkEditable } from "./editable.ts";
-import { refuseMaskedContent } from "./masked-content.ts";
 import { type NewContent, replacement } from "./replacement.ts";
 
 export interface FileChange {
@@ -116,3 +114,40 @@ function refuseMasked({ workspace, path }: Place, before: Uint8Array, after: Uin
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
   refuseMaskedContent(text(before), text(after), workspace.mask, path);
 }
+
+/** Refuses what the job would refuse, before anything is read for it. The job checks again when it writes. */
+function checkEditable({ workspace: { protection }, path, given }: Place): void {
+  const deny = (message: string) =>
+    new ToolError("PROTECTED_FILE", message, { status: "denied", reason: "path" });
+  const forbidden = protection.forbids(path);
+  if (forbidden === "git") throw deny(`git internals cannot be modified: ${given}`);
+  if (forbidden === "picoclaw") throw deny(`PicoClaw's own files cannot be modified: ${given}`);
+  if (protection.action !== "log" && protection.protects(path) !== null)
+    throw deny(`protected file cannot be modified: ${given}`);
+}
+
+/**
+ * What tools show is masked, so a caller may send back a text in which `****` stands where the file has a secret.
+ * Written as it is, it would destroy the secret; so it is refused.
+ */
+function refuseMaskedContent(
+  before: string,
+  after: string,
+  mask: (text: string) => string,
+  path: string,
+): void {
+  if (!after.includes(MASK)) return;
+  const shown = mask(before);
+  if (shown === before) return;
+  const stars = (text: string) => new Set(text.split("\n").filter((line) => line.includes(MASK)));
+  const own = stars(before);
+  const masked = [...stars(shown)].filter((line) => !own.has(line));
+  const line = masked.find((each) => after.split("\n").includes(each));
+  if (line === undefined) return;
+  throw new ToolError(
+    "MASKED_CONTENT",
+    `the text has ${MASK} where ${path} has a secret; change the lines around it (text_editor str_replace) and leave that line alone`,
+  );
+}
+
+const MASK = "****";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chooseEnvironment } from "../../../src/domain/environments/choose-environment.ts";
-import { detectLanguage } from "../../../src/domain/environments/detect-language.ts";
+import { chooseEnvironment, detectLanguage } from "../../../src/domain/environments/choose-environment.ts";
 import { LANGUAGES } from "../../../src/domain/environments/languages.ts";
 
 const OURS = { available: ["python", "miniforge", "node"], fallback: "python" };

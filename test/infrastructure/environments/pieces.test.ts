@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ContainerSpec, StartedContainer } from "../../../src/application/ports/sandbox.ts";
+import { isStale } from "../../../src/infrastructure/environments/engine/clean-up-stale.ts";
 import type { ListedContainer } from "../../../src/infrastructure/environments/engine/containers.ts";
 import { readEnding } from "../../../src/infrastructure/environments/engine/ended-command.ts";
 import { fromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
@@ -13,7 +14,6 @@ import {
 import { readInstallationId } from "../../../src/infrastructure/environments/engine/installation-id.ts";
 import { createLeases, type Lease } from "../../../src/infrastructure/environments/engine/leases.ts";
 import { createOwners } from "../../../src/infrastructure/environments/engine/owners.ts";
-import { isStale } from "../../../src/infrastructure/environments/engine/stale.ts";
 import {
   createSupervisorReader,
   encodeFrame,

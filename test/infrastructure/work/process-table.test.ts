@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { parseDarwinProcesses } from "../../../src/infrastructure/work/process/darwin-process-table.ts";
 import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/work/process/job-tag.ts";
-import { parseStat, parseTag } from "../../../src/infrastructure/work/process/linux-process-table.ts";
-import type { ProcessEntry } from "../../../src/infrastructure/work/process/process-entry.ts";
-import { signalProcess } from "../../../src/infrastructure/work/process/process-table.ts";
+import {
+  type ProcessEntry,
+  parseDarwinProcesses,
+  parseStat,
+  parseTag,
+  signalProcess,
+} from "../../../src/infrastructure/work/process/process-table.ts";
 import { selectProcesses } from "../../../src/infrastructure/work/process/select-processes.ts";
 
 function entry(pid: number, parentPid: number, change: Partial<ProcessEntry> = {}): ProcessEntry {

@@ -1,4 +1,4 @@
-import type { DecisionSource } from "../../routing/decision.ts";
+import type { DecisionSource } from "../../routing/route.ts";
 import type { RuleProblem } from "../../routing/rule.ts";
 import type { UsageLine } from "../../session/usage-line.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";

@@ -17,9 +17,9 @@ import { type Inside, LABEL } from "./labels.ts";
 import { createLeases } from "./leases.ts";
 import { createOwners } from "./owners.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
-import { removeOwn } from "./remove-own.ts";
+import { createSharedProxies } from "./proxy-sidecar.ts";
+import { removeOwn } from "./remove-container.ts";
 import { createChannels } from "./run-command.ts";
-import { createSharedProxies } from "./shared-proxies.ts";
 import { type Role, type StartParts, startCold } from "./start-container.ts";
 import { createWarmPool } from "./warm-pool.ts";
 

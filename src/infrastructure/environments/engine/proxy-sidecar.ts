@@ -1,4 +1,4 @@
-import type { ContainerNetwork, SandboxFailure } from "../../../application/ports/sandbox.ts";
+import type { ContainerNetwork, ContainerSpec, SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { isNetworkEntry } from "../../../domain/policy/network.ts";
 import { proxyEnvironment } from "../../network/proxy-environment.ts";
 import { inspectContainer } from "./containers.ts";
@@ -42,7 +42,7 @@ function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } 
   return { allowed: [...new Set([...domains, ...network.allowedHosts])].sort() };
 }
 
-export async function ensureProxy(
+async function ensureProxy(
   parts: SidecarParts,
   network: OpenNetwork,
   taskImage: string,
@@ -142,4 +142,27 @@ async function untilReady(
     if (signal?.aborted) return failed("aborted", "aborted", error);
   }
   return failed("no-proxy", `the network proxy did not start: ${said.join("").trim().slice(-500)}`);
+}
+
+/** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
+interface SharedProxies {
+  readonly proxyFor: (
+    spec: ContainerSpec,
+    signal: AbortSignal | undefined,
+  ) => Promise<ProxySidecar | SandboxFailure>;
+}
+
+export function createSharedProxies(parts: SidecarParts): SharedProxies {
+  const making = new Map<string, ReturnType<typeof ensureProxy>>();
+  return {
+    async proxyFor({ network, image }, signal) {
+      if (network.mode === "none") return failed("bad-spec", "no proxy without a network");
+      const key = JSON.stringify(network);
+      const under = making.get(key) ?? ensureProxy(parts, network, image, undefined);
+      making.set(key, under);
+      const made = await under;
+      making.delete(key);
+      return signal?.aborted ? failed("aborted", "aborted") : made;
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import type { KilledProcess } from "../../../application/ports/process.ts";
-import type { ProcessEntry } from "./process-entry.ts";
-import { readProcessTable, signalProcess } from "./process-table.ts";
+import { type ProcessEntry, readProcessTable, signalProcess } from "./process-table.ts";
 import { reapOrphans } from "./reap-orphans.ts";
 import { type ProcessScope, processKey, selectProcesses } from "./select-processes.ts";
 

@@ -1,5 +1,5 @@
 import { reapChild } from "../../runtime/process-control.ts";
-import type { ProcessEntry } from "./process-entry.ts";
+import type { ProcessEntry } from "./process-table.ts";
 
 /** Children that the runtime waits for itself; burying one of them would lose its exit code. */
 const liveLeaders = new Set<number>();

@@ -1,13 +1,13 @@
-import type { ProcessRequest, ProcessResult } from "../../../application/ports/process.ts";
+import type { OutputStream, ProcessRequest, ProcessResult } from "../../../application/ports/process.ts";
 import { keepDraining } from "./background-drains.ts";
 import { newRunTag } from "./job-tag.ts";
 import { DEFAULT_GRACE_MS, killProcesses } from "./kill-processes.ts";
-import { readLinuxStartTime } from "./linux-process-table.ts";
-import { createProcessOutput } from "./process-output.ts";
+import { createOutputCapture } from "./output-capture.ts";
+import { readLinuxStartTime } from "./process-table.ts";
 import { leaderEnded, leaderStarted } from "./reap-orphans.ts";
-import { startFailure } from "./spawn-failure.ts";
-import { type StartedChild, startChild } from "./start-child.ts";
-import { untaggedRunStarted } from "./untagged-jobs.ts";
+import { untaggedRunStarted } from "./select-processes.ts";
+import { type StartedChild, startChild, startFailure } from "./start-child.ts";
+import { createCharacterGate } from "./utf8-boundary.ts";
 
 const DRAIN_MS = 250;
 const LAST_WAIT_FOR_EXIT_MS = 1000;
@@ -106,4 +106,41 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
       resolve(value);
     });
   });
+}
+
+type CapturedOutput = Pick<ProcessResult, "output" | "stdout" | "stderr" | "truncatedBytes">;
+
+/** Both streams of one process: each for itself, both together in the order of arrival, and live. */
+function createProcessOutput(request: ProcessRequest) {
+  const capture = () => createOutputCapture(request.outputLimitBytes, request.cutNote);
+  const both = capture();
+  const open = { value: true };
+  const streamOf = (name: OutputStream) => {
+    const own = capture();
+    const gate = createCharacterGate((bytes) => {
+      own.add(bytes);
+      both.add(bytes);
+      request.onOutput?.(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
+    });
+    return { own, gate };
+  };
+  const streams = { stdout: streamOf("stdout"), stderr: streamOf("stderr") };
+  return {
+    /** After `finish` bytes are read and forgotten: a background child must be able to go on writing. */
+    add(name: OutputStream, bytes: Uint8Array): void {
+      if (open.value) streams[name].gate.add(bytes);
+    },
+    finish(): CapturedOutput {
+      streams.stdout.gate.end();
+      streams.stderr.gate.end();
+      open.value = false;
+      const { text, cutBytes } = both.finish();
+      return {
+        output: text,
+        stdout: streams.stdout.own.finish().text,
+        stderr: streams.stderr.own.finish().text,
+        truncatedBytes: cutBytes,
+      };
+    },
+  };
 }

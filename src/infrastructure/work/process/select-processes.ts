@@ -1,8 +1,7 @@
 import { JOB_VARIABLE } from "../../../application/ports/process.ts";
 import { isOfJob, isTag } from "./job-tag.ts";
-import type { ProcessEntry } from "./process-entry.ts";
+import type { ProcessEntry } from "./process-table.ts";
 import { isLiveLeader } from "./reap-orphans.ts";
-import { orphansSince } from "./untagged-jobs.ts";
 
 /** The first process of a run. On Linux it leads its own session. */
 export interface Leader {
@@ -64,4 +63,24 @@ function orphanTest(table: readonly ProcessEntry[], { jobMarker, leader }: Proce
     entry.startedAt >= since &&
     !isLiveLeader(entry.pid) &&
     !isTag(entry.tag() ?? 0n);
+}
+
+/**
+ * Where the machine's limits leave no room for a tag, an orphan that fled its session and emptied its
+ * environment is known only by having become our child since the job began. With two such jobs at once
+ * nobody can tell whose it is: it then ends with the last of them.
+ */
+const since = new Map<string, number>();
+
+export function untaggedRunStarted(jobMarker: string, startedAt: number): void {
+  since.set(jobMarker, Math.min(startedAt, since.get(jobMarker) ?? startedAt));
+}
+
+export function untaggedJobEnded(jobMarker: string): void {
+  since.delete(jobMarker);
+}
+
+/** From when on nameless orphans are this job's; undefined when they cannot be told apart, or need not be. */
+function orphansSince(jobMarker: string): number | undefined {
+  return since.size === 1 ? since.get(jobMarker) : undefined;
 }

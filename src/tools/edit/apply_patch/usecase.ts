@@ -1,5 +1,4 @@
 import type { Entry } from "../../../application/ports/view.ts";
-import { capText } from "../../cap.ts";
 import type { NewContent } from "../replacement.ts";
 import { ApplyPatchError } from "./error.ts";
 import type { ApplyPatchParts, PatchTarget } from "./types.ts";
@@ -71,4 +70,13 @@ const EMPTY_REPOSITORY: readonly (readonly [path: string, text: string])[] = [
 /** `--include` is a glob, and `[id].tsx` is a name. */
 function escapeGlob(path: string): string {
   return path.replace(/[[\]*?\\]/g, "\\$&");
+}
+
+/** Keeps head and tail of a long text and says how much is gone: an error is mostly at the end. */
+function capText(text: string, limitChars: number): string {
+  if (text.length <= limitChars) return text;
+  const half = Math.floor(limitChars / 2);
+  const head = text.slice(0, half).toWellFormed();
+  const tail = text.slice(text.length - half).toWellFormed();
+  return `${head}\n… ${text.length - 2 * half} characters cut …\n${tail}`;
 }

@@ -1,15 +1,18 @@
 import { z } from "zod";
-import { fromBytesText, readableText } from "../../../domain/patch/match/bytes.ts";
+import type { StoredJob } from "../../../application/ports/jobs.ts";
+import { fromBytesText, readableText, toBytesText } from "../../../domain/patch/match/bytes.ts";
 import { createSecureTool, type Done, type ToolCall } from "../../create-secure-tool.ts";
 import type { Place } from "../../place.ts";
 import { numbered } from "../../read/numbered.ts";
+import { readLines } from "../../read/read-lines.ts";
+import { shown } from "../../read/shown.ts";
+import { walkTree } from "../../read/tree/walk-tree.ts";
+import { sourceOf } from "../../run-job.ts";
+import { takeBackJob } from "../../take-back-job.ts";
 import { ToolError } from "../../tool-error.ts";
 import { changeFile } from "../change-file.ts";
-import { insertAfter } from "./insert.ts";
 import { type Edited, replaceOnce } from "./replace.ts";
-import { editableText } from "./text-of.ts";
-import { undoEdit } from "./undo.ts";
-import { view } from "./view.ts";
+import { editableText, toCrLf, usesCrLf } from "./text-of.ts";
 
 const NAME = "text_editor";
 
@@ -149,4 +152,68 @@ async function edit(
     ...made,
     notes: made.job === undefined ? ["the file stays as it was"] : made.notes,
   };
+}
+
+/** Puts whole lines after line `after`; 0 is the beginning of the file. */
+function insertAfter({ given }: Place, text: string, after: number, inserted: string): Edited {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  const ended = text === "" || text.endsWith("\n");
+  const total = ended ? starts.length - 1 : starts.length;
+  if (after > total)
+    throw new ToolError("INVALID_ARGUMENT", `insert_line: ${given} has ${total} lines, got ${after}`, {
+      reason: "arguments",
+    });
+  const crLf = usesCrLf(text);
+  const eol = crLf ? "\r\n" : "\n";
+  const own = toBytesText(inserted);
+  const lines = crLf ? toCrLf(own) : own;
+  const whole = lines === "" || lines.endsWith("\n") ? lines : `${lines}${eol}`;
+  const at = after === total ? text.length : (starts[after] as number);
+  const joint = after === total && !ended ? eol : "";
+  return {
+    text: `${text.slice(0, at)}${joint}${whole}${text.slice(at)}`,
+    firstLine: after + 1,
+    lines: whole.split("\n").length - 1,
+  };
+}
+
+/** Takes back the last job that this tool made on the path; called again, the one before it. Jobs outlive us. */
+async function undoEdit(place: Place, tool: string) {
+  const { workspace, path, given } = place;
+  const touches = ({ changes }: StoredJob) => changes.some((change) => change.path === path);
+  const last = workspace.archive
+    .list()
+    .findLast((job) => job.source === sourceOf(tool) && job.state === "committed" && touches(job));
+  if (last === undefined) throw new ToolError("NOTHING_TO_UNDO", `no edit of ${given} is left to undo`);
+  return takeBackJob(workspace, last.jobId);
+}
+
+const LEVELS = 2;
+const MOST_ENTRIES = 2000;
+
+/** A file with line numbers, or a folder two levels deep. */
+function view(place: Place, range: readonly [number, number] | undefined, limitChars: number) {
+  const { path } = place;
+  if (place.entry.kind === "directory") {
+    const { lines, more } = walkTree(place, {
+      levels: LEVELS,
+      mostEntries: MOST_ENTRIES,
+      includeIgnored: false,
+    });
+    const rest = more ? `output capped at ${MOST_ENTRIES} entries; view a folder below` : "";
+    return { data: { path, content: lines.join("\n"), total_lines: lines.length }, notes: [rest] };
+  }
+  const [from, to] = range ?? [1, -1];
+  const read = readLines(place, { from, to: to === -1 ? Infinity : to }, { asked: "auto", limitChars });
+  const { text, notes } = shown(place, read.text);
+  const data = {
+    path,
+    content: numbered(text, read.from),
+    start_line: read.from,
+    end_line: read.to,
+    total_lines: read.total,
+  };
+  const rest = read.cut ? `output capped; continue with view_range [${read.to + 1}, -1]` : "";
+  return { data, notes: [...notes, rest] };
 }

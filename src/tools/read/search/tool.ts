@@ -6,7 +6,6 @@ import { ToolError } from "../../tool-error.ts";
 import { globSource } from "../ignore-rules.ts";
 import { createIgnored } from "../ignored.ts";
 import { shown } from "../shown.ts";
-import { createLineMatcher } from "./line-matcher.ts";
 import { filesByRipgrep } from "./ripgrep.ts";
 import { filesBelow, type Match, searchFile } from "./search-files.ts";
 
@@ -113,4 +112,28 @@ function restOf(stopped: "results" | "output" | "time" | null, count: number): s
   const why = stopped === "time" ? `stopped after ${TIME_LIMIT_MS / 1000} s` : "output capped";
   const raise = stopped === "results" ? ", or raise max_results" : "";
   return `${why} at ${count} matching lines; narrow it with path or include${raise}`;
+}
+
+interface LineMatcher {
+  readonly matches: (line: string) => boolean;
+  /** True where the pattern was read with Unicode rules; ripgrep reads only those alike. */
+  readonly unicode: boolean;
+}
+
+/** JavaScript's regular expressions; with Unicode rules where the pattern allows it. */
+function createLineMatcher(pattern: string, ignoreCase: boolean): LineMatcher {
+  const flags = ignoreCase ? "i" : "";
+  for (const unicode of [true, false]) {
+    try {
+      const regExp = new RegExp(pattern, unicode ? `${flags}u` : flags);
+      return { matches: (line) => regExp.test(line), unicode };
+    } catch (cause) {
+      if (!unicode)
+        throw new ToolError("INVALID_ARGUMENT", `pattern: ${(cause as Error).message}`, {
+          reason: "arguments",
+          cause,
+        });
+    }
+  }
+  throw new Error("unreachable");
 }
