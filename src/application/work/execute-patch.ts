@@ -1,7 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { ParseResult } from "../../domain/patch/parse-error.ts";
-import { parseJsonPatch } from "../../domain/patch/parse-json-patch.ts";
+import { tryJsonPatch } from "../../domain/patch/parse-json-patch.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
 import type { TransactionKind } from "../../domain/work/transaction-kind.ts";
 import { LOG } from "../ports/logger.ts";
@@ -68,7 +68,8 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
 
 /** The other formats are loaded when a patch is in one of them. */
 async function parse(patch: string): Promise<ParseResult> {
-  return parseJsonPatch(patch) ?? (await import("../../domain/patch/parse-patch.ts")).parsePatch(patch);
+  const tried = tryJsonPatch(patch);
+  return tried.result ?? (await import("../../domain/patch/parse-patch.ts")).parseAfterJson(tried);
 }
 
 /** Where something else had to serve than was chosen, the job says so. */

@@ -1,7 +1,7 @@
-import { jsonFailure, meaningOf, parseJsonText } from "./formats/json/json.ts";
+import { jsonFailure, meaningOf } from "./formats/json/json.ts";
 import { parseReply } from "./formats/markdown/markdown.ts";
 import type { ParseFailure, ParseResult } from "./parse-error.ts";
-import { firstCharacter, LONGEST_PATCH, parseJsonPatch } from "./parse-json-patch.ts";
+import { type JsonTry, LONGEST_PATCH, tryJsonPatch } from "./parse-json-patch.ts";
 
 /**
  * Turns the text of a patch into commands, in the order of the text.
@@ -11,25 +11,27 @@ import { firstCharacter, LONGEST_PATCH, parseJsonPatch } from "./parse-json-patc
  * White space is a patch of no commands. Never throws; time and memory are linear in the text.
  */
 export function parsePatch(text: string): ParseResult {
-  return parse(text, { unwrap: true });
+  return parseAfterJson(tryJsonPatch(text));
 }
 
-function parse(source: string, options: { readonly unwrap: boolean }): ParseResult {
-  if (source.length > LONGEST_PATCH)
-    return failed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
-  const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
-  const commands = parseJsonPatch(text);
-  if (commands !== undefined) return commands;
-  const unwrap = options.unwrap ? (patch: string) => parse(patch, { unwrap: false }) : undefined;
-  const first = firstCharacter(text);
-  if (first !== "[" && first !== "{") return parseReply(text, unwrap);
+/** For a caller that has tried JSON itself. */
+export function parseAfterJson(tried: JsonTry): ParseResult {
+  return parse(tried, { unwrap: true });
+}
 
-  const json = parseJsonText(text);
+function parse({ text, result, json }: JsonTry, options: { readonly unwrap: boolean }): ParseResult {
+  if (text.length > LONGEST_PATCH)
+    return failed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
+  if (result !== undefined) return result;
+  const unwrap = options.unwrap
+    ? (patch: string) => parse(tryJsonPatch(patch), { unwrap: false })
+    : undefined;
+  if (json === undefined) return parseReply(text, unwrap);
   if (json.ok) return readProposal(json.value, unwrap);
   // Not one JSON value: text after it, a Markdown link at the start, or broken. Only the last is an error here.
   const reply = parseReply(text, unwrap);
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
-  return first === "[" || /^\s*\{\s*"/.test(text.slice(0, 1000))
+  return /^\s*(?:\[|\{\s*")/.test(text.slice(0, 1000))
     ? failed(jsonFailure(text, json.at, json.reason))
     : reply;
 }
