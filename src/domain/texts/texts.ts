@@ -7,7 +7,7 @@ export type Texts = typeof en;
 
 const TEXTS: Readonly<Record<Locale, Texts>> = { ja, en };
 
-/** Everything but `messages.ts`, which every command loads; this costs a millisecond more. */
+/** Everything but `at-start.ts`, which every command loads. */
 export function textsFor(locale: Locale): Texts {
   return TEXTS[locale];
 }

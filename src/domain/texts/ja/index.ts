@@ -14,7 +14,7 @@ import { texts as slack } from "./slack.ts";
 import { texts as solve } from "./solve.ts";
 import { texts as tasks } from "./tasks.ts";
 
-/** All but what every command needs at its start (`work.ts`, `confinement.ts`). */
+/** All columns but those of `at-start.ts`. */
 export const texts: typeof en = {
   chat,
   commands,

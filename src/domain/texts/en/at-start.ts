@@ -1,0 +1,5 @@
+import { texts as confinement } from "./confinement.ts";
+import { texts as work } from "./work.ts";
+
+/** What a job may have to say, loaded at every start. */
+export const texts = { confinement, work };
