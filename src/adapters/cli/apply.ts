@@ -1,4 +1,5 @@
 import type { Opened } from "../../application/ports/opening.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
@@ -6,20 +7,26 @@ import { type CliProgram, EXIT } from "./program.ts";
 import { createProgress } from "./progress.ts";
 import { reportExecution } from "./report-execution.ts";
 
-const FLAGS = {
-  "dry-run": "boolean",
-  preview: "boolean",
-  job: "string",
-  "stop-on-error": "boolean",
-  "auto-commit": "boolean",
-  atomic: "boolean",
-  "allow-net": "boolean",
-  group: "string",
-} as const;
-
 /** `apply [FILE|-]`: a patch, carried out as one job; or, with `--job`, exactly a preview that was kept. */
-export async function apply(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, "apply", args, FLAGS, 1);
+export const command: Subcommand = {
+  name: "apply",
+  usage: "apply [FILE|-]",
+  flags: {
+    "dry-run": "boolean",
+    preview: "boolean",
+    job: "string",
+    "stop-on-error": "boolean",
+    atomic: "boolean",
+    "auto-commit": "boolean",
+    group: "string",
+    "allow-net": "boolean",
+  },
+  words: 1,
+  run: apply,
+};
+
+async function apply(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, command, args);
   const json = values.json === true;
   const opened = await openFromFlags(program, { values, words });
   const { worker: settings } = opened.config;

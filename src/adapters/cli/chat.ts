@@ -2,6 +2,7 @@ import type { ChatEvent, Reply, Route } from "../../application/ports/conversati
 import { readRoute } from "../../domain/routing/route.ts";
 import { replyJson } from "../reply-json.ts";
 import { createChatProgress } from "./chat-progress.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
@@ -13,9 +14,16 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 type Open = Extract<OpenedChat, { ok: true }>;
 
 /** `chat [MESSAGE|-]`: one message, or an interactive conversation at a terminal. */
-export async function chat(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = { route: "string", events: "boolean" } as const;
-  const { values, words } = await readFlags(program, "chat", args, flags, 1000);
+export const command: Subcommand = {
+  name: "chat",
+  usage: "chat [MESSAGE|-]",
+  flags: { route: "string", events: "boolean" },
+  words: 1000,
+  run: chat,
+};
+
+async function chat(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, command, args);
   const json = values.json === true;
   const opened = await openedOrStop(program, values, program.openChat);
   try {

@@ -2,13 +2,22 @@ import { checkConfig, describeConfig, sourceText } from "../../config/describe.t
 import { loadConfig } from "../../config/load.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */
-export async function config(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "config", args, {}, 1);
+export const command: Subcommand = {
+  name: "config",
+  usage: "config show|check",
+  flags: {},
+  words: 1,
+  run: config,
+};
+
+async function config(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const [verb = "show"] = flags.words;
   const messages = messagesFor(resolveLocale({ env: program.env }));
   if (verb === "check") return check(program, flags);

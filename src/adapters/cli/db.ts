@@ -1,9 +1,18 @@
+import type { Subcommand } from "./command.ts";
 import { openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `db migrate|status`: the store, which indexes jobs and can be rebuilt from their folders. */
-export async function db(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "db", args, {}, 1);
+export const command: Subcommand = {
+  name: "db",
+  usage: "db migrate|status",
+  flags: {},
+  words: 1,
+  run: db,
+};
+
+async function db(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const [verb = "status"] = flags.words;
   if (verb !== "status" && verb !== "migrate") {
     program.err("picoclaw db migrate|status\n");

@@ -1,3 +1,4 @@
+import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -10,8 +11,21 @@ const PATCH = `[
 ]`;
 
 /** A tour in a throw-away folder: dry run, preview, apply, undo, with the real program and its real output. */
-export async function demo(program: CliProgram, args: readonly string[], run: Dispatch): Promise<number> {
-  await readFlags(program, "demo", args, {}, 0);
+export const commandWith = (dispatch: Dispatch): Subcommand => {
+  const command: Subcommand = {
+    name: "demo",
+    usage: "demo",
+    flags: {},
+    words: 0,
+    run: async (program, args) => {
+      await readFlags(program, command, args);
+      return demo(program, dispatch);
+    },
+  };
+  return command;
+};
+
+async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   const { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } = await import("node:fs");
   const { tmpdir } = await import("node:os");
   const { join } = await import("node:path");

@@ -1,33 +1,30 @@
-import type { CliCommand } from "./command.ts";
+import type { Subcommand } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** One line per command; each is imported when it is called. */
-const COMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
-  chat: async () => (await import("./chat.ts")).chat,
-  apply: async () => (await import("./apply.ts")).apply,
-  undo: async () => (await import("./undo.ts")).undo,
-  redo: async () => (await import("./undo.ts")).redo,
-  jobs: async () => (await import("./jobs.ts")).jobs,
-  stop: async () => (await import("./stop.ts")).stop,
-  show: async () => (await import("./show.ts")).show,
-  tool: async () => (await import("./tool.ts")).tool,
-  tools: async () => (await import("./tools.ts")).tools,
-  solve: async () => (await import("./solve.ts")).solve,
-  pair: async () => (await import("./pair.ts")).pair,
-  mcp: async () => (await import("./mcp.ts")).mcp,
-  env: async () => (await import("./env.ts")).env,
-  images: async () => (await import("./images.ts")).images,
-  serve: async () => (await import("./serve.ts")).serve,
-  run: async () => (await import("./run.ts")).run,
-  init: async () => (await import("./init.ts")).init,
-  config: async () => (await import("./config.ts")).config,
-  trust: async () => (await import("./trust.ts")).trust,
-  db: async () => (await import("./db.ts")).db,
-  doctor: async () => (await import("./doctor.ts")).doctor,
-  demo: async () => {
-    const { demo } = await import("./demo.ts");
-    return (program, args) => demo(program, args, dispatch);
-  },
+/** One line a command, in the order of the help; each is imported when it is called. */
+const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
+  chat: async () => (await import("./chat.ts")).command,
+  apply: async () => (await import("./apply.ts")).command,
+  undo: async () => (await import("./undo.ts")).command,
+  redo: async () => (await import("./redo.ts")).command,
+  jobs: async () => (await import("./jobs.ts")).command,
+  stop: async () => (await import("./stop.ts")).command,
+  show: async () => (await import("./show.ts")).command,
+  tool: async () => (await import("./tool.ts")).command,
+  tools: async () => (await import("./tools.ts")).command,
+  solve: async () => (await import("./solve.ts")).command,
+  pair: async () => (await import("./pair.ts")).command,
+  mcp: async () => (await import("./mcp.ts")).command,
+  env: async () => (await import("./env.ts")).command,
+  images: async () => (await import("./images.ts")).command,
+  serve: async () => (await import("./serve.ts")).command,
+  run: async () => (await import("./run.ts")).command,
+  init: async () => (await import("./init.ts")).command,
+  config: async () => (await import("./config.ts")).command,
+  trust: async () => (await import("./trust.ts")).command,
+  doctor: async () => (await import("./doctor.ts")).command,
+  db: async () => (await import("./db.ts")).command,
+  demo: async () => (await import("./demo.ts")).commandWith(dispatch),
 };
 
 export async function dispatch(
@@ -36,7 +33,8 @@ export async function dispatch(
   program: CliProgram,
 ): Promise<number> {
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    program.out((await import("./help.ts")).help(program.env));
+    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+    program.out((await import("./help.ts")).help(program.env, commands));
     return name === undefined ? EXIT.usage : EXIT.done;
   }
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -46,7 +44,7 @@ export async function dispatch(
     return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }
   try {
-    return await (await load())(program, args);
+    return await (await load()).run(program, args);
   } catch (error) {
     const { reportCrash } = await import("./crash.ts");
     return reportCrash(program, error, args.includes("--json"));

@@ -1,9 +1,18 @@
+import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
-export async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "doctor", args, { repair: "boolean" }, 0);
+export const command: Subcommand = {
+  name: "doctor",
+  usage: "doctor",
+  flags: { repair: "boolean" },
+  words: 0,
+  run: doctor,
+};
+
+async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const opened = await openFromFlags(program, flags);
   const checks = await program.diagnose(opened, { repair: flags.values.repair === true });
   if (flags.values.json === true) program.out(`${JSON.stringify({ checks })}\n`);

@@ -1,6 +1,7 @@
 import { containerName } from "../../application/environments/container-info.ts";
 import { EnvironmentError } from "../../application/environments/environment-error.ts";
 import type { CliCommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { taskOf } from "./env-task.ts";
 import { openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
@@ -9,7 +10,7 @@ import { EXIT } from "./program.ts";
 
 /** `env cleanup --task UUID`: removes a task's container, volumes and network. */
 export const envCleanup: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, "env", args, { task: "string" }, 0);
+  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
   const json = values.json === true;
   const uuid = taskOf(program, values);
   const environments = await openEnvironments(program, values);
@@ -34,7 +35,7 @@ export const envCleanup: CliCommand = async (program, args) => {
 
 /** `env prune`: removes what dead processes and old tasks left. */
 export const envPrune: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, "env", args, {}, 0);
+  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
   const json = values.json === true;
   const environments = await openEnvironments(program, values);
   const { texts } = environments;

@@ -1,4 +1,5 @@
 import type { CliCommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { taskOf } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
@@ -8,7 +9,11 @@ import { exitCodeOf, readArguments } from "./tool.ts";
 
 /** `env edit --task UUID [--tool NAME] [ARGS|-]`: one call of the text editor, or another tool, on its files. */
 export const envEdit: CliCommand = async (program, args) => {
-  const { values, words } = await readFlags(program, "env", args, { task: "string", tool: "string" }, 1);
+  const { values, words } = await readFlags(
+    program,
+    { ...ENV, flags: { task: "string", tool: "string" }, words: 1 },
+    args,
+  );
   const uuid = taskOf(program, values);
   const read = readArguments(program, words[0]);
   if (!read.ok) return fail(program, true, { exitCode: EXIT.usage, code: "arguments", text: read.text });

@@ -1,5 +1,6 @@
 import { words as shellWords } from "../../application/environments/clone-plan.ts";
 import type { CliCommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { taskOf, textsFor, usage } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
@@ -12,7 +13,11 @@ const TAIL_CHARS = 4096;
 /** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
 export const envExec: CliCommand = async (program, args) => {
   const flags = { task: "string", timeout: "string", cwd: "string", session: "string" } as const;
-  const { values, words } = await readFlags(program, "env", args, flags, Number.POSITIVE_INFINITY);
+  const { values, words } = await readFlags(
+    program,
+    { ...ENV, flags, words: Number.POSITIVE_INFINITY },
+    args,
+  );
   const json = values.json === true;
   const uuid = taskOf(program, values);
   const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);

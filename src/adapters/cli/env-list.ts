@@ -1,5 +1,6 @@
 import type { EnvironmentRow } from "../../application/environments/open-environments.ts";
 import type { CliCommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { taskOf } from "./env-task.ts";
 import { failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
@@ -8,7 +9,7 @@ import { EXIT } from "./program.ts";
 
 /** `env list`: every container of this installation. */
 export const envList: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, "env", args, {}, 0);
+  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
   const json = values.json === true;
   const environments = await openEnvironments(program, values);
   try {
@@ -32,7 +33,7 @@ export const envList: CliCommand = async (program, args) => {
 
 /** `env info --task UUID`: one of them. */
 export const envInfo: CliCommand = async (program, args) => {
-  const { values } = await readFlags(program, "env", args, { task: "string" }, 0);
+  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
   const json = values.json === true;
   const uuid = taskOf(program, values);
   const environments = await openEnvironments(program, values);

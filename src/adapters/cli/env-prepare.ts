@@ -4,6 +4,7 @@ import type { OpenEnvironments } from "../../application/environments/open-envir
 import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { CliCommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { required, taskOf, usage } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
@@ -19,7 +20,7 @@ export const envPrepare: CliCommand = async (program, args) => {
     branch: "string",
     target: "string",
   } as const;
-  const { values } = await readFlags(program, "env", args, flags, 0);
+  const { values } = await readFlags(program, { ...ENV, flags, words: 0 }, args);
   const json = values.json === true;
   const uuid = taskOf(program, values);
   const repository = fromHere(program, required(program, values, "repo"));

@@ -1,6 +1,7 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { environmentMessages } from "../../domain/texts/environments/messages.ts";
-import type { CliCommand } from "./command.ts";
+import type { CliCommand, Subcommand } from "./command.ts";
+import { ENV } from "./env-help.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";
@@ -16,17 +17,20 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
 };
 
 /** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
-export const env: CliCommand = async (program, args) => {
+const env: CliCommand = async (program, args) => {
   const at = actionAt(args);
   const name = args[at];
   const rest = args.toSpliced(at, 1);
   const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (load !== undefined) return (await load())(program, rest);
-  if (name === undefined) await readFlags(program, "env", args.length === 0 ? ["--help"] : args, {}, 0);
+  if (name === undefined)
+    await readFlags(program, { ...ENV, flags: {}, words: 0 }, args.length === 0 ? ["--help"] : args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
   const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(SUBCOMMANDS));
   return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });
 };
+
+export const command: Subcommand = { ...ENV, flags: {}, words: 0, run: env };
 
 /** The first word, after flags that every command takes. */
 function actionAt(args: readonly string[]): number {

@@ -1,6 +1,7 @@
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
+import type { CommandLine } from "./command.ts";
 import { fail } from "./fail.ts";
 import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
@@ -18,12 +19,10 @@ export class Stop extends Error {
 /** Reads flags strictly; on trouble it says so and stops with exit code 2. */
 export async function readFlags(
   program: CliProgram,
-  command: string,
+  command: CommandLine,
   args: readonly string[],
-  flags: FlagTypes,
-  maxWords: number,
 ): Promise<Flags> {
-  const types: FlagTypes = { ...COMMON, ...flags };
+  const types: FlagTypes = { ...COMMON, ...command.flags };
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const parsed = parseFlags(args, types);
   if (!parsed.ok) {
@@ -45,8 +44,8 @@ export async function readFlags(
     program.out((await import("./help.ts")).commandHelp(program.env, command));
     throw new Stop(EXIT.done);
   }
-  if (words.length > maxWords)
-    throw usage(program, args, messages.usageError(words.slice(maxWords).join(" ")));
+  if (words.length > command.words)
+    throw usage(program, args, messages.usageError(words.slice(command.words).join(" ")));
   return parsed.flags;
 }
 

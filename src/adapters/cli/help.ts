@@ -1,51 +1,23 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { nearest } from "../../config/nearest.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import { type Texts, textsFor } from "../../domain/texts/texts.ts";
+import { textsFor } from "../../domain/texts/texts.ts";
+import type { CommandLine } from "./command.ts";
 
 export { nearest };
 
+type Described = Pick<CommandLine, "name" | "usage">;
 type Environment = Readonly<Record<string, string | undefined>>;
-type Described = keyof Texts["help"]["commands"];
-
-/** How each command is written, in the order of `--help`. */
-const USAGES: Readonly<Record<Described, string>> = {
-  chat: "chat [MESSAGE|-]",
-  apply: "apply [FILE|-]",
-  undo: "undo [JOB|GROUP]",
-  redo: "redo [JOB|GROUP]",
-  jobs: "jobs",
-  stop: "stop JOB",
-  show: "show [JOB]",
-  tool: "tool NAME [ARGS|-]",
-  tools: "tools",
-  solve: "solve URL",
-  pair: "pair [CODE]",
-  mcp: "mcp",
-  env: "env ACTION",
-  images: "images build [NAME]",
-  serve: "serve [link|token …]",
-  run: "run [TASK.yaml|-]",
-  init: "init",
-  config: "config show|check",
-  trust: "trust",
-  doctor: "doctor",
-  db: "db migrate|status",
-  demo: "demo",
-};
-
-export function help(env: Environment): string {
+/** Commands in the order of the table. */
+export function help(env: Environment, listed: readonly Described[]): string {
   const { usage, commands, common, version, exitCodes } = textsFor(resolveLocale({ env })).help;
-  const rows = Object.entries(USAGES).map(([name, written]) =>
-    row(written, commands[name as Described].does),
-  );
+  const rows = listed.map(({ name, usage: written }) => row(written, commands[name].does));
   return `${[usage, "", ...rows, "", ...flagRows(common), row("--version", version), "", exitCodes].join("\n")}\n`;
 }
 
-export function commandHelp(env: Environment, command: string): string {
+export function commandHelp(env: Environment, { name, usage }: Described): string {
   const { commands, common } = textsFor(resolveLocale({ env })).help;
-  const { does, flags } = commands[command as Described];
-  const usage = USAGES[command as Described];
+  const { does, flags } = commands[name];
   return `${[`picoclaw ${usage}`, `  ${does}`, "", ...flagRows({ ...flags, ...common })].join("\n")}\n`;
 }
 

@@ -1,15 +1,23 @@
 import { EngineUnavailable } from "../../application/ports/images.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/environments/image-recipes.ts";
-import type { CliCommand } from "./command.ts";
+import type { Subcommand } from "./command.ts";
 import { textsFor, usage } from "./env-task.ts";
 import { abortable, failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
-import { EXIT } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
 
 /** `images build [NAME] [--from debian-rootfs|IMAGE] [--again]`: the images of environments; all of them without a name. */
-export const images: CliCommand = async (program, args) => {
-  const { values, words } = await readFlags(program, "images", args, { from: "string", again: "boolean" }, 2);
+export const command: Subcommand = {
+  name: "images",
+  usage: "images build [NAME]",
+  flags: { from: "string", again: "boolean" },
+  words: 2,
+  run: images,
+};
+
+async function images(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, command, args);
   const json = values.json === true;
   const [action, name] = words;
   if (action !== "build")
@@ -71,4 +79,4 @@ export const images: CliCommand = async (program, args) => {
   } finally {
     await environments.close();
   }
-};
+}

@@ -2,6 +2,7 @@ import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import type { SetupMessages } from "../../domain/texts/setup/messages.ts";
 import { setupMessagesFor } from "../../domain/texts/setup/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -9,8 +10,16 @@ import { type CliProgram, EXIT } from "./program.ts";
 type Done = Extract<InitOutcome, { ok: true }>;
 
 /** `init`: a first configuration file from what this machine has, and what to try next. Never overwrites. */
-export async function init(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, "init", args, {}, 0);
+export const command: Subcommand = {
+  name: "init",
+  usage: "init",
+  flags: {},
+  words: 0,
+  run: init,
+};
+
+async function init(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
   const done = await program.init({
     cwd: program.cwd,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),

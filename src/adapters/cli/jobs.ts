@@ -2,14 +2,23 @@ import type { IndexedJob } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { textWidth } from "./terminal/text-width.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
-export async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "jobs", args, { limit: "string", all: "boolean" }, 0);
+export const command: Subcommand = {
+  name: "jobs",
+  usage: "jobs",
+  flags: { limit: "string", all: "boolean" },
+  words: 0,
+  run: jobs,
+};
+
+async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const opened = await openFromFlags(program, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {

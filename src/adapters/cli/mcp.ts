@@ -1,3 +1,4 @@
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -5,8 +6,16 @@ import { type CliProgram, EXIT } from "./program.ts";
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `mcp [--http PORT]`: lends the tools to other agents. Standard output carries the protocol and nothing else. */
-export async function mcp(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, "mcp", args, { http: "string" }, 0);
+export const command: Subcommand = {
+  name: "mcp",
+  usage: "mcp",
+  flags: { http: "string" },
+  words: 0,
+  run: mcp,
+};
+
+async function mcp(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
   const port = values.http === undefined ? null : portOf(values.http);
   const json = values.json === true;
   if (port === "bad")

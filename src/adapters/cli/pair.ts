@@ -1,5 +1,6 @@
 import { createPairing } from "../../application/inbox/pairing.ts";
 import type { Role } from "../../application/ports/access.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -7,8 +8,16 @@ import { type CliProgram, EXIT } from "./program.ts";
 const CHANNELS = ["line", "slack"];
 
 /** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE and Slack. */
-export async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "pair", args, { role: "string", name: "string" }, 2);
+export const command: Subcommand = {
+  name: "pair",
+  usage: "pair [CODE]",
+  flags: { role: "string", name: "string" },
+  words: 2,
+  run: pair,
+};
+
+async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const opened = await openedOrStop(program, flags.values, (options) =>
     program.openServe({ ...options, demo: false }),

@@ -4,6 +4,7 @@ import { resolveLocale } from "../../config/locale.ts";
 import { type ReadTaskFile, readTaskFile, taskFileJsonSchema } from "../../config/task-file.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
@@ -11,17 +12,23 @@ import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createTaskProgress } from "./task-progress.ts";
 
-const FLAGS = {
-  "no-meta": "boolean",
-  follow: "boolean",
-  resume: "string",
-  "print-schema": "boolean",
-  preview: "boolean",
-} as const;
-
 /** `run [TASK.yaml|-]`: a task file, carried out by a worker CLI in a container until it is done. */
-export async function run(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "run", args, FLAGS, 1);
+export const command: Subcommand = {
+  name: "run",
+  usage: "run [TASK.yaml|-]",
+  flags: {
+    "no-meta": "boolean",
+    preview: "boolean",
+    follow: "boolean",
+    resume: "string",
+    "print-schema": "boolean",
+  },
+  words: 1,
+  run: run,
+};
+
+async function run(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const { values } = flags;
   const json = values.json === true;
   if (values["print-schema"] === true) {

@@ -1,4 +1,5 @@
 import type { Serving } from "../../application/inbox/server.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
@@ -6,19 +7,25 @@ import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type Open = Extract<OpenedServe, { ok: true }>;
 
-const FLAGS = {
-  host: "string",
-  port: "string",
-  demo: "boolean",
-  "demo-unless-configured": "boolean",
-  user: "string",
-  role: "string",
-  scope: "string",
-} as const;
-
 /** `serve`: the console, the API and the channels, until a signal ends it. `serve link`, `serve token …`: who may in. */
-export async function serve(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "serve", args, FLAGS, 3);
+export const command: Subcommand = {
+  name: "serve",
+  usage: "serve [link|token …]",
+  flags: {
+    host: "string",
+    port: "string",
+    demo: "boolean",
+    user: "string",
+    role: "string",
+    scope: "string",
+    "demo-unless-configured": "boolean",
+  },
+  words: 3,
+  run: serve,
+};
+
+async function serve(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const { values, words } = flags;
   const demo =
     values.demo === true ||

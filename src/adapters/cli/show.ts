@@ -1,6 +1,7 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
@@ -8,8 +9,16 @@ import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
-export async function show(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "show", args, { diff: "boolean" }, 1);
+export const command: Subcommand = {
+  name: "show",
+  usage: "show [JOB]",
+  flags: { diff: "boolean" },
+  words: 1,
+  run: show,
+};
+
+async function show(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const opened = await openFromFlags(program, flags);
   const {
     messages,

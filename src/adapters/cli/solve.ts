@@ -1,12 +1,21 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
 import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `solve URL`: one issue, PR or MR, from reading it to its pull request. */
-export async function solve(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "solve", args, { worker: "string" }, 1);
+export const command: Subcommand = {
+  name: "solve",
+  usage: "solve URL",
+  flags: { worker: "string" },
+  words: 1,
+  run: solve,
+};
+
+async function solve(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const opened = await openedOrStop(program, flags.values, program.openSolve);
   const [url] = flags.words;

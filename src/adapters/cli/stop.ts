@@ -1,10 +1,19 @@
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `stop JOB`: ends a running job, with everything that it runs; nothing of it is applied. */
-export async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "stop", args, {}, 1);
+export const command: Subcommand = {
+  name: "stop",
+  usage: "stop JOB",
+  flags: {},
+  words: 1,
+  run: stop,
+};
+
+async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const opened = await openFromFlags(program, flags);
   const { messages } = opened;

@@ -1,4 +1,5 @@
 import type { ToolEnvelope } from "../../application/ports/toolkit.ts";
+import type { Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -6,11 +7,19 @@ import { type CliProgram, EXIT } from "./program.ts";
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `tool NAME [ARGS_JSON|-]`: one call of one tool. The envelope is printed as one JSON document. */
-export async function tool(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values, words } = await readFlags(program, "tool", args, {}, 2);
+export const command: Subcommand = {
+  name: "tool",
+  usage: "tool NAME [ARGS|-]",
+  flags: {},
+  words: 2,
+  run: tool,
+};
+
+async function tool(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, command, args);
   const [name, text] = words;
   if (name === undefined) {
-    program.err((await import("./help.ts")).commandHelp(program.env, "tool"));
+    program.err((await import("./help.ts")).commandHelp(program.env, command));
     return EXIT.usage;
   }
   const read = readArguments(program, text);

@@ -1,4 +1,5 @@
 import type { ToolForm } from "../../application/ports/toolkit.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -6,8 +7,16 @@ import { type CliProgram, EXIT } from "./program.ts";
 const FORMS: readonly string[] = ["openai", "anthropic", "mcp"];
 
 /** `tools`: the tools and what they are for; with `--format`, their definitions as a model's API takes them. */
-export async function tools(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, "tools", args, { format: "string" }, 0);
+export const command: Subcommand = {
+  name: "tools",
+  usage: "tools",
+  flags: { format: "string" },
+  words: 0,
+  run: tools,
+};
+
+async function tools(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
   const { format } = values;
   const json = values.json === true;
   if (typeof format === "string" && !FORMS.includes(format)) {

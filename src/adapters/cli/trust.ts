@@ -3,13 +3,22 @@ import { resolveHome } from "../../config/home.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { trustWorkspace } from "../../config/trust.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `trust`: the user has read this folder's `picoclaw.yaml` and lets it widen power, until it changes. */
-export async function trust(program: CliProgram, args: readonly string[]): Promise<number> {
-  const flags = await readFlags(program, "trust", args, {}, 0);
+export const command: Subcommand = {
+  name: "trust",
+  usage: "trust",
+  flags: {},
+  words: 0,
+  run: trust,
+};
+
+async function trust(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const workspace = resolve(
     program.cwd,

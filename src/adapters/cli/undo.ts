@@ -2,22 +2,29 @@ import type { Opened } from "../../application/ports/opening.ts";
 import { describeConflict } from "../../application/work/report/describe-conflict.ts";
 import { choose, type TakeBack, type TakenBack } from "../../application/work/take-back.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
+import type { Subcommand } from "./command.ts";
 import { type CliFailure, fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { mendFirst } from "./mend-first.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-export const undo = (program: CliProgram, args: readonly string[]) => run(program, args, "undo");
-export const redo = (program: CliProgram, args: readonly string[]) => run(program, args, "redo");
+export const command: Subcommand = {
+  name: "undo",
+  usage: "undo [JOB|GROUP]",
+  flags: { list: "boolean", force: "boolean" },
+  words: 1,
+  run: (program, args) => takeBack(program, args, command),
+};
 
 /** `undo [JOB|GROUP]`, `redo [JOB|GROUP]`: the same swap in either direction. */
-async function run(
+export async function takeBack(
   program: CliProgram,
   args: readonly string[],
-  direction: "undo" | "redo",
+  asked: Subcommand,
 ): Promise<number> {
-  const flags = await readFlags(program, direction, args, { list: "boolean", force: "boolean" }, 1);
+  const direction: "undo" | "redo" = asked.name === "redo" ? "redo" : "undo";
+  const flags = await readFlags(program, asked, args);
   const opened = await openFromFlags(program, flags);
   await mendFirst(program, opened);
   const request = {
