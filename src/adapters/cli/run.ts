@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { TaskRun } from "../../application/tasks/task-runs.ts";
 import { resolveLocale } from "../../config/locale.ts";
-import { type ReadTaskFile, readTaskFile, taskFileJsonSchema } from "../../config/task-file.ts";
+import type { ReadTaskFile } from "../../config/task-file.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks/messages.ts";
 import type { Subcommand } from "./command.ts";
@@ -32,6 +32,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
   const { values } = flags;
   const json = values.json === true;
   if (values["print-schema"] === true) {
+    const { taskFileJsonSchema } = await import("../../config/task-file.ts");
     program.out(`${JSON.stringify(taskFileJsonSchema(), null, 2)}\n`);
     return EXIT.done;
   }
@@ -40,7 +41,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.previewNeedsNoMeta });
   const resume = typeof values.resume === "string" ? values.resume : undefined;
   const given = resume === undefined ? readSource(program, flags) : undefined;
-  const first = given && checked(program, json, given.text, given.name);
+  const first = given && (await checked(program, json, given.text, given.name));
   const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
   const workspace = resolve(base, first?.file.task.repo ?? ".");
   const opened = await openedOrStop(program, { ...values, workspace }, program.openTasks);
@@ -52,7 +53,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
       code: "unknown-task",
       text: tasks.texts.unknownTask(resume ?? ""),
     });
-  const task = first ?? checked(program, json, source, `task ${resume}`);
+  const task = first ?? (await checked(program, json, source, `task ${resume}`));
   await mendFirst(program, opened);
   const stop = new AbortController();
   const abort = () => stop.abort();
@@ -113,12 +114,14 @@ function readSource(
   }
 }
 
-function checked(
+async function checked(
   program: CliProgram,
   json: boolean,
   text: string,
   name: string,
-): Extract<ReadTaskFile, { ok: true }> {
+): Promise<Extract<ReadTaskFile, { ok: true }>> {
+  // With the library of schemas, which no other command needs.
+  const { readTaskFile } = await import("../../config/task-file.ts");
   const read = readTaskFile(text, name, program.env);
   if (read.ok) return read;
   const locale = resolveLocale({ env: program.env });
