@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { backoffMs } from "../../../src/application/inbox/send-replies.ts";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
+import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";
 import { settle } from "../../fakes/timers.ts";
@@ -170,6 +172,19 @@ describe("after a death", () => {
     expect(shown(second)[0]).toStartWith("PicoClaw was ended while it worked on this message.");
     expect(shown(second)[0]).toContain("job_1_aaaaaaaa");
     benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a message from before messages had a workspace is carried out nowhere; its sender is told", async () => {
+    const conversation = createFakeConversation();
+    const bench = await open({ conversation });
+    const db = openSqlite(bench.file);
+    const before = await createMessageStore({ db, now: bench.timers.now, workspace: "" });
+    await before.add(inbound(1), "msg_old", bench.timers.now().toISOString());
+    await db.destroy();
+    await bench.receive(inbound(2));
+    await settle();
+    expect(conversation.asked.map(({ text }) => text)).toEqual(["text 2"]);
+    expect(shown(bench)).toEqual([expect.stringContaining("Please send it again"), "re: text 2"]);
   });
 
   test("a message that kills the process every time is left after three deaths", async () => {
