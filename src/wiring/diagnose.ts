@@ -1,82 +1,48 @@
-import { execFileSync } from "node:child_process";
 import type { Check } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
-import { isDead } from "../application/work/close-dead-jobs.ts";
+import { diagnoseJobs } from "../application/work/diagnose-jobs.ts";
+import { resolveHome } from "../config/home.ts";
+import { createSecrets } from "../config/secrets.ts";
+import { diagnosePrograms } from "../infrastructure/work/process/diagnose-programs.ts";
 
-/** Looks at the parts a job needs on this machine. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `doctor`: every column says what it finds on this machine. */
 export async function diagnose(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   opened: Opened,
   options: { repair: boolean },
 ): Promise<Check[]> {
   const { messages, workspace } = opened;
-  const checks: Check[] = [{ name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` }];
-  const git = versionOf("git", env);
-  checks.push({
-    name: "git",
-    ok: git !== null,
-    text: git ?? messages.gitMissing,
-    remedy: messages.remedy("install-git"),
-  });
-  for (const shell of ["bash", "sh"]) {
-    const found = versionOf(shell, env, ["-c", "echo ok"]) !== null;
-    checks.push({ name: shell, ok: found, text: shell });
-  }
-  checks.push({ name: "workspace", ok: true, text: workspace.root });
-  checks.push({
-    name: "transaction",
-    ok: true,
-    text: messages.transactionKind(workspace.staging.kind, workspace.staging.reason),
-  });
-  const { diagnoseSandbox } = await import("./diagnose-sandbox.ts");
-  checks.push(...diagnoseSandbox(env, opened));
-  const { diagnoseDocker } = await import("./diagnose-docker.ts");
-  checks.push(...(await diagnoseDocker(env, opened)));
-  const { diagnoseModels } = await import("./diagnose-models.ts");
-  checks.push(...(await diagnoseModels(env, opened)));
-  const { diagnoseMemory } = await import("./diagnose-memory.ts");
-  checks.push(...(await diagnoseMemory(env, opened)));
-  // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
-  const interrupted = options.repair ? await workspace.repair({ keepMine: true }) : null;
-  if (interrupted !== null) {
-    const { jobId, outcome, conflicts } = interrupted;
-    const finished = outcome !== "stuck";
-    const paths = conflicts.map(({ path }) => ` ${path}`).join("");
-    const done = messages.jobRepaired(jobId, outcome === "taken-back" ? "rolled-back" : "completed");
-    checks.push({
-      name: "repair",
-      ok: finished,
-      text: `${finished ? done : messages.jobInterrupted(jobId)}${paths}`,
-    });
-  }
-  if (!options.repair) {
-    for (const job of workspace.archive.list().filter((one) => isDead(one, workspace.isAlive)))
-      checks.push({
-        name: "repair",
-        ok: false,
-        text: messages.jobDied(job.jobId),
-        remedy: "picoclaw doctor --repair",
-      });
-  }
-  for (const jobId of options.repair ? await workspace.closeDeadJobs() : [])
-    checks.push({ name: "repair", ok: true, text: messages.jobRepaired(jobId, "rolled-back") });
-  return checks;
+  const { kind, reason } = workspace.staging;
+  const { diagnoseSandbox } = await import("../infrastructure/work/overlay/diagnose-sandbox.ts");
+  return [
+    { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
+    ...diagnosePrograms(env, messages),
+    { name: "workspace", ok: true, text: workspace.root },
+    { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
+    ...diagnoseSandbox(env, opened),
+    ...(await docker(env, opened)),
+    ...(await modelsAndMemory(env, opened)),
+    ...(await diagnoseJobs(opened, options)),
+  ];
 }
 
-function versionOf(
-  program: string,
-  env: Readonly<Record<string, string | undefined>>,
-  args: readonly string[] = ["--version"],
-): string | null {
-  try {
-    return (
-      execFileSync(program, args, {
-        encoding: "utf8",
-        env: { PATH: env.PATH ?? "" },
-        stdio: ["ignore", "pipe", "ignore"],
-      }).split("\n")[0] ?? ""
-    );
-  } catch {
-    return null;
-  }
+async function docker(env: Environment, opened: Opened): Promise<Check[]> {
+  const { openEngine } = await import("./docker-sandbox.ts");
+  const { diagnoseDocker } = await import("../infrastructure/environments/engine/diagnose-docker.ts");
+  return diagnoseDocker(openEngine(opened.config.command_executor.docker, env), opened);
+}
+
+async function modelsAndMemory(env: Environment, opened: Opened): Promise<Check[]> {
+  const { openModels } = await import("./models.ts");
+  const { diagnoseModels } = await import("../application/models/diagnose-models.ts");
+  const { diagnoseMemory } = await import("../infrastructure/store/diagnose-memory.ts");
+  const { config, messages, workspace } = opened;
+  const [home, secrets] = [resolveHome(env), createSecrets(env, config)];
+  const models = openModels(config, secrets, { locale: messages.locale, env, home, mask: workspace.mask });
+  return [
+    ...(await diagnoseModels(models, opened)),
+    ...(await diagnoseMemory({ home, databaseUrl: secrets.resolve(config.database_url) }, opened)),
+  ];
 }

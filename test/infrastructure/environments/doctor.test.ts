@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
-import { diagnoseDocker } from "../../../src/wiring/diagnose-docker.ts";
+import { diagnoseDocker } from "../../../src/infrastructure/environments/engine/diagnose-docker.ts";
+import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "./real-engine.ts";
 
@@ -10,7 +11,10 @@ type Docker = (typeof DEFAULTS)["command_executor"]["docker"];
 function diagnose(host: string, enabled: boolean, docker: Partial<Docker> = {}) {
   const executor = DEFAULTS.command_executor;
   const command_executor = { ...executor, enabled, docker: { ...executor.docker, ...docker, host } };
-  return diagnoseDocker({}, { messages: messagesFor("en"), config: { ...DEFAULTS, command_executor } });
+  return diagnoseDocker(openEngine(command_executor.docker, {}), {
+    messages: messagesFor("en"),
+    config: { ...DEFAULTS, command_executor },
+  });
 }
 
 describe("doctor, of the engine", () => {

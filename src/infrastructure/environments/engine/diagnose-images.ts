@@ -1,15 +1,15 @@
-import type { Check } from "../application/ports/check.ts";
-import type { Config } from "../config/config.ts";
-import { recipeFor, withTag } from "../domain/environments/image-recipes.ts";
-import { environmentMessages } from "../domain/texts/environments/messages.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import type { Engine } from "../infrastructure/environments/engine/engine.ts";
-import { createImages } from "../infrastructure/environments/engine/images.ts";
+import type { Check } from "../../../application/ports/check.ts";
+import type { Opened } from "../../../application/ports/opening.ts";
+import { recipeFor, withTag } from "../../../domain/environments/image-recipes.ts";
+import { environmentMessages } from "../../../domain/texts/environments/messages.ts";
+import type { Locale } from "../../../domain/texts/messages.ts";
+import type { Engine } from "./engine.ts";
+import { createImages } from "./images.ts";
 
 /** Which images of environments are there. A missing one is a fault only where environments are switched on. */
 export async function diagnoseImages(
   engine: Engine,
-  { environments, enabled }: Config["command_executor"],
+  { environments, enabled }: Opened["config"]["command_executor"],
   locale: Locale,
 ): Promise<Check> {
   const texts = environmentMessages(locale);

@@ -1,17 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../application/ports/check.ts";
-import type { Opened } from "../application/ports/opening.ts";
-import { resolveHome } from "../config/home.ts";
-import { createSecrets } from "../config/secrets.ts";
-import { compileRules } from "../domain/routing/rule-dictionary.ts";
-import { memoryMessagesFor } from "../domain/texts/memory/messages.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import type { Check } from "../../application/ports/check.ts";
+import type { Opened } from "../../application/ports/opening.ts";
+import { compileRules } from "../../domain/routing/rule-dictionary.ts";
+import { memoryMessagesFor } from "../../domain/texts/memory/messages.ts";
+import { openMigratedStore, type StorePlace } from "./open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */
 export async function diagnoseMemory(
-  env: Readonly<Record<string, string | undefined>>,
-  { config, messages }: Opened,
+  place: StorePlace,
+  { config, messages }: Pick<Opened, "config" | "messages">,
 ): Promise<Check[]> {
   const words = memoryMessagesFor(messages.locale);
   const { problems } = compileRules(config.routing.rules, "config", () => performance.now());
@@ -20,8 +18,7 @@ export async function diagnoseMemory(
     ok: false,
     text: words.ruleProblem(problem),
   }));
-  const databaseUrl = createSecrets(env, config).resolve(config.database_url);
-  const place = { home: resolveHome(env), databaseUrl };
+  const { databaseUrl } = place;
   // Looking makes no file.
   if (databaseUrl === undefined && !existsSync(join(place.home, "picoclaw.db")))
     return [...checks, { name: "store", ok: true, text: "store: SQLite" }];

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../application/ports/check.ts";
-import type { Opened } from "../application/ports/opening.ts";
-import { confinementMessages } from "../domain/texts/confinement/messages.ts";
-import { findProgram } from "../infrastructure/work/overlay/staging.ts";
-import { trySandbox } from "../infrastructure/work/overlay/try-sandbox.ts";
-import { rootsFor } from "../infrastructure/work/transaction/git-roots.ts";
-import { fileSystemOf, mountPoints } from "../infrastructure/work/transaction/storage.ts";
+import type { Check } from "../../../application/ports/check.ts";
+import type { Opened } from "../../../application/ports/opening.ts";
+import { confinementMessages } from "../../../domain/texts/confinement/messages.ts";
+import { rootsFor } from "../transaction/git-roots.ts";
+import { fileSystemOf, mountPoints } from "../transaction/storage.ts";
+import { findProgram } from "./staging.ts";
+import { trySandbox } from "./try-sandbox.ts";
 
 /**
  * What a sandbox needs, part by part, and what is therefore promised of commands. A job runs without a sandbox as well,
@@ -54,6 +54,38 @@ export function diagnoseSandbox(
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
   const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
+  const checks = sandboxParts({ messages, bubblewrap, trial, optional });
+  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
+  // What failed once may work by now: the next job tries again.
+  if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
+  const works = trial.setpriv && trial.namespaces.ok;
+  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
+  const confined = works && config.worker.confine !== "off" && kind !== "none";
+  const holds = works && kind !== "none";
+  return [
+    ...checks,
+    places,
+    ...promises({
+      messages,
+      optional,
+      kind,
+      confined,
+      previewOffline: confined || (works && kind === "overlay"),
+      reachesLoopback: !holds || network.mode === "on",
+    }),
+    networkCheck(holds),
+    limitsCheck(holds),
+  ];
+}
+
+/** What a sandbox is made of: what is there, and what helps. */
+function sandboxParts(found: {
+  readonly messages: Opened["messages"];
+  readonly bubblewrap: string | null;
+  readonly trial: ReturnType<typeof trySandbox>;
+  readonly optional: boolean;
+}): Check[] {
+  const { messages, bubblewrap, trial, optional } = found;
   const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
   const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
   const checks: Check[] = [
@@ -87,27 +119,7 @@ export function diagnoseSandbox(
       });
     }
   }
-  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
-  // What failed once may work by now: the next job tries again.
-  if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
-  const works = trial.setpriv && trial.namespaces.ok;
-  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
-  const confined = works && config.worker.confine !== "off" && kind !== "none";
-  const holds = works && kind !== "none";
-  return [
-    ...checks,
-    places,
-    ...promises({
-      messages,
-      optional,
-      kind,
-      confined,
-      previewOffline: confined || (works && kind === "overlay"),
-      reachesLoopback: !holds || network.mode === "on",
-    }),
-    networkCheck(holds),
-    limitsCheck(holds),
-  ];
+  return checks;
 }
 
 function promises(found: {

@@ -1,12 +1,8 @@
-import type { Check } from "../application/ports/check.ts";
-import type { ModelCheck, ModelRole } from "../application/ports/model.ts";
-import type { Opened } from "../application/ports/opening.ts";
-import { resolveHome } from "../config/home.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { createSecrets } from "../config/secrets.ts";
-import { priceOf } from "../domain/models/cost.ts";
-import { modelMessagesFor } from "../domain/texts/models/messages.ts";
-import { openModels } from "./models.ts";
+import { priceOf } from "../../domain/models/cost.ts";
+import { modelMessagesFor } from "../../domain/texts/models/messages.ts";
+import type { Check } from "../ports/check.ts";
+import type { ModelCheck, ModelRole, Models } from "../ports/model.ts";
+import type { Opened } from "../ports/opening.ts";
 
 const PATIENCE_MS = 3000;
 const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
@@ -19,13 +15,10 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
 
 /** Who would answer, and what keeps the others from it. All are asked at once; none is waited for long. */
 export async function diagnoseModels(
-  env: Readonly<Record<string, string | undefined>>,
-  { config, workspace: { mask } }: Pick<Opened, "config" | "workspace">,
+  models: Models,
+  { config, messages }: Pick<Opened, "config" | "messages">,
 ): Promise<Check[]> {
-  const locale = resolveLocale({ env, config });
-  const { doctor } = modelMessagesFor(locale);
-  const secrets = createSecrets(env, config);
-  const models = openModels(config, secrets, { locale, env, home: resolveHome(env), mask });
+  const { doctor } = modelMessagesFor(messages.locale);
   const checks = AGENTS.map(async ([role, agent]): Promise<Check[]> => {
     const model = models.forRole(role);
     const { provider, model: chosen } = config.roles[role];

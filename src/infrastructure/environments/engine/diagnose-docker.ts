@@ -1,21 +1,20 @@
-import type { Check } from "../application/ports/check.ts";
-import type { Opened } from "../application/ports/opening.ts";
-import type { Config } from "../config/config.ts";
-import { dockerMessages } from "../domain/texts/docker/messages.ts";
-import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
+import type { Check } from "../../../application/ports/check.ts";
+import type { Opened } from "../../../application/ports/opening.ts";
+import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
+import { dockerMessages } from "../../../domain/texts/docker/messages.ts";
 import { diagnoseImages } from "./diagnose-images.ts";
-import { openEngine } from "./docker-sandbox.ts";
+import type { Engine } from "./engine.ts";
+import { readFacts } from "./engine-facts.ts";
 
 const PATIENCE_MS = 5000;
 
 /** What engine there is for task environments, what it enforces and what not. Missing is a fault only where needed. */
 export async function diagnoseDocker(
-  env: Readonly<Record<string, string | undefined>>,
+  engine: Engine | SandboxFailure,
   { messages, config }: Pick<Opened, "messages" | "config">,
 ): Promise<Check[]> {
   const { docker, enabled } = config.command_executor;
   const texts = dockerMessages(messages.locale);
-  const engine = openEngine(docker, env);
   if ("ok" in engine)
     return [
       { name: "docker", ok: !enabled, text: texts.badHost(docker.host), remedy: texts.remedy("set-host") },
@@ -77,7 +76,7 @@ export async function diagnoseDocker(
 
 function networkText(
   texts: ReturnType<typeof dockerMessages>,
-  network: Config["command_executor"]["docker"]["network"],
+  network: Opened["config"]["command_executor"]["docker"]["network"],
 ): string {
   const { external_access, whitelist_mode, allowed_domains, allowed_hosts } = network;
   if (!external_access) return texts.network("none", [], []);
