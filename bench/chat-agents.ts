@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { PROMPT } from "./chat-stub.ts";
 
-/** How an agent is told to make one edit against the stub, in a home of its own, with everything else switched off. */
+/** The command line that lets an agent make one edit against the stub, in a home of its own, with everything else switched off. */
 export interface Agent {
   readonly name: string;
   readonly command: readonly string[];

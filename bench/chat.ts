@@ -36,7 +36,7 @@ export async function chatMessage(): Promise<Row[]> {
   }
 }
 
-/** Who cannot make the edit here is told and not compared. */
+/** An agent that cannot make the edit here is named, and not compared. */
 async function warmUp(agents: readonly Agent[], workspace: string) {
   const able: Agent[] = [];
   const failed: Row[] = [];

@@ -23,7 +23,7 @@ export interface ListenParts {
   readonly words: () => ServeMessages;
 }
 
-/** The same once it is known where it listens and who is told of troubles. */
+/** The same once it is known where it listens and who hears of troubles. */
 export interface ServeParts extends ListenParts {
   readonly startedAt: Date;
   /** Without a slash at its end; null when nobody named it. */

@@ -41,7 +41,7 @@ export interface CliProgram {
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
-  /** The server and everything it runs; nothing listens until it is told to. */
+  /** The server and everything it runs; nothing listens until `listen` is called. */
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
   /** A throw-away workspace with a scripted model; the options and the environment that lead there. */
   readonly openDemo: () => Promise<DemoPlace>;

@@ -48,7 +48,7 @@ function badArguments(message: string): ToolEnvelope {
   return { status: "failure", reason: "arguments", message, error: { code: "INVALID_ARGUMENT" } };
 }
 
-/** Bad input that ran nothing is told from a tool that ran and failed. */
+/** Bad input that ran nothing has another exit code than a tool that ran and failed. */
 export function exitCodeOf(envelope: ToolEnvelope): number {
   switch (envelope.status) {
     case "success":

@@ -110,7 +110,7 @@ export function createSessions(parts: SessionParts): Sessions {
   };
 }
 
-/** A cut-over that happened while nobody spoke is told with the first message after it. */
+/** The first message after a cut-over says that it happened. */
 async function untold(store: SessionStore, session: Session): Promise<CutOver | null> {
   if (session.turns > 0 || session.carried === "") return null;
   const [, previous] = await store.list(session.chatKey, 2);

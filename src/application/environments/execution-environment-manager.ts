@@ -44,7 +44,7 @@ export interface TextEditorResult {
   readonly error: string;
 }
 
-/** What a model is told of a tool. */
+/** How a tool is described to a model. */
 export interface FunctionDefinition {
   readonly name: string;
   readonly description: string;

@@ -21,7 +21,7 @@ export interface Installed {
   readonly success: boolean;
 }
 
-/** Installs what the project's files call for, all within one time limit. What fails is told, and the rest goes on. */
+/** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest goes on. */
 export async function installDependencies(
   parts: InstallParts,
   files: readonly string[],

@@ -10,7 +10,7 @@ export interface AdmissionParts {
   /** Messages of one user in a minute; 0 is any number. */
   readonly perMinute: () => number;
   readonly now: () => Date;
-  /** What a stranger is told, a way to be let in perhaps. */
+  /** The answer to a stranger; it may name a way to be let in. */
   readonly onStranger?: (message: InboundMessage) => Promise<string>;
 }
 

@@ -13,7 +13,7 @@ export interface HealthParts {
   readonly channels: Iterable<Channel>;
 }
 
-/** The parts that `/readyz` asks. Only the store is needed to take a message; the others are told. */
+/** The parts that `/readyz` asks. Only the store is needed to take a message; the others are for information. */
 export function healthChecks({ askStore, models, pingDocker, channels }: HealthParts): HealthCheck[] {
   return [
     {

@@ -15,7 +15,7 @@ const CODE_LETTERS = 8;
 const VALID_MS = 3_600_000;
 
 export interface Pairing {
-  /** What a stranger is told: a code that an operator can confirm. */
+  /** The answer to a stranger: a code that an operator can confirm. */
   greet(message: InboundMessage): Promise<string>;
   /** Lets the stranger with this code in; null when there is none, or it is too old. */
   confirm(code: string, role: Role, name: string | null): Promise<Person | null>;

@@ -16,7 +16,7 @@ export type JsonAnswer<T> = (
 export interface JsonQuestion<T> extends Listening {
   readonly request: Omit<ModelRequest, "json" | "tools">;
   readonly read: (text: string) => Reading<T>;
-  /** How the model is told; default: in English, without the form. */
+  /** Words the complaint to the model; default: in English, without the form. */
   readonly again?: (problem: string) => string;
 }
 

@@ -39,9 +39,9 @@ export interface ToolLoop extends Fitting {
   readonly request: (
     step: LoopStep,
   ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature">;
-  /** Runs one call; what fails is told in the text. */
+  /** Runs one call; the text says what failed. */
   readonly call: (call: ToolCall) => Promise<ToolResult>;
-  /** What an answer without tool calls is told; null ends the loop with it. Default: it ends. */
+  /** The reply to an answer without tool calls; null ends the loop with it. Default: it ends. */
   readonly next?: (answer: ModelAnswer) => string | null;
   readonly beforeStep?: (model: Model) => Promise<void> | void;
   /** Every answer, before its calls run. */
@@ -149,7 +149,7 @@ function assistantMessage({ text, toolCalls }: ModelAnswer, calls: readonly Tool
   return { role: "assistant", text: toolCalls.length > 0 ? text : "", toolCalls: calls };
 }
 
-/** Providers refuse a call without a result: where a process died over its calls, the model is told so. */
+/** Providers refuse a call without a result: where a process died over its calls, a result says so. */
 export function withEveryResult(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   const given = new Set(messages.flatMap((one) => (one.role === "tool" ? [one.callId] : [])));
   const isOpen = ({ id }: ToolCall) => !given.has(id);

@@ -45,7 +45,7 @@ export interface InboundMessage {
   readonly replyTo?: Readonly<Record<string, unknown>>;
 }
 
-/** A file that came with a message. Text is read by the models; of others only name and size are told. */
+/** A file that came with a message. The models read text; of other files they learn name and size only. */
 export interface Attachment {
   readonly name: string;
   readonly mediaType: string;

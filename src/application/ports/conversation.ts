@@ -7,7 +7,7 @@ export type { Decision, Route } from "../../domain/routing/route.ts";
 /**
  * The chat as channels see it: a message goes in, events come out, the reply is the last of them.
  *
- * Messages of one chat are answered in order, chats side by side. `handle` never rejects: what fails is told in the
+ * Messages of one chat are answered in order, chats side by side. `handle` never rejects: a failure is in the
  * reply. Commands like `/undo` and `/why` are messages too.
  */
 export interface Conversation {

@@ -36,7 +36,7 @@ export interface TaskEnvironment {
   readonly baseCommit: string;
   /** What did not go well, in plain words: a failed install. */
   readonly warnings: readonly string[];
-  /** Calls one of `TaskEnvironments.tools` as the model asks; what is refused or fails is told in the text. */
+  /** Calls one of `TaskEnvironments.tools` as the model asks; the text says what was refused or failed. */
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */
   run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;

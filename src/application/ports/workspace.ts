@@ -13,7 +13,7 @@ import type { View } from "./view.ts";
  *
  * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is gone (a
  * folder that was removed, a container that cannot be reached). One workspace may be open many times and in many
- * processes: commits take turns by a lock, and whoever cannot have it is told `busy`.
+ * processes: commits take turns by a lock, and who cannot have it gets `busy`.
  */
 export interface Workspace {
   /** Absolute, without symlinks; in a container, the path there. */

@@ -6,7 +6,7 @@ import type { SolveParts, Work } from "./solve-parts.ts";
 const ROUNDS = 2;
 const TAIL_CHARS = 4000;
 
-/** Runs the project's tests and linters; what fails goes back to the coder, twice at most, and is told otherwise. */
+/** Runs the project's tests and linters; what fails goes back to the coder, twice at most; after that the report names it. */
 export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<void>): Promise<void> {
   for (let round = 0; ; round++) {
     const checks = await runChecks(parts, work);

@@ -3,7 +3,7 @@ import type { ProcessResult } from "../ports/process.ts";
 /** Runs git with these arguments in the view. */
 export type Git = (...args: string[]) => Promise<ProcessResult>;
 
-/** What a person is told about a commit that was made otherwise than git was set up to; keys of the messages. */
+/** The texts about a commit that was made otherwise than git was set up to. */
 export type CommitNote = "identityFallback" | "signingSkipped";
 
 export interface CommitAnyway {

@@ -100,7 +100,7 @@ export class JobRun {
       await this.#parts.transactions.discard(this.jobId);
       this.#parts.archive.save(this.record("rolled-back", [], [], null));
     } catch {
-      // The cause is told; the rest is for `doctor --repair`.
+      // The result names the cause; the rest is for `doctor --repair`.
     }
     const message = error instanceof Error ? error.message : String(error);
     this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });

@@ -3,7 +3,7 @@ import type { Locale } from "../../domain/texts/messages.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** What a job is told of a network that was not there for it. `ran`: the command, where one has just ended. */
+/** Notes of a job about a network that it could not reach. `ran`: the command, where one has just ended. */
 export function networkNotes(transaction: Transaction, locale: Locale, ran?: Outcome): string[] {
   const { network, takeRefused } = transaction;
   if (network === undefined) return [];

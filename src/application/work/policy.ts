@@ -12,7 +12,7 @@ export interface EditPolicy {
   readonly rootNames: readonly string[];
 }
 
-/** A refusal as a value; the command fails, the job goes on as it is told to. */
+/** A refusal as a value; the command fails, and `stop_on_error` decides whether the job goes on. */
 export class PolicyFault extends Error {
   constructor(
     readonly code: "protected" | "git" | "picoclaw",

@@ -1,4 +1,4 @@
-/** What a failure of a model is told with. */
+/** The facts of a model's failure that its text names. */
 export interface ModelFacts {
   readonly provider: string;
   readonly model: string;

@@ -1,7 +1,7 @@
 import { createRequesterFn } from "@gitbeaker/requester-utils";
 import type { ForgeFetch } from "./forge-fetch.ts";
 
-/** The client library's own handler repeats a refused request within milliseconds; ours waits as it is told. */
+/** The client library's own handler repeats a refused request within milliseconds; ours waits as long as the server asks. */
 export function gitlabRequester(fetch: ForgeFetch, signal: AbortSignal) {
   return createRequesterFn(
     (_, options) => Promise.resolve(options),

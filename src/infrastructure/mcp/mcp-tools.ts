@@ -25,7 +25,7 @@ export interface McpTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** The tools of all servers that answered. Neither opening nor calling rejects: what fails is told. */
+/** The tools of all servers that answered. Neither opening nor calling rejects: failures are values. */
 export interface McpTools {
   readonly tools: readonly McpTool[];
   readonly unavailable: readonly { readonly server: string; readonly detail: string }[];

@@ -57,14 +57,14 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
   };
 }
 
-interface Turn {
+interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: object[];
 }
 
 /** Turns alternate, results come first in the user's, and no text may be empty. */
-function messagesOf(messages: readonly ModelMessage[]): Turn[] {
-  const turns: Turn[] = [];
+function messagesOf(messages: readonly ModelMessage[]): WireMessage[] {
+  const turns: WireMessage[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
     let turn = turns.at(-1);

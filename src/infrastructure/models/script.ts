@@ -1,7 +1,7 @@
 import type { ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../../application/ports/model.ts";
 import { at, type Json, listAt, textAt } from "./wire.ts";
 
-/** What a script says: the first entry that fits answers. Its format is told in docs/models.md. */
+/** What a script says: the first entry that fits answers. docs/models.md describes the format. */
 export interface Script {
   readonly answers: readonly ScriptedAnswer[];
 }

@@ -27,7 +27,7 @@ export interface Limits {
   readonly retries: number;
 }
 
-/** Everything outside this process, and what is said to people. */
+/** Everything outside this process, and the texts for people. */
 export interface ModelParts {
   readonly fetch: Fetch;
   /** Whether a TCP connection to the host of this URL comes about; settles late or never when it does not. */

@@ -6,7 +6,7 @@ export interface RuleFacts {
   readonly detail: string;
 }
 
-/** What is said of a rule: why, and what to do instead. */
+/** Why a rule refuses, and what to do instead. */
 interface RuleText {
   readonly reason: string;
   readonly instead: string;

@@ -36,7 +36,7 @@ export const texts = {
     `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
   usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token: string) => `${token}\nThis is shown once; only its hash is kept.`,
-  /** What a stranger is told. */
+  /** The answer to a stranger. */
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
   pairUsage:

@@ -1,7 +1,7 @@
 import type { Locale } from "../locale.ts";
 import { type Texts, textsFor } from "../texts.ts";
 
-/** What is said about decisions, sessions and usage. */
+/** Texts about decisions, sessions and usage. */
 export type MemoryMessages = Texts["memory"];
 
 export function memoryMessagesFor(locale: Locale): MemoryMessages {

@@ -1,7 +1,7 @@
 import type { Locale } from "../locale.ts";
 import { type Texts, textsFor } from "../texts.ts";
 
-/** What is said of models: their failures and what helps. */
+/** Texts about models: their failures and what helps. */
 export type ModelMessages = Texts["models"];
 
 export function modelMessagesFor(locale: Locale): ModelMessages {

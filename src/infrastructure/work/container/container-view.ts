@@ -6,7 +6,7 @@ export interface ContainerFiles extends View {
   readPart(path: string, offset: number, length: number): Uint8Array;
 }
 
-/** The files of a container as any view has them. `onChange` is told of a path before it changes. */
+/** The files of a container as any view has them. `onChange` gets each path before it changes. */
 export function createContainerView(
   channel: FileChannel,
   onChange: (path: string) => void = () => {},

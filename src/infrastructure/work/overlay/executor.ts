@@ -13,7 +13,7 @@ import { answerViewCall } from "./remote-view.ts";
 const CALLS = 3;
 const ANSWERS = 4;
 
-/** What the executor is told at its start, as JSON. */
+/** The executor's settings, given at its start as JSON. */
 export interface Told {
   /** The folder it serves. */
   readonly root: string;
@@ -25,7 +25,7 @@ export interface Told {
 }
 
 /**
- * The program's hands inside a view: edits files and runs processes as it is told, and knows nothing else. Policy,
+ * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
 export async function serveView({ root, proxy, limits }: Told): Promise<void> {

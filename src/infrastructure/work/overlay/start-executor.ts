@@ -152,7 +152,7 @@ function send(descriptor: number, head: Readonly<Record<string, unknown>>): void
   try {
     writeFrame(descriptor, encodeFrame(head));
   } catch {
-    // The executor is gone; whoever waits for its answer is told so by the end of the replies.
+    // The executor is gone; the end of the replies says so to everybody who waits for one.
   }
 }
 
