@@ -48,7 +48,7 @@ export async function openInbox(parts: ServeParts) {
     dayOf: (at) => dayIn(state.current().config.session.timezone, at),
     limit: parts.config.serve.max_chats,
     isBusy: () => receiver.isBusy(),
-    replyWaits: (chat) => sending.kick(chat),
+    replyWaits: (chat) => sending.sendWaiting(chat),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
   const desk: JobDesk = createJobDesk({
@@ -68,7 +68,7 @@ export async function openInbox(parts: ServeParts) {
     now,
     random,
   });
-  const reached = await openReached(parts, receiver.receive, sending.kick);
+  const reached = await openReached(parts, receiver.receive, sending.sendWaiting);
   for (const channel of reached.channels) channels.set(channel.name, channel);
   return {
     bus,
@@ -104,7 +104,7 @@ function admissionOf({ state, access, words, startedAt }: ServeParts) {
 function openReached(
   { db, state, secrets, publicUrl, onTrouble }: ServeParts,
   receive: Inbox["receive"],
-  kick: Inbox["sending"]["kick"],
+  sendWaiting: Inbox["sending"]["sendWaiting"],
 ): Promise<OpenedChannels> {
   return openChannels({
     config: () => state.current().config,
@@ -112,7 +112,7 @@ function openReached(
     locale: () => state.current().locale,
     receive,
     timers,
-    kick,
+    sendWaiting,
     publicUrl,
     openPushCounter: async () =>
       (await import("../infrastructure/store/push-counter.ts")).createPushCounter(db, now),

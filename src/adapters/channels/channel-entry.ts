@@ -15,7 +15,7 @@ export interface ChannelParts {
   readonly receive: Receive;
   readonly timers: Timers;
   /** Replies that wait for this chat are to be sent now. */
-  readonly kick: (chat: ChatKey) => void;
+  readonly sendWaiting: (chat: ChatKey) => void;
   /** The console's address for others, if it has one. */
   readonly publicUrl: string | null;
   readonly openPushCounter: () => Promise<PushCounter>;

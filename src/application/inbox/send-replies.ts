@@ -21,7 +21,7 @@ export interface SendParts {
 
 export interface Sending {
   /** A reply waits in this chat. */
-  kick(chat: ChatKey): void;
+  sendWaiting(chat: ChatKey): void;
   start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
 }
@@ -114,7 +114,7 @@ export function createSending(parts: SendParts): Sending {
   }
 
   return {
-    kick: (chat) => lanes.wake(chat),
+    sendWaiting: (chat) => lanes.wake(chat),
     async start() {
       for (const chat of await store.replyChats()) lanes.wake(chat);
     },

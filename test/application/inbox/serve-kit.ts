@@ -66,7 +66,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     dayOf: (at) => at.toISOString().slice(0, 10),
     limit: choices.limit ?? 10,
     isBusy: () => false,
-    replyWaits: (chat) => sending.kick(chat),
+    replyWaits: (chat) => sending.sendWaiting(chat),
     onTrouble: (error) => troubles.push(error),
   });
   const { receive, isBusy } = createReceiver({

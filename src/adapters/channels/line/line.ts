@@ -32,7 +32,7 @@ export const line: ChannelEntry = {
       receive: parts.receive,
       forcedRoute: () => config().line.forced_route,
       strict: () => config().line.strict,
-      sendWaiting: (chatId) => parts.kick({ channel: "line", chatId }),
+      sendWaiting: (chatId) => parts.sendWaiting({ channel: "line", chatId }),
       onTrouble: (error) => parts.onTrouble(error, "line"),
     });
     return { channel, webhook, start: async () => {} };

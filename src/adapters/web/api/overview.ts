@@ -73,8 +73,8 @@ export function overviewApi(app: Api, { host }: Web): void {
     const { ready, checks } = await host.health();
     if (c.var.viewer.role === "operator") return c.json({ version: host.version, ready, checks });
     // Addresses and the words of other services are the operator's, as on the page.
-    const shown = checks.map(({ name, required, ok }) => ({ name, required, ok, detail: "" }));
-    return c.json({ version: host.version, ready, checks: shown });
+    const withoutDetail = checks.map(({ name, required, ok }) => ({ name, required, ok, detail: "" }));
+    return c.json({ version: host.version, ready, checks: withoutDetail });
   });
   app.get("/config", async (c) => {
     const refused = lacks(c.var.viewer, "read", { operator: true });

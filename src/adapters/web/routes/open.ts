@@ -22,12 +22,12 @@ export function openRoutes(app: WebApp, web: Web): void {
     const { publicUrl, host: address } = host.place();
     const near = publicUrl === null && isLoopback(address);
     const known = near || (await isOperator(web, c.req.raw));
-    const shown = checks.map(({ name, ok, required, detail, remedy }) =>
+    const visibleChecks = checks.map(({ name, ok, required, detail, remedy }) =>
       known
         ? { name, ok, required, detail, ...(remedy !== undefined && { remedy }) }
         : { name, ok, required },
     );
-    return c.json({ ready, checks: shown }, ready ? 200 : 503);
+    return c.json({ ready, checks: visibleChecks }, ready ? 200 : 503);
   });
   app.get("/metrics", async (c) => {
     if (!(await isOperator(web, c.req.raw)))
