@@ -4,9 +4,9 @@ import type { EnvironmentRecords } from "../application/ports/environment-record
 import type { SandboxManager } from "../application/ports/sandbox.ts";
 import type { Config } from "../config/config.ts";
 import { createProtection } from "../domain/policy/protection.ts";
-import { environmentMessages } from "../domain/texts/environments/messages.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
+import { environmentMessages } from "../domain/texts/texts.ts";
 import type { Engine } from "../infrastructure/environments/engine/engine.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import {

@@ -16,9 +16,9 @@ import {
   createCommandPolicy,
 } from "../domain/policy/commands/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import { environmentMessages } from "../domain/texts/environments/messages.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
+import { environmentMessages } from "../domain/texts/texts.ts";
 import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
 import { isAlive } from "../infrastructure/work/process/is-alive.ts";
 import type { ContainerToolkits, ContainerToolParts } from "./container-toolkits.ts";

@@ -9,7 +9,7 @@ import type { Secrets } from "../config/secrets.ts";
 import { firstConfig } from "../domain/setup/first-config.ts";
 import { CODER_KEYS, type Found } from "../domain/setup/found.ts";
 import type { InitOutcome } from "../domain/setup/init-outcome.ts";
-import { setupMessagesFor } from "../domain/texts/setup/messages.ts";
+import { setupMessagesFor } from "../domain/texts/texts.ts";
 import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
 import { listModels } from "../infrastructure/models/list-models.ts";
 import { findProgram } from "../infrastructure/work/overlay/staging.ts";

@@ -6,7 +6,7 @@ import { DEFAULTS } from "../config/defaults.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Locale } from "../domain/texts/messages.ts";
-import { modelMessagesFor } from "../domain/texts/models/messages.ts";
+import { modelMessagesFor } from "../domain/texts/texts.ts";
 import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
 import { connects } from "../infrastructure/runtime/connects.ts";

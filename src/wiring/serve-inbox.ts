@@ -9,7 +9,7 @@ import { createReceiver } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import { dayIn } from "../domain/session/day-in.ts";
-import { chatMessagesFor } from "../domain/texts/chat/messages.ts";
+import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";

@@ -4,7 +4,7 @@ import type { MessageStore } from "../application/ports/message-store.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
-import type { ServeMessages } from "../domain/texts/serve/messages.ts";
+import type { ServeMessages } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import type { OpenedState } from "./serve-state.ts";
 

@@ -3,7 +3,7 @@ import type { Conversation } from "../application/ports/conversation.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Locale } from "../domain/texts/messages.ts";
-import { serveMessagesFor } from "../domain/texts/serve/messages.ts";
+import { serveMessagesFor } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -6,7 +6,7 @@ import type { SolveStore } from "../application/ports/solve-store.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
 import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import type { Config } from "../config/config.ts";
-import { solveMessagesFor } from "../domain/texts/solve/messages.ts";
+import { solveMessagesFor } from "../domain/texts/texts.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
 import {

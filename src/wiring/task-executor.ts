@@ -5,7 +5,7 @@ import type { SandboxFailure, SandboxManager } from "../application/ports/sandbo
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { taskMessagesFor } from "../domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../domain/texts/texts.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";

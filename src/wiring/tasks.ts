@@ -12,7 +12,7 @@ import type { TaskFacts } from "../domain/tasks/events.ts";
 import { isEnded } from "../domain/tasks/state.ts";
 import { taskJson } from "../domain/tasks/task-note.ts";
 import { recordOf } from "../domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../domain/texts/texts.ts";
 import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";

@@ -10,8 +10,7 @@ import { createSlackChannel } from "../../src/adapters/channels/slack/slack-chan
 import { createWebChannel } from "../../src/adapters/web/channel.ts";
 import type { Channel, Receive } from "../../src/application/ports/channel.ts";
 import type { Timers } from "../../src/application/ports/timers.ts";
-import { lineMessagesFor } from "../../src/domain/texts/line/messages.ts";
-import { slackMessagesFor } from "../../src/domain/texts/slack/messages.ts";
+import { lineMessagesFor, slackMessagesFor } from "../../src/domain/texts/texts.ts";
 import { createMessageStore } from "../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createPages } from "../adapters/web/pages-kit.ts";

@@ -5,7 +5,7 @@ import type {
   ModelFailure,
   ModelRequest,
 } from "../../src/application/ports/model.ts";
-import { modelMessagesFor } from "../../src/domain/texts/models/messages.ts";
+import { modelMessagesFor } from "../../src/domain/texts/texts.ts";
 import type { Fetch, Limits, ModelParts } from "../../src/infrastructure/models/settings.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";

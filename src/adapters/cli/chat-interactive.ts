@@ -1,5 +1,5 @@
 import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { readChatHistory, saveChatHistory } from "./chat-history.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";

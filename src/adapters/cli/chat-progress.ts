@@ -1,5 +1,5 @@
 import type { ChatEvent, Reply } from "../../application/ports/conversation.ts";
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";

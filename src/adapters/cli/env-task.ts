@@ -1,7 +1,7 @@
 import { isTaskUuid } from "../../application/environments/container-info.ts";
 import { resolveLocale } from "../../config/locale.ts";
-import type { EnvironmentMessages } from "../../domain/texts/environments/messages.ts";
-import { environmentMessages } from "../../domain/texts/environments/messages.ts";
+import type { EnvironmentMessages } from "../../domain/texts/texts.ts";
+import { environmentMessages } from "../../domain/texts/texts.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";

@@ -1,5 +1,5 @@
 import { resolveLocale } from "../../config/locale.ts";
-import { environmentMessages } from "../../domain/texts/environments/messages.ts";
+import { environmentMessages } from "../../domain/texts/texts.ts";
 import type { CliCommand, Subcommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { fail } from "./fail.ts";

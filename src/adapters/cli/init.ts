@@ -1,7 +1,7 @@
 import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import type { SetupMessages } from "../../domain/texts/setup/messages.ts";
-import { setupMessagesFor } from "../../domain/texts/setup/messages.ts";
+import type { SetupMessages } from "../../domain/texts/texts.ts";
+import { setupMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";

@@ -3,7 +3,7 @@ import type { TaskRun } from "../../application/tasks/task-runs.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import { taskMessagesFor } from "../../domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";

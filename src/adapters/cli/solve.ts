@@ -1,5 +1,5 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
-import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";

@@ -2,7 +2,7 @@ import type { TaskProgress } from "../../application/tasks/task-runs.ts";
 import { passes, type TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
-import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
 import type { CliProgram } from "./program.ts";
 
 const CLEAR = "\r\x1b[K";

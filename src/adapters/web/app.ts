@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { createSignIn } from "../../application/inbox/sign-in.ts";
-import { consoleMessagesFor } from "../../domain/texts/console/messages.ts";
+import { consoleMessagesFor } from "../../domain/texts/texts.ts";
 import { createAssets } from "./assets.ts";
 import { formOf, TooSlow } from "./body.ts";
 import type { PageContext } from "./context.ts";

@@ -1,6 +1,6 @@
 import type { Viewer } from "../../application/inbox/viewer.ts";
-import type { ConsoleMessages } from "../../domain/texts/console/messages.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
+import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 
 export type Theme = "auto" | "light" | "dark";
 

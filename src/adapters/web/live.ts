@@ -1,6 +1,6 @@
 import type { ServeEvent } from "../../application/inbox/bus.ts";
 import type { ChatEvent } from "../../application/ports/conversation.ts";
-import type { ConsoleMessages } from "../../domain/texts/console/messages.ts";
+import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
 
 /** What a page wants to hear of. */

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { SignIn } from "../../application/inbox/sign-in.ts";
-import { consoleMessagesFor } from "../../domain/texts/console/messages.ts";
+import { consoleMessagesFor } from "../../domain/texts/texts.ts";
 import type { Asset } from "./assets.ts";
 import type { PageContext } from "./context.ts";
 import type { Flashes } from "./flash.ts";

@@ -1,4 +1,4 @@
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { isCoderAgent } from "./history.ts";
 import type { Answer, Asked } from "./turn.ts";
 

@@ -1,4 +1,4 @@
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Conversation } from "../ports/conversation.ts";
 
 /** A conversation on a workspace, with what a surface needs beside it. */

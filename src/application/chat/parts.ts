@@ -1,8 +1,8 @@
 import type { CoderRole } from "../../domain/agents/roster.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { CheckedFiles } from "../../domain/proposal/check-edits.ts";
-import type { ChatMessages } from "../../domain/texts/chat/messages.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Meter } from "../models/meter.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/config/config-problem.ts";
-import type { EnvironmentMessages } from "../../domain/texts/environments/messages.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
+import type { EnvironmentMessages } from "../../domain/texts/texts.ts";
 import type { ContainerFacts, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
 import type { ToolEnvelope } from "../ports/toolkit.ts";
 import type { Built } from "./build-image.ts";

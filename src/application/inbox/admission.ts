@@ -1,4 +1,4 @@
-import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
+import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { AccessStore } from "../ports/access.ts";
 import type { InboundMessage, Received } from "../ports/channel.ts";
 

@@ -1,4 +1,4 @@
-import type { ServeMessages } from "../../domain/texts/serve/messages.ts";
+import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { Channel, StoredMessage } from "../ports/channel.ts";
 import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
 import type { JobArchive } from "../ports/jobs.ts";

@@ -1,5 +1,5 @@
 import { priceOf } from "../../domain/models/cost.ts";
-import { modelMessagesFor } from "../../domain/texts/models/messages.ts";
+import { modelMessagesFor } from "../../domain/texts/texts.ts";
 import type { Check } from "../ports/check.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/model.ts";
 import type { Opened } from "../ports/opening.ts";

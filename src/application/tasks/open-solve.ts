@@ -1,4 +1,4 @@
-import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 
 /** Tasks from GitHub and GitLab, one by one. */

@@ -1,5 +1,5 @@
 import { PHASES } from "../../domain/tasks/solve/phase.ts";
-import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { quietText } from "./quiet-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";

@@ -1,4 +1,4 @@
-import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { PullText } from "../ports/forge.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { inline } from "./progress-comment.ts";

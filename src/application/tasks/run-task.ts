@@ -16,7 +16,7 @@ import { readAssessment, readDecision, readPlan } from "../../domain/tasks/meta-
 import { isEnded } from "../../domain/tasks/state.ts";
 import { renderNote, taskJson } from "../../domain/tasks/task-note.ts";
 import { lastRun, recordOf, type TaskRecord, testsAllow, withEvent } from "../../domain/tasks/task-record.ts";
-import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
 import { askJson, type Reading } from "../models/ask-json.ts";
 import { failureOf } from "../models/complete.ts";
 import type { Model } from "../ports/model.ts";

@@ -1,4 +1,4 @@
-import type { SolveMessages } from "../../domain/texts/solve/messages.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure } from "../ports/model.ts";

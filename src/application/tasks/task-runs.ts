@@ -1,7 +1,7 @@
 import type { TaskFile } from "../../config/schema/task.ts";
 import type { TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
-import type { TaskMessages } from "../../domain/texts/tasks/messages.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
 import type { WorkerProgress } from "../ports/worker-executor.ts";
 
 /** Task files on a workspace. */

@@ -1,5 +1,5 @@
-import { confinementMessages } from "../../domain/texts/confinement/messages.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
+import { confinementMessages } from "../../domain/texts/messages.ts";
 import type { LimitSettings } from "./workspace-parts.ts";
 
 type Named = "memory" | "file_size" | "open_files" | "processes";

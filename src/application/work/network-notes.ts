@@ -1,5 +1,5 @@
-import { confinementMessages } from "../../domain/texts/confinement/messages.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
+import { confinementMessages } from "../../domain/texts/messages.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 

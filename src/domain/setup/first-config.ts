@@ -1,4 +1,4 @@
-import type { SetupMessages } from "../texts/setup/messages.ts";
+import type { SetupMessages } from "../texts/texts.ts";
 import { CODER_KEYS, type Found, talkingModels } from "./found.ts";
 
 /** What the shipped configuration asks Ollama for. */

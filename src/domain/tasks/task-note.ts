@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/cut-middle.ts";
-import type { TaskMessages } from "../texts/tasks/messages.ts";
+import type { TaskMessages } from "../texts/texts.ts";
 import { passes, type TestRun, type WorkerRun } from "./events.ts";
 import { judged, type TaskLoop, type TaskRecord } from "./task-record.ts";
 

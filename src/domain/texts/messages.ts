@@ -9,3 +9,10 @@ export type Messages = TextsAtStart["work"];
 export function messagesFor(locale: Locale): Messages {
   return textsAtStart(locale).work;
 }
+
+/** Texts about the network and the limits of a job. Nothing here ends in a newline. */
+export type ConfinementMessages = TextsAtStart["confinement"];
+
+export function confinementMessages(locale: Locale): ConfinementMessages {
+  return textsAtStart(locale).confinement;
+}

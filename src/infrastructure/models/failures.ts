@@ -1,6 +1,6 @@
 import type { ModelFailure } from "../../application/ports/model.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
-import type { ModelMessages } from "../../domain/texts/models/messages.ts";
+import type { ModelMessages } from "../../domain/texts/texts.ts";
 import type { ServerProblem } from "./answer.ts";
 import type { ModelParts, ModelSettings } from "./settings.ts";
 import { at, type Json, textAt } from "./wire.ts";

@@ -1,4 +1,4 @@
-import type { ModelMessages } from "../../domain/texts/models/messages.ts";
+import type { ModelMessages } from "../../domain/texts/texts.ts";
 
 /** One model as the configuration describes it, its key resolved. */
 export interface ModelSettings {

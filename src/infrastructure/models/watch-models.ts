@@ -1,7 +1,7 @@
 import type { ModelCheck, Models } from "../../application/ports/model.ts";
 import type { Timers } from "../../application/ports/timers.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
-import { modelMessagesFor } from "../../domain/texts/models/messages.ts";
+import { modelMessagesFor } from "../../domain/texts/texts.ts";
 import { watchHealth } from "./health.ts";
 
 export interface WatchModelsParts {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Check } from "../../application/ports/check.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import { compileRules } from "../../domain/routing/rule-dictionary.ts";
-import { memoryMessagesFor } from "../../domain/texts/memory/messages.ts";
+import { memoryMessagesFor } from "../../domain/texts/texts.ts";
 import { openMigratedStore, type StorePlace } from "./open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */

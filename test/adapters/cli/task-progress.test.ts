@@ -3,7 +3,7 @@ import type { CliProgram } from "../../../src/adapters/cli/program.ts";
 import { createTaskProgress } from "../../../src/adapters/cli/task-progress.ts";
 import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
 import { recordOf } from "../../../src/domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const at = "2026-11-15T00:00:00Z";
 const facts: TaskFacts = {

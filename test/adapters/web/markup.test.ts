@@ -5,7 +5,7 @@ import { fileDiffs } from "../../../src/adapters/web/parts/diff-rows.ts";
 import { diffOf } from "../../../src/adapters/web/parts/diff-view.ts";
 import { markdown } from "../../../src/adapters/web/parts/markdown.ts";
 import { visible } from "../../../src/adapters/web/parts/visible.ts";
-import { consoleMessagesFor } from "../../../src/domain/texts/console/messages.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const t = consoleMessagesFor("en");
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -7,7 +7,7 @@ import { createReceiver } from "../../../src/application/inbox/receive-messages.
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
 import type { Conversation, Reply } from "../../../src/application/ports/conversation.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/serve/messages.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createFakeChannel } from "../../fakes/channel.ts";

@@ -12,7 +12,7 @@ import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { StoreCounts } from "../../../src/application/ports/message-store.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/serve/messages.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
 import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";

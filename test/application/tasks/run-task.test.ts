@@ -10,7 +10,7 @@ import {
   type TestRun,
   type WorkerRun,
 } from "../../../src/domain/tasks/events.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { fakeModel } from "../../fakes/model.ts";
 
 const facts: TaskFacts = {

@@ -10,7 +10,7 @@ import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
-import { solveMessagesFor } from "../../../src/domain/texts/solve/messages.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";

@@ -5,7 +5,7 @@ import { systemPrompt } from "../../../src/domain/agents/system-prompt.ts";
 import { readWorkerOutput, readWrittenCall } from "../../../src/domain/agents/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { ROUTES } from "../../../src/domain/routing/route.ts";
-import { chatMessagesFor } from "../../../src/domain/texts/chat/messages.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 test("every route has its agent, and CODE is the default coder", () => {
   const agents = ROUTES.map((route) => `${route} ${agentOf(roleOf(route, "coder2"))}`);

@@ -4,8 +4,8 @@ import type {
   PrepareNotice,
   PrepareStep,
 } from "../../../src/domain/environments/prepare-event.ts";
-import type { EnvironmentMessages } from "../../../src/domain/texts/environments/messages.ts";
-import { environmentMessages } from "../../../src/domain/texts/environments/messages.ts";
+import type { EnvironmentMessages } from "../../../src/domain/texts/texts.ts";
+import { environmentMessages } from "../../../src/domain/texts/texts.ts";
 
 const STEPS: Readonly<Record<PrepareStep, true>> = {
   choosing: true,

@@ -8,7 +8,7 @@ import {
 import { nextState, type TaskState } from "../../../src/domain/tasks/state.ts";
 import { renderNote, taskJson } from "../../../src/domain/tasks/task-note.ts";
 import { judged, recordOf, testsAllow, withEvent } from "../../../src/domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const at = "2026-11-15T00:00:00.000Z";
 const facts: TaskFacts = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { consoleMessagesFor } from "../../../src/domain/texts/console/messages.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/serve/messages.ts";
+import { consoleMessagesFor, serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 /** Every text of a catalogue; functions are called with something that each parameter could be. */
 function textsOf(value: unknown, path: string): [string, string][] {

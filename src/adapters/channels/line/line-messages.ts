@@ -1,7 +1,7 @@
 import type { messagingApi } from "@line/bot-sdk";
 import type { Outgoing } from "../../../application/ports/channel.ts";
-import type { LineMessages } from "../../../domain/texts/line/messages.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
+import type { LineMessages } from "../../../domain/texts/texts.ts";
 
 /** LINE's own limits. */
 const TEXT_UNITS = 5000;

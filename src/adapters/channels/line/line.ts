@@ -12,7 +12,7 @@ export const line: ChannelEntry = {
     const { messagingApi } = await import("@line/bot-sdk");
     const { createLineChannel } = await import("./line-channel.ts");
     const { createLineWebhook } = await import("./line-webhook.ts");
-    const { lineMessagesFor } = await import("../../../domain/texts/line/messages.ts");
+    const { lineMessagesFor } = await import("../../../domain/texts/texts.ts");
     const channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({
         channelAccessToken: token,

@@ -1,6 +1,6 @@
 import type { Outgoing } from "../../../application/ports/channel.ts";
-import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
+import type { SlackMessages } from "../../../domain/texts/texts.ts";
 import { type Action, namedIn } from "../../../domain/work/job-actions.ts";
 import { escaped, toMrkdwn } from "./slack-text.ts";
 

@@ -2,7 +2,7 @@ import type { ReceiverEvent } from "@slack/bolt";
 import { App, type Receiver, verifySlackRequest } from "@slack/bolt";
 import { SocketModeClient } from "@slack/socket-mode";
 import type { InboundMessage, Receive } from "../../../application/ports/channel.ts";
-import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
+import type { SlackMessages } from "../../../domain/texts/texts.ts";
 import { ACTION } from "./blocks.ts";
 import { fromSlackText } from "./slack-text.ts";
 

@@ -1,7 +1,7 @@
 import type { Channel, Delivered, Delivery } from "../../../application/ports/channel.ts";
 import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
-import type { SlackMessages } from "../../../domain/texts/slack/messages.ts";
+import type { SlackMessages } from "../../../domain/texts/texts.ts";
 import { type Block, type Rendered, redrawActions, section, toBlocks } from "./blocks.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
 import { createSlackDraft, type Progress, type SlackDraft } from "./slack-draft.ts";

@@ -12,8 +12,8 @@ export const slack: ChannelEntry = {
     if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
     const { createSlackApp } = await import("./slack-app.ts");
     const { createSlackChannel } = await import("./slack-channel.ts");
-    const { slackMessagesFor } = await import("../../../domain/texts/slack/messages.ts");
-    const { chatMessagesFor } = await import("../../../domain/texts/chat/messages.ts");
+    const { slackMessagesFor } = await import("../../../domain/texts/texts.ts");
+    const { chatMessagesFor } = await import("../../../domain/texts/texts.ts");
     const { describeEvent } = await import("../../cli/describe-event.ts");
     const texts = () => slackMessagesFor(locale());
     const app = createSlackApp({

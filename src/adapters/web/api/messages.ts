@@ -2,7 +2,7 @@ import type { InboundMessage, StoredMessage } from "../../../application/ports/c
 import type { Reply, Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
-import { chatMessagesFor } from "../../../domain/texts/chat/messages.ts";
+import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { replyJson } from "../../reply-json.ts";
 import type { WebHost } from "../host.ts";
 import type { Web } from "../web.ts";

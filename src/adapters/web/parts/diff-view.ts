@@ -1,4 +1,4 @@
-import type { ConsoleMessages } from "../../../domain/texts/console/messages.ts";
+import type { ConsoleMessages } from "../../../domain/texts/texts.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import type { DiffRow, FileDiff } from "./diff-rows.ts";
 import { visible } from "./visible.ts";

@@ -1,5 +1,5 @@
 import type { ShownJob } from "../../../application/inbox/job-desk.ts";
-import type { JobTone } from "../../../domain/texts/console/messages.ts";
+import type { JobTone } from "../../../domain/texts/texts.ts";
 import { visible } from "./visible.ts";
 
 /** The first line of the plan or the patch, without the marks of a heading. */

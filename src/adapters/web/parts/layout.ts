@@ -1,5 +1,5 @@
-import type { ConsoleMessages } from "../../../domain/texts/console/messages.ts";
 import { LANGUAGES, LOCALES } from "../../../domain/texts/locale.ts";
+import type { ConsoleMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext, Theme } from "../context.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { csrfField } from "./form.ts";

@@ -1,6 +1,6 @@
 import type { JobEvent, JournalLine } from "../../../application/ports/journal.ts";
 import type { PatchCommand } from "../../../domain/patch/command.ts";
-import type { ConsoleMessages } from "../../../domain/texts/console/messages.ts";
+import type { ConsoleMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { duration, moment } from "./times.ts";

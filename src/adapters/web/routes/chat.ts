@@ -1,5 +1,5 @@
 import type { Viewer } from "../../../application/inbox/viewer.ts";
-import { chatMessagesFor } from "../../../domain/texts/chat/messages.ts";
+import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { attachmentsOf } from "../body.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";

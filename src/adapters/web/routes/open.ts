@@ -1,4 +1,4 @@
-import { consoleMessagesFor } from "../../../domain/texts/console/messages.ts";
+import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import { isLoopback } from "../guard.ts";
 import { html } from "../markup.ts";
 import { localeOf, sessionCookie, signedIn, viewerOfToken } from "../session.ts";

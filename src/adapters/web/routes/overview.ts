@@ -1,5 +1,5 @@
-import { consoleMessagesFor } from "../../../domain/texts/console/messages.ts";
 import { isLocale } from "../../../domain/texts/locale.ts";
+import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { type Interest, liveStream } from "../live.ts";
 import { chatPage } from "../pages/chat.ts";

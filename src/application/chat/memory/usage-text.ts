@@ -1,6 +1,6 @@
 import type { DayClock } from "../../../domain/session/day-clock.ts";
 import type { UsageLine } from "../../../domain/session/usage-line.ts";
-import type { MemoryMessages } from "../../../domain/texts/memory/messages.ts";
+import type { MemoryMessages } from "../../../domain/texts/texts.ts";
 import type { UsageStore, UsageTotal } from "../../ports/usage.ts";
 
 export interface UsageParts {

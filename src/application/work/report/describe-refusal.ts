@@ -1,5 +1,5 @@
-import { confinementMessages } from "../../../domain/texts/confinement/messages.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
+import { confinementMessages } from "../../../domain/texts/messages.ts";
 import type { Execution } from "../execution.ts";
 
 type Refusal = Extract<Execution, { status: "refused" }>["refusal"];

@@ -1,5 +1,5 @@
-import { commandMessages } from "../../texts/commands/messages.ts";
 import type { Locale } from "../../texts/messages.ts";
+import { commandMessages } from "../../texts/texts.ts";
 import type { Refusal } from "./rule.ts";
 
 const SHOWN = 200;

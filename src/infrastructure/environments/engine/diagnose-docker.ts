@@ -1,7 +1,7 @@
 import type { Check } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
-import { dockerMessages } from "../../../domain/texts/docker/messages.ts";
+import { dockerMessages } from "../../../domain/texts/texts.ts";
 import { diagnoseImages } from "./diagnose-images.ts";
 import type { Engine } from "./engine.ts";
 import { readFacts } from "./engine-facts.ts";

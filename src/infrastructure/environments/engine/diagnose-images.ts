@@ -1,8 +1,8 @@
 import type { Check } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import { recipeFor, withTag } from "../../../domain/environments/image-recipes.ts";
-import { environmentMessages } from "../../../domain/texts/environments/messages.ts";
 import type { Locale } from "../../../domain/texts/messages.ts";
+import { environmentMessages } from "../../../domain/texts/texts.ts";
 import type { Engine } from "./engine.ts";
 import { createImages } from "./images.ts";
 

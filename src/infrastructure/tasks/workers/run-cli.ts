@@ -1,6 +1,6 @@
 import type { ExecResult, SandboxManager } from "../../../application/ports/sandbox.ts";
 import type { RunOptions, WorkerProgress } from "../../../application/ports/worker-executor.ts";
-import type { TaskMessages } from "../../../domain/texts/tasks/messages.ts";
+import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
 import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
 

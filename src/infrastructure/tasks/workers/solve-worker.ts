@@ -5,7 +5,7 @@ import type { TaskEnvironment } from "../../../application/ports/task-environmen
 import { createMasker } from "../../../domain/policy/mask.ts";
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../../domain/tasks/worker-kind-names.ts";
 import type { Locale } from "../../../domain/texts/messages.ts";
-import { taskMessagesFor } from "../../../domain/texts/tasks/messages.ts";
+import { taskMessagesFor } from "../../../domain/texts/texts.ts";
 import { findCredentials } from "./credentials.ts";
 import { findWorkerKind, WORKER_KINDS } from "./find-kind.ts";
 import { placeCredentials } from "./in-container.ts";

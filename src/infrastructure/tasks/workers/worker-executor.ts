@@ -12,7 +12,7 @@ import type {
 } from "../../../application/ports/worker-executor.ts";
 import type { ExecuteRequest, Execution } from "../../../application/work/execution.ts";
 import { NO_USAGE, type TestRun, type WorkerRun } from "../../../domain/tasks/events.ts";
-import type { TaskMessages } from "../../../domain/texts/tasks/messages.ts";
+import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
 import type { Credentials } from "./credentials.ts";

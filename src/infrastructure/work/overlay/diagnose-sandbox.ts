@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
-import { confinementMessages } from "../../../domain/texts/confinement/messages.ts";
+import { confinementMessages } from "../../../domain/texts/messages.ts";
 import { rootsFor } from "../transaction/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../transaction/storage.ts";
 import { findProgram } from "./staging.ts";

@@ -5,7 +5,7 @@ import { createLineChannel, type LineChannel } from "../../../../src/adapters/ch
 import { createLineWebhook } from "../../../../src/adapters/channels/line/line-webhook.ts";
 import type { Delivery, InboundMessage, Received } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
-import { lineMessagesFor } from "../../../../src/domain/texts/line/messages.ts";
+import { lineMessagesFor } from "../../../../src/domain/texts/texts.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
 import { createManualTimers } from "../../../fakes/timers.ts";
 

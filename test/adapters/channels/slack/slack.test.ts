@@ -12,7 +12,7 @@ import type {
 } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
 import type { Timers } from "../../../../src/application/ports/timers.ts";
-import { slackMessagesFor } from "../../../../src/domain/texts/slack/messages.ts";
+import { slackMessagesFor } from "../../../../src/domain/texts/texts.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers, settle } from "../../../fakes/timers.ts";
 

@@ -7,7 +7,7 @@ import type { ChatEvent } from "../../../../src/application/ports/conversation.t
 import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
 import type { UsageStore } from "../../../../src/application/ports/usage.ts";
 import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
-import { memoryMessagesFor } from "../../../../src/domain/texts/memory/messages.ts";
+import { memoryMessagesFor } from "../../../../src/domain/texts/texts.ts";
 import { createRoutingStore } from "../../../../src/infrastructure/store/routing-store.ts";
 import { createUsageStore } from "../../../../src/infrastructure/store/usage-store.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
