@@ -10,6 +10,7 @@ import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { credentialFor } from "../domain/environments/repository-source.ts";
+import { byForge } from "../domain/forges/forge-kinds.ts";
 import {
   allowedCommands,
   allowedCommandsText,
@@ -81,16 +82,13 @@ export function createEnvironments(
     defaultEnvironment: config.command_executor.default_environment,
     openPreparation: async () => (await import("./environment-preparation.ts")).openPreparation(preparation),
     credentialFor: (source) =>
-      credentialFor(source, {
-        github: {
-          token: secrets.resolve(config.forges.github.token) ?? null,
-          baseUrl: secrets.resolve(config.forges.github.base_url) ?? null,
-        },
-        gitlab: {
-          token: secrets.resolve(config.forges.gitlab.token) ?? null,
-          baseUrl: secrets.resolve(config.forges.gitlab.base_url) ?? null,
-        },
-      }),
+      credentialFor(
+        source,
+        byForge((forge) => ({
+          token: secrets.resolve(config.forges[forge].token) ?? null,
+          baseUrl: secrets.resolve(config.forges[forge].base_url) ?? null,
+        })),
+      ),
     ...commandLists(config, locale),
     definitions: async () => {
       const { toolDefinitionsFor } = await import("./container-toolkits.ts");

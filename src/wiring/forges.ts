@@ -1,8 +1,10 @@
 import type { Forge, ForgeFailure } from "../application/ports/forge.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
-import type { ForgeKind, KnownSites } from "../domain/forges/item-url.ts";
+import { byForge, type ForgeKind, shapeOf } from "../domain/forges/forge-kinds.ts";
+import type { KnownSites } from "../domain/forges/item-url.ts";
 import { createForgeFetch } from "../infrastructure/forges/forge-fetch.ts";
+import { createForge } from "../infrastructure/forges/registry.ts";
 import { VERSION } from "../version.ts";
 
 export interface ForgeOptions {
@@ -31,29 +33,27 @@ export async function openForge(
     pause,
     ...(onWait !== undefined && { onWait }),
   });
-  const site = siteOf(kind, settings.base_url);
-  if (kind === "gitlab") {
-    const { createGitLab } = await import("../infrastructure/forges/gitlab.ts");
-    return createGitLab({ token, site, fetch });
-  }
-  const { createGitHub } = await import("../infrastructure/forges/github.ts");
-  const apiUrl = (settings.base_url ?? "https://api.github.com").replace(/\/+$/, "");
-  return createGitHub({ token, site, apiUrl, fetch, userAgent: `picoclaw/${VERSION}` });
+  return createForge(kind, {
+    token,
+    site: siteOf(kind, settings.base_url),
+    baseUrl: settings.base_url,
+    fetch,
+    userAgent: `picoclaw/${VERSION}`,
+  });
 }
 
 /** Where people look, told from where the API answers. */
 export function siteOf(kind: ForgeKind, baseUrl: string | null): string {
-  if (baseUrl === null) return `https://${kind}.com`;
+  if (baseUrl === null) return shapeOf(kind).site;
   return baseUrl.replace(/\/+$/, "").replace(/\/api\/v\d+$/, "");
 }
 
 /** Self-hosted sites, so that their addresses are recognised. */
 export function knownSites(config: Config): KnownSites {
-  const own = (kind: ForgeKind) => {
+  return byForge((kind) => {
     const { base_url: url } = config.forges[kind];
     return url === null ? [] : [siteOf(kind, url)];
-  };
-  return { github: own("github"), gitlab: own("gitlab") };
+  });
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import { type IntakeParts, intake, pollRepository } from "../application/tasks/intake.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
-import type { ForgeKind } from "../domain/forges/item-url.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
@@ -35,7 +35,7 @@ export async function openForgeService(
   const { solver } = opened;
   const { config, secrets, store, log } = solver;
   const forges = new Map<ForgeKind, Forge>();
-  for (const kind of ["github", "gitlab"] as const) {
+  for (const kind of FORGE_KINDS) {
     const forge = config.command_executor.enabled ? await openForge(kind, { config, secrets }) : "";
     if (typeof forge !== "string") forges.set(kind, forge);
   }
@@ -70,16 +70,13 @@ export async function openForgeService(
     return { secret, site: siteOf(kind, config.forges[kind].base_url) };
   };
   const answer = createWebhooks({
-    github: settings("github"),
-    gitlab: settings("gitlab"),
+    forges: byForge(settings),
     intake: (event) => intake(partsOf(forges.get(event.item.forge) as Forge), event),
   });
   const timers: ReturnType<typeof setInterval>[] = [];
   const stopping = new AbortController();
   return {
-    webhooks: new Map(
-      (["github", "gitlab"] as const).map((kind) => [kind, (request) => answer(kind, request)]),
-    ),
+    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, (request) => answer(kind, request)])),
     async start() {
       runner.wake();
       timers.push(setInterval(() => runner.wake(), LOOK_MS));

@@ -1,5 +1,7 @@
+import { createHmac } from "node:crypto";
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
+import { type Deliveries, isSame, nameOf } from "./deliveries.ts";
 
 interface Payload {
   readonly action?: string;
@@ -39,7 +41,7 @@ const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"
 };
 
 /** A delivery of GitHub in the forges' common shape; null when it is about something else. */
-export function readGitHubEvent(
+function readGitHubEvent(
   name: string,
   body: unknown,
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
@@ -75,3 +77,17 @@ export function readGitHubEvent(
     },
   };
 }
+
+export const githubDeliveries: Deliveries = {
+  isGenuine: (headers, bytes, secret) =>
+    isSame(
+      headers.get("x-hub-signature-256") ?? "",
+      `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`,
+    ),
+  read({ headers, bytes, body, site }) {
+    // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.
+    const deliveryId = nameOf(bytes);
+    const event = readGitHubEvent(headers.get("x-github-event") ?? "", body, { site, deliveryId });
+    return event === null ? [] : [event];
+  },
+};

@@ -1,6 +1,7 @@
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
+import { type Deliveries, isSame, nameOf } from "./deliveries.ts";
 
 interface Payload {
   readonly object_kind?: string;
@@ -31,7 +32,7 @@ interface Change<T> {
  * A delivery of GitLab in the forges' common shape. One delivery may tell of several changes; each is an event of its
  * own. None when it is about something else.
  */
-export function readGitLabEvents(
+function readGitLabEvents(
   body: unknown,
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
 ): readonly IntakeEvent[] {
@@ -98,3 +99,11 @@ function happenings({
   if (object?.action === "close" || object?.action === "merge") events.push({ kind: "closed" });
   return events;
 }
+
+export const gitlabDeliveries: Deliveries = {
+  isGenuine: (headers, _bytes, secret) => isSame(headers.get("x-gitlab-token") ?? "", secret),
+  read({ headers, bytes, body, site }) {
+    const deliveryId = headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? nameOf(bytes);
+    return readGitLabEvents(body, { site, deliveryId });
+  },
+};

@@ -1,4 +1,5 @@
-import type { ForgeKind, ItemRef } from "../../domain/forges/item-url.ts";
+import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
 
 /**
  * GitHub or GitLab, as a task uses it. Nothing here rejects: what fails is a `ForgeFailure`. A rate limit is waited

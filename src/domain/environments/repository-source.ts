@@ -1,3 +1,4 @@
+import { FORGE_KINDS, type ForgeKind, shapeOf } from "../forges/forge-kinds.ts";
 /** Where a project comes from, without any credential in it. */
 export type RepositorySource =
   | {
@@ -102,15 +103,15 @@ export interface ForgeAccess {
  */
 export function credentialFor(
   source: RepositorySource,
-  forges: { readonly github: ForgeAccess; readonly gitlab: ForgeAccess },
+  forges: Readonly<Record<ForgeKind, ForgeAccess>>,
 ): Credential | null {
   if (source.kind !== "remote" || (source.protocol !== "https" && source.protocol !== "http")) return null;
   if (source.embedded !== undefined) return source.embedded;
-  const { github, gitlab } = forges;
-  if (github.token !== null && liesOn(source, github.baseUrl, "https://github.com"))
-    return { username: "x-access-token", password: github.token };
-  if (gitlab.token !== null && liesOn(source, gitlab.baseUrl, "https://gitlab.com"))
-    return { username: "oauth2", password: gitlab.token };
+  for (const forge of FORGE_KINDS) {
+    const { token, baseUrl } = forges[forge];
+    const { site, gitUser } = shapeOf(forge);
+    if (token !== null && liesOn(source, baseUrl, site)) return { username: gitUser, password: token };
+  }
   return null;
 }
 

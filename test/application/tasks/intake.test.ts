@@ -81,8 +81,10 @@ describe("what comes in from a forge", () => {
   });
   const webhooks = (forge: "github" | "gitlab" = "github") =>
     createWebhooks({
-      github: { secret: "hook-secret", site: server.url },
-      gitlab: { secret: "hook-secret", site: gitlab.url },
+      forges: {
+        github: { secret: "hook-secret", site: server.url },
+        gitlab: { secret: "hook-secret", site: gitlab.url },
+      },
       intake: (event) => intake(parts(forge), event),
     });
   const github = (
@@ -162,8 +164,7 @@ describe("what comes in from a forge", () => {
     const bare = new Request("http://localhost/", { method: "POST", body: "{}" });
     expect((await webhooks()("github", bare)).status).toBe(401);
     const none = createWebhooks({
-      github: null,
-      gitlab: null,
+      forges: { github: null, gitlab: null },
       intake: async () => ({ did: "nothing", why: "" }),
     });
     expect(

@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IntakeEvent } from "../../application/tasks/intake.ts";
+
+export interface Delivery {
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  /** The bytes as JSON. */
+  readonly body: unknown;
+  readonly site: string;
+}
+
+/** How one forge signs and words what it posts. */
+export interface Deliveries {
+  isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
+  /** None when it says nothing to us; null when it is no delivery of this forge. */
+  read(delivery: Delivery): readonly IntakeEvent[] | null;
+}
+
+/** In a time that tells nothing, whatever the lengths. */
+export function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHmac("sha256", "compare").update(text).digest();
+  return expected !== "" && timingSafeEqual(digest(given), digest(expected));
+}
+
+/** Names a delivery by what it says. */
+export function nameOf(bytes: Uint8Array): string {
+  return createHmac("sha256", "delivery").update(bytes).digest("hex");
+}
