@@ -12,9 +12,16 @@ export type JobEvent =
       readonly shell_commands: number;
       readonly git_operations: number;
     }
-  | { readonly type: "command_started"; readonly index: number; readonly command: PatchCommand }
+  | {
+      readonly type: "command_started";
+      /** Which attempt of a draft this was. */
+      readonly attempt?: number;
+      readonly index: number;
+      readonly command: PatchCommand;
+    }
   | {
       readonly type: "command_finished";
+      readonly attempt?: number;
       readonly index: number;
       readonly success: boolean;
       readonly output: string;

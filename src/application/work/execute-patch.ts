@@ -63,7 +63,8 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
     return { status: "refused", refusal: begun.refusal };
   }
-  return new JobRun(stagedAs(parts, begun), request, jobId, commands, warnings, begun.transaction).run();
+  const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
+  return run.run(commands, warnings);
 }
 
 /** The other formats are loaded when a patch is in one of them. */

@@ -1,19 +1,29 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
-import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { CommandResult } from "../../domain/patch/result.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Sealed, Transaction } from "../ports/transaction.ts";
 import type { AutoCommit } from "./auto-commit.ts";
+import { concludeJob } from "./conclude-job.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
-import { conflictsOf, forJournal, type JobEnd, undoOf } from "./job-end.ts";
+import { conflictsOf, forJournal, type JobEnd } from "./job-end.ts";
+import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
+
+/** One attempt among several. */
+interface CarryOut {
+  readonly attempt?: number;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: ((event: JobEvent) => void) | undefined;
+  readonly onOutput?: ((text: string) => void) | undefined;
+}
 
 /** One job from its open view to its end. */
 export class JobRun {
@@ -21,16 +31,19 @@ export class JobRun {
   readonly #notes: string[] = [];
   readonly #createdAt: Date;
   readonly #env: Record<string, string>;
+  #request: ExecuteRequest;
+  /** What counts in its record. */
+  #commands: readonly PatchCommand[] = [];
+  #warnings: readonly string[] = [];
 
   constructor(
     parts: WorkspaceParts,
-    readonly request: ExecuteRequest,
+    request: ExecuteRequest,
     readonly jobId: string,
-    readonly commands: readonly PatchCommand[],
-    readonly warnings: readonly string[],
     readonly transaction: Transaction,
   ) {
     this.#parts = parts;
+    this.#request = request;
     this.#createdAt = parts.now();
     this.#env = jobEnvironment({
       host: parts.hostEnv,
@@ -39,47 +52,98 @@ export class JobRun {
     });
   }
 
-  async run(): Promise<Execution> {
-    const { request, transaction, commands } = this;
-    const counts = executionSummary(commands);
+  /** What the record counts and is titled by, where that is not known from the beginning. */
+  describe(about: {
+    readonly commands: readonly PatchCommand[];
+    readonly warnings: readonly string[];
+    readonly plan?: string | undefined;
+    readonly patch?: string | undefined;
+  }): void {
+    const { plan = this.#request.plan, patch = this.#request.patch } = about;
+    this.#request = { ...this.#request, patch, ...(plan !== undefined && { plan }) };
+    this.#commands = about.commands;
+    this.#warnings = about.warnings;
+  }
+
+  async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<Execution> {
+    this.describe({ commands, warnings });
+    return this.orBroken(async () => {
+      this.start();
+      const refused = await this.commitBefore();
+      if (refused !== null) return refused;
+      const { results, ended } = await this.settle(await this.carryOut(commands));
+      return await this.end(results, ended, this.#request);
+    });
+  }
+
+  /** A bug or a broken disk: what the job had staged goes, and whoever called is told the cause. */
+  async orBroken<T>(use: () => Promise<T>): Promise<T> {
     try {
-      request.onStart?.(this.jobId);
-      this.announceKind();
-      // A job of edits alone is over before anybody could ask for it.
-      if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
-      this.emit({
-        type: "job_started",
-        workspace: this.#parts.root,
-        kind: transaction.kind,
-        commands: commands.length,
-        file_edits: counts.fileEdits,
-        shell_commands: counts.shellCommands,
-        git_operations: counts.gitOperations,
-      });
-      if (request.autoCommit) {
-        const before = await this.commitMoment("before");
-        if (!before.ok && !request.signal.aborted) return await this.refuse(before);
-      }
-      const results = await runCommands(
-        {
-          ...this.processParts(),
-          processes: () => this.processes(),
-          planOptions: this.#parts.planOptions,
-          stopOnError: request.stopOnError,
-          commandTimeoutSeconds: request.commandTimeoutSeconds ?? this.#parts.config.command_timeout,
-          gitTimeoutSeconds: this.#parts.config.git_timeout,
-          limits: this.#parts.config.limits,
-          mask: this.#parts.mask,
-          clock: this.#parts.clock,
-          emit: (event) => this.emit(event),
-        },
-        commands,
-      );
-      return await this.finish(results);
+      return await use();
     } catch (error) {
       await this.endProcesses();
       throw await this.broken(error);
     }
+  }
+
+  start(): void {
+    const counts = executionSummary(this.#commands);
+    const { transaction } = this;
+    this.#request.onStart?.(this.jobId);
+    this.#notes.push(...kindNotes(this.#parts, transaction));
+    // A job of edits alone is over before anybody could ask for it.
+    if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
+    this.emit({
+      type: "job_started",
+      workspace: this.#parts.root,
+      kind: transaction.kind,
+      commands: this.#commands.length,
+      file_edits: counts.fileEdits,
+      shell_commands: counts.shellCommands,
+      git_operations: counts.gitOperations,
+    });
+  }
+
+  /** The commit before the first command, where it is wanted; a refusal when it failed. */
+  async commitBefore(): Promise<Execution | null> {
+    const { autoCommit, signal } = this.#request;
+    if (!autoCommit) return null;
+    const before = await this.commitMoment("before");
+    return before.ok || signal.aborted ? null : await this.refuse(before);
+  }
+
+  carryOut(commands: readonly PatchCommand[], run: CarryOut = {}): Promise<CommandResult[]> {
+    const { attempt } = run;
+    const { stopOnError, commandTimeoutSeconds } = this.#request;
+    return runCommands(
+      {
+        ...this.processParts(run),
+        processes: () => this.processes(),
+        planOptions: this.#parts.planOptions,
+        stopOnError,
+        commandTimeoutSeconds: commandTimeoutSeconds ?? this.#parts.config.command_timeout,
+        gitTimeoutSeconds: this.#parts.config.git_timeout,
+        limits: this.#parts.config.limits,
+        mask: this.#parts.mask,
+        clock: this.#parts.clock,
+        emit: (event) => {
+          const told = attempt === undefined ? event : { ...event, attempt };
+          this.emit(told);
+          run.onEvent?.(told);
+          if (event.type === "command_finished")
+            logCommand(this.#parts, this.jobId, event, commands[event.index] as PatchCommand);
+        },
+      },
+      commands,
+    );
+  }
+
+  /** Ends every process of the job, and judges what they did until then. */
+  async settle(
+    ran: readonly CommandResult[],
+  ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
+    const ended = await this.endProcesses();
+    return { results: await this.guardedLate(ran), ended };
   }
 
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
@@ -107,24 +171,19 @@ export class JobRun {
     return new JobBroken(this.jobId, this.#parts.root, error);
   }
 
-  /** The first job of its kind says how changes are staged here, and why so. */
-  private announceKind(): void {
-    const { staging, archive, messages, config } = this.#parts;
-    const { kind } = this.transaction;
-    if (kind === "direct" || !archive.isFirstOf(kind)) return;
-    this.#notes.push(messages.transactionKind(kind, staging.reason));
-    if (config.confine !== "off" && kind === "copy" && this.transaction.processes === undefined)
-      this.#notes.push(messages.notConfined);
-  }
-
-  private async finish(ran: readonly CommandResult[]): Promise<Execution> {
-    const { request, jobId, transaction } = this;
-    const ended = [...(await this.endProcesses())];
-    const results = await this.guardedLate(ran);
+  /** Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. */
+  async end(
+    results: readonly CommandResult[],
+    endedBefore: readonly string[],
+    { preview }: { readonly preview: boolean },
+  ): Promise<Execution> {
+    const { jobId, transaction } = this;
+    const request = this.#request;
+    const ended = [...endedBefore];
     const executed = results.filter(({ success }) => success).length;
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
-    if (results.some(({ command }) => command.type === "shell_command")) this.noteWhatStays();
+    if (results.some(({ command }) => command.type === "shell_command")) this.#notes.push(whatStays(this.#parts, transaction));
     const wantsRollback =
       aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
     const rollsBack = wantsRollback && transaction.kind !== "none";
@@ -159,9 +218,9 @@ export class JobRun {
     }
     const sealed = await transaction.seal();
     this.#notes.push(...sealed.notes);
-    const ending = request.preview ? "staged" : "committed";
+    const ending = preview ? "staged" : "committed";
     this.#parts.archive.save(this.record(ending, results, sealed.changes, gitCommit));
-    if (request.preview) {
+    if (preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
       return this.conclude("staged", { ...end, sealed });
@@ -194,67 +253,10 @@ export class JobRun {
     return results;
   }
 
-  /** What undo cannot reach is named in every result where it may have happened. */
-  private noteWhatStays(): void {
-    const { messages } = this.#parts;
-    this.#notes.push(
-      this.transaction.kind === "none"
-        ? messages.shellNotUndoable
-        : messages.notCovered(["network", "daemons", "other-folders"]),
-    );
-  }
-
-  private async conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
-    const { jobId, transaction, commands } = this;
-    const { transactions, archive, config, messages, logger } = this.#parts;
-    const { results, sealed, gitCommit, swapped } = end;
-    const record = this.record(outcome, results, sealed.changes, gitCommit);
-    const { success, executedCmds, failedCmds } = record;
-    const result: PatchExecutionResult = {
-      jobId,
-      success,
-      executedCmds,
-      failedCmds,
-      results,
-      summary: messages.summary({ total: commands.length, succeeded: executedCmds, failed: failedCmds }),
-      ...(gitCommit !== null && { gitCommit }),
-      changes: sealed.changes,
-      undo: undoOf(outcome, transaction.kind, sealed),
-      dryRun: false,
-      notes: this.#notes,
-    };
-    if (outcome !== "committed" && outcome !== "staged") archive.save(record);
-    const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
-    const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
-    const failure = results.find((one) => !one.success);
-    const fields = {
-      job_id: jobId,
-      success,
-      executed_cmds: executedCmds,
-      failed_cmds: failedCmds,
-      summary: result.summary,
-      outcome,
-      changes: sealed.changes.map(({ path }) => path),
-      ...(failure !== undefined && {
-        failed_command: `${failure.command.type}:${failure.command.action}`,
-        error: failure.error,
-      }),
-    };
-    if (success) logger.info("worker", ...LOG.executionCompleted, fields);
-    else logger.error("worker", ...LOG.executionFailed, fields);
-    return {
-      status: "ran",
-      outcome,
-      kind: transaction.kind,
-      result,
-      totalCmds: commands.length,
-      warnings: this.warnings,
-      conflicts: swapped === null ? [] : conflictsOf(swapped),
-      evicted,
-      ended: end.ended,
-      outside: sealed.outside,
-      keptAfterFailure: end.keptAfterFailure,
-    };
+  private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
+    const record = this.record(outcome, end.results, end.sealed.changes, end.gitCommit);
+    const story = { record, kind: this.transaction.kind, warnings: this.#warnings, notes: this.#notes };
+    return concludeJob(this.#parts, story, outcome, end);
   }
 
   private record(
@@ -263,41 +265,35 @@ export class JobRun {
     changes: Sealed["changes"],
     gitCommit: string | null,
   ): JobRecord {
-    const { jobId, request, transaction, commands } = this;
+    const { jobId, transaction } = this;
     const ended = { outcome, results, changes, gitCommit, notes: [...this.#notes] };
-    const begun = { jobId, request, commands: commands.length, kind: transaction.kind, at: this.#createdAt };
+    const begun = {
+      jobId,
+      request: this.#request,
+      commands: this.#commands.length,
+      kind: transaction.kind,
+      at: this.#createdAt,
+    };
     return jobRecord(this.#parts, begun, ended);
   }
 
-  private emit(event: JobEvent): void {
+  emit(event: JobEvent): void {
     this.#parts.archive.append(this.jobId, forJournal(event));
-    this.request.onEvent?.(event);
-    if (event.type !== "command_finished") return;
-    const command = this.commands[event.index] as PatchCommand;
-    const fields = {
-      job_id: this.jobId,
-      command_index: event.index,
-      type: command.type,
-      action: command.action,
-      target: command.target,
-    };
-    if (event.success)
-      this.#parts.logger.info("worker", ...LOG.commandExecuted, { ...fields, output: event.output });
-    else this.#parts.logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
+    this.#request.onEvent?.(event);
   }
 
-  private processParts() {
+  private processParts({ signal, onOutput }: CarryOut = {}) {
     const { policy, config, messages } = this.#parts;
-    const { transaction, jobId, request } = this;
-    const onOutput = request.onOutput ?? (() => {});
+    const { transaction, jobId } = this;
+    const request = this.#request;
     return {
       transaction,
       policy,
       jobId,
       env: this.#env,
       outputLimitBytes: config.output_limit,
-      signal: request.signal,
-      onOutput,
+      signal: signal ?? request.signal,
+      onOutput: onOutput ?? request.onOutput ?? (() => {}),
       messages,
     };
   }
@@ -309,7 +305,7 @@ export class JobRun {
 
   private async commitMoment(moment: "before" | "after"): Promise<AutoCommit> {
     const { config, logger } = this.#parts;
-    const title = moment === "before" ? "Before patch" : `After patch: ${titleOf(this.request)}`;
+    const title = moment === "before" ? "Before patch" : `After patch: ${titleOf(this.#request)}`;
     const { autoCommit } = await import("./auto-commit.ts");
     const commit = await autoCommit(
       {
@@ -343,7 +339,7 @@ export class JobRun {
   }
 
   /** Everything dies with its job; a server that ran in it is named. */
-  private async endProcesses(): Promise<readonly string[]> {
+  async endProcesses(): Promise<readonly string[]> {
     if (this.transaction.directory === null) return [];
     const killed = await (await this.processes()).killJobProcesses(this.jobId);
     return killed.map(({ command }) => command);

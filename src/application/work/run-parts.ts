@@ -6,6 +6,8 @@ import type { Transaction } from "../ports/transaction.ts";
 import type { EditPolicy } from "./policy.ts";
 import type { LimitSettings } from "./workspace-parts.ts";
 
+export type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
+
 /** What running the commands of a job needs. */
 export interface RunParts {
   readonly transaction: Transaction;
@@ -22,7 +24,7 @@ export interface RunParts {
   readonly mask: (text: string) => string;
   readonly messages: Messages;
   readonly clock: () => number;
-  readonly emit: (event: JobEvent) => void;
+  readonly emit: (event: CommandEvent) => void;
   readonly onOutput: (text: string) => void;
   readonly signal: AbortSignal;
 }

@@ -1,0 +1,69 @@
+import type { PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
+import { LOG } from "../ports/logger.ts";
+import type { Transaction } from "../ports/transaction.ts";
+import type { Execution } from "./execution.ts";
+import { conflictsOf, type JobEnd, undoOf } from "./job-end.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
+
+interface JobStory {
+  readonly record: JobRecord;
+  readonly kind: Transaction["kind"];
+  readonly warnings: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Remembers how a job ended, makes room for its undo record, and tells it. */
+export async function concludeJob(
+  { transactions, archive, config, messages, logger }: WorkspaceParts,
+  { record, kind, warnings, notes }: JobStory,
+  outcome: JobOutcome,
+  { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
+): Promise<Execution> {
+  const { jobId, success, executedCmds, failedCmds, totalCmds } = record;
+  const result: PatchExecutionResult = {
+    jobId,
+    success,
+    executedCmds,
+    failedCmds,
+    results,
+    summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
+    ...(gitCommit !== null && { gitCommit }),
+    changes: sealed.changes,
+    undo: undoOf(outcome, kind, sealed),
+    dryRun: false,
+    notes,
+  };
+  if (outcome !== "committed" && outcome !== "staged") archive.save(record);
+  const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
+  const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
+  const failure = results.find((one) => !one.success);
+  const fields = {
+    job_id: jobId,
+    success,
+    executed_cmds: executedCmds,
+    failed_cmds: failedCmds,
+    summary: result.summary,
+    outcome,
+    changes: sealed.changes.map(({ path }) => path),
+    ...(failure !== undefined && {
+      failed_command: `${failure.command.type}:${failure.command.action}`,
+      error: failure.error,
+    }),
+  };
+  if (success) logger.info("worker", ...LOG.executionCompleted, fields);
+  else logger.error("worker", ...LOG.executionFailed, fields);
+  return {
+    status: "ran",
+    outcome,
+    kind,
+    result,
+    totalCmds,
+    warnings,
+    conflicts: swapped === null ? [] : conflictsOf(swapped),
+    evicted,
+    ended,
+    outside: sealed.outside,
+    keptAfterFailure,
+  };
+}
