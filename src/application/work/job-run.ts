@@ -183,7 +183,8 @@ export class JobRun {
     const executed = results.filter(({ success }) => success).length;
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
-    if (results.some(({ command }) => command.type === "shell_command")) this.#notes.push(whatStays(this.#parts, transaction));
+    if (results.some(({ command }) => command.type === "shell_command"))
+      this.#notes.push(whatStays(this.#parts, transaction));
     const wantsRollback =
       aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
     const rollsBack = wantsRollback && transaction.kind !== "none";
