@@ -108,9 +108,12 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await other.goto(`${server.url}/jobs`);
       await other.click(".row:has(.state.running)");
       await other.waitForSelector('[data-output]:has-text("tick 3")');
+      expect(await other.textContent("#head")).not.toContain("Rolled back");
       await other.click("button:has-text('Stop')");
       await other.waitForSelector('#head:has-text("Rolled back")');
       await posted;
+      await page.goto(`${server.url}/jobs`);
+      expect(await page.locator(".state.running").count()).toBe(0);
       await other.close();
     }, 30_000);
 

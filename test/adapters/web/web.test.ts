@@ -367,6 +367,8 @@ describe("live", () => {
     let seen = "";
     while (!seen.includes("event: changed")) seen += new TextDecoder().decode((await reader.read()).value);
     await reader.cancel();
+    const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];
+    expect(await operator.text(`/jobs/${jobId}`)).toContain("elsewhere.txt");
   });
 
   test("a message that takes too long can be stopped", async () => {
@@ -378,6 +380,7 @@ describe("live", () => {
     );
     await operator.post("/chat/operator.slow/stop", { message: id });
     await waitFor(async () => !(await operator.text(path)).includes("pending") || undefined);
+    expect(await operator.text(path)).not.toContain("chat/operator.slow/stop");
   });
 });
 

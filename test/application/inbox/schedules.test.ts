@@ -94,9 +94,10 @@ test("a running server posts a scheduled message, and its chat shows the answer"
       'schedules:\n  - { name: tick, cron: "* * * * * *", chat: "web:operator.tick", user: operator, message: tock }\n',
   });
   const operator = await signIn(server.login);
-  for (;;) {
-    const page = await operator.text("/chat/operator.tick");
-    if (page.includes("re: tock")) break;
+  let page = "";
+  while (!page.includes("re: tock")) {
     await new Promise((resolve) => setTimeout(resolve, 50));
+    page = await operator.text("/chat/operator.tick");
   }
+  expect(page.indexOf("tock")).toBeLessThan(page.indexOf("re: tock"));
 }, 20_000);

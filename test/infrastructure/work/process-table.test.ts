@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { spawn } from "node:child_process";
 import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/work/process/job-tag.ts";
 import {
   type ProcessEntry,
@@ -52,9 +53,12 @@ describe("/proc", () => {
     expect(parseTag(limits("unlimited"))).toBeUndefined();
   });
 
-  test("a recycled pid is not signaled", () => {
-    signalProcess({ ...entry(process.pid, 1), startedAt: 1 }, "SIGKILL");
-    expect(true).toBe(true);
+  test("a recycled pid is not signaled", async () => {
+    const child = spawn("cat", { stdio: ["pipe", "ignore", "ignore"] });
+    const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+    signalProcess({ ...entry(child.pid as number, 1), startedAt: 1 }, "SIGKILL");
+    child.stdin.end();
+    expect(await ended).toEqual({ code: 0, signal: null });
   });
 });
 
