@@ -1,6 +1,6 @@
 /**
  * Imports run one way: domain ← application ← {infrastructure, adapters, tools} ← main. Fails on a wrong
- * direction (types count too), a cycle of modules, `bun:` or `Bun.` outside the runtime folder, a
+ * direction, a cycle of modules (types count in both), `bun:` or `Bun.` outside the runtime folder, a
  * Node module in the domain, `process.env` outside its two places, the command line's program outside of it,
  * and a way out of src/.
  */
@@ -54,10 +54,10 @@ export function checkImports(sourceFolder: string): readonly string[] {
       ...imports.flatMap((each) => offencesOfImport(file, each)).map((what) => `${file}: ${what}`),
     );
     offences.push(...offencesOfCode(file, text).map((what) => `${file}: ${what}`));
-    const values = imports.filter((each) => !each.typeOnly && each.specifier.startsWith("."));
+    const local = imports.filter(({ specifier }) => specifier.startsWith("."));
     graph.set(
       file,
-      values.map((each) => resolve(file, each.specifier)),
+      local.map(({ specifier }) => resolve(file, specifier)),
     );
   }
   return [...offences, ...cyclesIn(graph)];

@@ -26,7 +26,7 @@ describe("the import check", () => {
       "main.ts": `import { a } from "./application/a.ts"; import "./infrastructure/i.ts"; import "./adapters/c.ts"; console.log(process.env.X, a);`,
       "application/a.ts": `import { d } from "../domain/d.ts"; import type { C } from "../config/schema.ts"; export const a = d as C;`,
       "domain/d.ts": `import { e } from "./e.ts"; import picomatch from "picomatch"; export const d = [e, picomatch];`,
-      "domain/e.ts": `import type { d } from "./d.ts"; export const e = 1; export type D = typeof d; // process.env, Bun.hash`,
+      "domain/e.ts": `export const e = 1; // process.env, Bun.hash`,
       "infrastructure/i.ts": `import "../application/a.ts"; import "./runtime/r.ts"; import "node:fs";`,
       "infrastructure/runtime/r.ts": `import { dlopen } from "bun:ffi"; export const r = [dlopen, Bun.version];`,
       "adapters/c.ts": `import "../config/schema.ts"; export { a } from "../application/a.ts";`,
@@ -164,6 +164,14 @@ describe("the import check", () => {
   ];
   test.each(wrong)("fails on %s", (_name, file, text, offence) => {
     expect(check({ [file]: text })).toEqual([`${file}: ${offence}`]);
+  });
+
+  test("fails on a cycle of types alone", () => {
+    const cycle = {
+      "domain/a.ts": `import type { B } from "./b.ts"; export interface A { b: B }`,
+      "domain/b.ts": `import { type A } from "./a.ts"; export interface B { a?: A }`,
+    };
+    expect(check(cycle)).toEqual(["cycle: domain/a.ts → domain/b.ts → domain/a.ts"]);
   });
 
   test("fails on a cycle, named by its path, once", () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
-import { mountPoints, type Storage } from "../transaction/storage.ts";
+import { mountPoints } from "../transaction/storage.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
 import { confineCopy } from "./confined-copy.ts";
 import { shapeOf } from "./home-pieces.ts";
@@ -12,17 +12,11 @@ import { openPrivateHome } from "./private-home.ts";
 import { isRealRoot } from "./real-root.ts";
 import type { SandboxPlan } from "./sandbox.ts";
 import { rememberFailure, type Staging } from "./staging.ts";
-import { surroundingsOf } from "./surroundings.ts";
+import { type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
 
-export interface SandboxParts {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly storage: Storage;
-  /** PicoClaw's home. */
-  readonly home: string;
-  readonly confined: boolean;
+export interface SandboxParts extends SurroundingsParts {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
-  readonly allowSshAgent: boolean;
   readonly network: NetworkSettings;
   readonly limits: JobLimits;
   readonly staging: Staging;

@@ -9,6 +9,9 @@ export interface Frame {
   readonly body: Uint8Array;
 }
 
+/** One request, one answer, in order; the caller waits. */
+export type Call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) => Frame;
+
 const PREFIX_BYTES = 8;
 const EMPTY = new Uint8Array();
 

@@ -1,9 +1,6 @@
 import { type Entry, type View, ViewFault, type ViewFaultCode } from "../../../application/ports/view.ts";
-import { encodeFrame, type Frame, readFrame, writeFrame } from "./frames.ts";
+import { type Call, encodeFrame, type Frame, readFrame, writeFrame } from "./frames.ts";
 import { restoreHere } from "./restore.ts";
-
-/** One request, one answer, in order; the caller waits. */
-export type Call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) => Frame;
 
 export function createCall(requests: number, answers: number): Call {
   return (head, body) => {

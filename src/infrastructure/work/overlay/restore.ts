@@ -14,7 +14,7 @@ import { isAbsence } from "../folder/identity.ts";
 import { makeParents } from "../folder/make-parents.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { readNoFollow } from "../transaction/content.ts";
-import type { Call } from "./remote-view.ts";
+import type { Call } from "./frames.ts";
 
 /** Has the executor put a path back to what stands in the real workspace. */
 export function restoreThrough(send: Call, absolute: string): void {

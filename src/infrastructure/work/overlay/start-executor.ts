@@ -9,10 +9,17 @@ import { type SpawnedChild, spawnChild } from "../../runtime/spawn.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchDisk } from "./disk-watch.ts";
 import type { Told } from "./executor.ts";
-import { ChannelClosed, createFrameReader, encodeFrame, type Frame, writeFrame } from "./frames.ts";
+import {
+  type Call,
+  ChannelClosed,
+  createFrameReader,
+  encodeFrame,
+  type Frame,
+  writeFrame,
+} from "./frames.ts";
 import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
-import { type Call, createCall } from "./remote-view.ts";
+import { createCall } from "./remote-view.ts";
 import { CONFINED_STAGE, proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
 import { SILENT } from "./staging.ts";
 

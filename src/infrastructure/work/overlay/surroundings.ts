@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { isInside, rootsFor } from "../transaction/git-roots.ts";
-import type { SandboxParts } from "./create-sandbox.ts";
+import type { Storage } from "../transaction/storage.ts";
 import { secretsIn } from "./home-secrets.ts";
 import { socketsOutside } from "./host-sockets.ts";
 import type { SandboxPlan } from "./sandbox.ts";
@@ -17,11 +17,20 @@ export interface Surroundings
   readonly secrets: readonly string[];
 }
 
+export interface SurroundingsParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly storage: Storage;
+  /** PicoClaw's home. */
+  readonly home: string;
+  readonly confined: boolean;
+  readonly allowSshAgent: boolean;
+}
+
 /** Private in every sandbox, so that nothing of the host below them shows. */
 const PRIVATE = ["/run", "/tmp", "/var/tmp", "/dev"];
 
 /** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
-export function surroundingsOf(wiring: SandboxParts, installation: Installation): Surroundings {
+export function surroundingsOf(wiring: SurroundingsParts, installation: Installation): Surroundings {
   const { env, storage, home, confined, allowSshAgent } = wiring;
   const sockets = allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
   if (!confined)

@@ -3,8 +3,7 @@ import { inFolder } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence } from "../folder/identity.ts";
 import type { Door } from "./intent.ts";
 import type { Plan } from "./job-folder.ts";
-import type { Swap } from "./swap.ts";
-import { inSlot, isThing, keepsFolder, outSlot, rootOf, type Turn } from "./turns.ts";
+import { inSlot, isThing, keepsFolder, outSlot, rootOf, type Swap, type Turn } from "./turns.ts";
 
 /** A folder whose mode keeps its owner from changing what is in it. Root passes every door. */
 function isShut(folder: Identity): boolean {

@@ -2,7 +2,7 @@ import type { Conflict } from "../../../application/ports/transaction.ts";
 import { identify, identifyAt } from "../folder/identity.ts";
 import type { Intent } from "./intent.ts";
 import { type JobFolder, type Plan, readStands } from "./job-folder.ts";
-import type { Swap } from "./swap.ts";
+import type { Swap } from "./turns.ts";
 import {
   type Direction,
   inSlot,

@@ -28,8 +28,17 @@ import {
 import { changesOf } from "./plan-changes.ts";
 import { slotBytes } from "./quota.ts";
 import { editedSince, interruptedSwap, reverse } from "./repair.ts";
-import { type Checkpoint, type Swap, SwapFailure, swap } from "./swap.ts";
-import { type Direction, isThing, keepsFolder, outSlot, recordedTurn, rootOf, type Turn } from "./turns.ts";
+import { type Checkpoint, SwapFailure, swap } from "./swap.ts";
+import {
+  type Direction,
+  isThing,
+  keepsFolder,
+  outSlot,
+  recordedTurn,
+  rootOf,
+  type Swap,
+  type Turn,
+} from "./turns.ts";
 
 export interface SwapParts {
   readonly storage: string;

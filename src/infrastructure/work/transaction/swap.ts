@@ -3,11 +3,10 @@ import type { LeftAlone } from "../../../application/ports/transaction.ts";
 import { inParent } from "../folder/anchor.ts";
 import { identifyAt, isAbsence } from "../folder/identity.ts";
 import { openDoors, openTurn, restoreModes } from "./doors.ts";
-import type { Door } from "./intent.ts";
-import type { JobFolder, Plan } from "./job-folder.ts";
+import type { Plan } from "./job-folder.ts";
 import { exchange, moveIfFree } from "./move.ts";
 import { inDepthOrder } from "./swap-order.ts";
-import { type Direction, inSlot, isThing, keepsFolder, outSlot, rootOf, type Turn } from "./turns.ts";
+import { inSlot, isThing, keepsFolder, outSlot, rootOf, type Swap, type Turn } from "./turns.ts";
 
 /** Called between the steps of a swap; a crash test stops the program there. */
 export type Checkpoint = (point: string) => void;
@@ -23,14 +22,6 @@ export class SwapFailure extends Error {
       cause,
     });
   }
-}
-
-export interface Swap {
-  readonly folder: JobFolder;
-  readonly plan: Plan;
-  readonly direction: Direction;
-  readonly turns: readonly Turn[];
-  readonly doors: readonly Door[];
 }
 
 /**

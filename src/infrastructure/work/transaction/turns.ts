@@ -1,5 +1,6 @@
 import { join, relative } from "node:path";
 import type { Identity } from "../folder/identity.ts";
+import type { Door } from "./intent.ts";
 import { type JobFolder, type Op, type Plan, type Stands, slot } from "./job-folder.ts";
 
 export type Direction = "forward" | "back";
@@ -9,6 +10,15 @@ export interface Turn {
   readonly op: Op;
   readonly goes: Identity | null;
   readonly comes: Identity | null;
+}
+
+/** Both sides of a plan, on their way to change places. */
+export interface Swap {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly direction: Direction;
+  readonly turns: readonly Turn[];
+  readonly doors: readonly Door[];
 }
 
 export function rootOf(plan: Plan, op: Op): string {
