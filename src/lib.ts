@@ -5,6 +5,7 @@ import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { Models } from "./application/ports/model.ts";
 import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening.ts";
+import { ranFacts } from "./application/work/report/job-facts.ts";
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
 import { toResultJson } from "./application/work/result-json.ts";
 import type { TakeBack } from "./application/work/take-back.ts";
@@ -99,7 +100,7 @@ export async function executeWorkerPatch(
   patch: string,
   options: ExecuteOptions = {},
 ): Promise<PatchExecutionResult> {
-  const { workspace } = await open(options);
+  const { workspace, messages } = await open(options);
   const { dryRun, preview, atomic, stopOnError, autoCommit } = options;
   const execution = await workspace.execute({
     patch,
@@ -123,7 +124,7 @@ export async function executeWorkerPatch(
     case "refused":
       throw new WorkerError(execution.refusal.code, execution.refusal.message, execution.refusal);
     case "ran":
-      return toResultJson(execution.result);
+      return toResultJson(messages, ranFacts(workspace.root, execution));
   }
 }
 

@@ -1,5 +1,8 @@
 import type { Workspace } from "../application/ports/workspace.ts";
 import type { Execution, JobRequest } from "../application/work/execution.ts";
+import { ranFacts } from "../application/work/report/job-facts.ts";
+import { notesOf } from "../application/work/report/word-job.ts";
+import { messagesFor } from "../domain/texts/messages.ts";
 import type { ToolContext } from "./context.ts";
 import type { JobFacts } from "./envelope.ts";
 import { ToolError } from "./tool-error.ts";
@@ -82,9 +85,14 @@ export function describeConflict(conflict: Ran["conflicts"][number]): string {
   return `${path} (${reason}${by === undefined ? "" : `, by ${by}`})`;
 }
 
+/** What the caller should know beside the result. Tools speak to models, in English. */
+export function jobNotes(execution: Ran): readonly string[] {
+  return notesOf(messagesFor("en"), ranFacts("", execution));
+}
+
 /** For edits: the one command must have succeeded. */
 export function editedBy(execution: Ran): { job?: JobFacts; notes: readonly string[] } {
-  const { jobId, results, changes, notes } = execution.result;
+  const { jobId, results, changes } = execution.result;
   const failed = results.find(({ success }) => !success);
   if (failed !== undefined) {
     const outside = failed.reason?.code === "outside-workspace";
@@ -92,6 +100,6 @@ export function editedBy(execution: Ran): { job?: JobFacts; notes: readonly stri
       ? new ToolError("OUTSIDE_WORKSPACE", failed.error, { status: "denied", reason: "path" })
       : new ToolError("WRITE_FAILED", failed.error);
   }
-  const said = [...results.flatMap((result) => result.notes), ...notes];
-  return changes.length === 0 ? { notes: said } : { job: { job_id: jobId, changes }, notes: said };
+  const notes = jobNotes(execution);
+  return changes.length === 0 ? { notes } : { job: { job_id: jobId, changes }, notes };
 }

@@ -4,6 +4,7 @@ import { ensureImage } from "../application/environments/ensure-image.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
+import { wordNote } from "../application/work/report/word-note.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { taskMessagesFor } from "../domain/texts/texts.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
@@ -55,6 +56,7 @@ export function openTaskExecutor(
     ...docker,
     execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
     messages: taskMessagesFor(resolveLocale({ env, config })),
+    wordNote: (note) => wordNote(opened.messages, note),
     mask,
     now: () => new Date(),
     newId: randomUUID,

@@ -150,7 +150,9 @@ withBrowser(
       };
       expect(await ran.exited).toBe(0);
       expect(reply.text).toContain("The button says Pressed.");
-      expect(reply.text).toContain("実行完了 (2/3 コマンド成功). 失敗: browser_browser_navigate:");
+      expect(reply.text).toContain(
+        "反映済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: browser_browser_navigate:",
+      );
       expect(reply.text).toContain("取り消せません");
       expect(seen).toContain("GET /");
       expect(seen).toContain("POST /pressed");

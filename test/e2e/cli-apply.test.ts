@@ -41,7 +41,7 @@ describe("apply", () => {
     expect({ ...ran, out: ran.out.replace(/\(\d+ms\)/g, "(0ms)").replace(jobIdIn(ran.out), "JOB") }).toEqual({
       code: 1,
       err: "",
-      out: `実行完了！
+      out: `反映済み、1 件のコマンドが失敗
 
 実行: 3 件, 成功: 2 件, 失敗: 1 件
 
@@ -70,6 +70,8 @@ describe("apply", () => {
     const result = cli.json(ran);
     expect(result).toEqual({
       job_id: expect.stringMatching(/^job_\d+_[0-9a-z]{8}$/),
+      group_id: expect.stringMatching(/^group_\d+_[0-9a-z]{8}$/),
+      status: "partly",
       success: false,
       executed_cmds: 1,
       failed_cmds: 1,
@@ -107,7 +109,7 @@ describe("apply", () => {
     const said = cli.apply(commands, args, { env });
     expect(said).toMatchObject({ code: 0, err: "" });
     expect(said.out).toBe(
-      "Dry run: 2 commands (nothing was run)\nAbout to run: 2 (file_edit: 1, shell_command: 1, git_operation: 0)\n[1] file_edit create a.txt\n[2] shell_command run touch b\n",
+      "Preview, nothing applied\n\nDry run: 2 commands (nothing was run)\nAbout to run: 2 (file_edit: 1, shell_command: 1, git_operation: 0)\n[1] file_edit create a.txt\n[2] shell_command run touch b\n",
     );
     expect(cli.json(cli.apply(commands, [...args, "--json"], { env }))).toMatchObject({
       success: true,
@@ -129,7 +131,7 @@ describe("apply", () => {
     const ran = cli.apply([create("a", "1"), shell("false"), create("b", "2")], ["--stop-on-error"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
-      "The command failed: command failed: exit status 1\n\nRun: 3, succeeded: 1, failed: 1",
+      "Applied, 1 command failed\n\nThe command failed: command failed: exit status 1\n\nRun: 3, succeeded: 1, failed: 1",
     );
     expect(ran.out).toContain("\nNot run: 1 (stopped at the first failure)\n");
     expect(cli.tree()).toEqual({ a: "1" });
@@ -140,10 +142,14 @@ describe("apply", () => {
     const ran = cli.apply([create("a", "new"), shell("echo x > c; false"), create("b", "2")], ["--atomic"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
-      "Failed: command failed: exit status 1. Every change was taken back; the workspace is as it was before.",
+      "Stopped, nothing changed\n\nFailed: command failed: exit status 1. Every change was taken back; the workspace is as it was before.",
     );
     expect(cli.tree()).toEqual({ a: "old" });
-    expect(cli.run(["undo"])).toEqual({ code: 3, out: "", err: "There is no job to take back.\n" });
+    expect(cli.run(["undo"])).toEqual({
+      code: 3,
+      out: "",
+      err: "No change\nThere is no job to take back.\n",
+    });
   });
 
   test("an empty patch is no command and success", () => {

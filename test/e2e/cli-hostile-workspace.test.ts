@@ -68,7 +68,7 @@ describe("a stranger's workspace does not reach into the program", () => {
     set();
     const ran = cli.apply([create("done.txt", "x")], [], { env: { PICOCLAW_WORKER_GIT_TIMEOUT: "20" } });
     expect([ran.code, ran.err]).toEqual([0, ""]);
-    expect(ran.out).toStartWith("Done!");
+    expect(ran.out).toStartWith("Applied\n");
     expect(cli.read("done.txt")).toBe("x");
     expect(existsSync(mark)).toBe(false);
   });

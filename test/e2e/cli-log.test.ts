@@ -108,7 +108,7 @@ describe("a person at a terminal", () => {
     const seen = cli.run(["-qec", `${program} apply p.json`, "/dev/null"], { program: "/usr/bin/script" });
     expect(seen.code).toBe(0);
     expect(seen.out.indexOf(summary)).toBeGreaterThanOrEqual(0);
-    expect(seen.out.indexOf(summary)).toBeLessThan(seen.out.indexOf("Done!"));
+    expect(seen.out.indexOf(summary)).toBeLessThan(seen.out.indexOf("Applied"));
     expect(cli.run(["apply", "p.json"]).err).toBe("");
     const quiet = { PICOCLAW_WORKER_SHOW_EXECUTION_SUMMARY: "false" };
     const unseen = cli.run(["-qec", `${program} apply p.json`, "/dev/null"], {

@@ -15,8 +15,9 @@ describe("a preview", () => {
     const ran = cli.apply(COMMANDS, ["--preview"]);
     const job = jobIdIn(ran.out);
     expect(ran.code).toBe(0);
+    expect(ran.out).toStartWith("Preview, nothing applied\n");
     expect(ran.out).toContain(
-      `Preview: 2 changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${job}`,
+      `2 changed paths are staged. To apply exactly this: picoclaw apply --job ${job}`,
     );
     expect(cli.tree()).toEqual({ a: "old" });
     expect(cli.run(["show", job, "--diff"]).out).toContain("-old\n");
@@ -46,7 +47,7 @@ describe("a preview", () => {
     const ran = cli.run(["apply", "--job", job]);
     expect([ran.code, ran.out]).toEqual([1, ""]);
     expect(ran.err).toStartWith(
-      "Nothing was applied, because these were changed by something else meanwhile:\n  a\n",
+      "Preview, nothing applied\nNothing was applied, because these were changed by something else meanwhile:\n  a\n",
     );
     expect(cli.tree()).toEqual({ a: "mine" });
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([{ job_id: job, state: "staged" }]);
@@ -79,7 +80,7 @@ describe("a preview", () => {
     expect(cli.run(["apply", "--job", job])).toEqual({
       code: 2,
       out: "",
-      err: `${job} is not a preview: there is nothing to apply.\n`,
+      err: `Refused\n${job} is not a preview: there is nothing to apply.\n`,
     });
   });
 

@@ -48,10 +48,10 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job that ru
       const job = cli.start(["apply", join(cli.folder, "p.json")], { PICOCLAW_WORKER_TRANSACTION: kind });
       const end = ended(job);
       const id = await until(runningJob);
-      expect(cli.run(["jobs"]).out).toContain("running");
+      expect(cli.run(["jobs"]).out).toContain("Running");
       expect(cli.run(["stop", id])).toEqual({
         code: 0,
-        out: `${id} was stopped; nothing of it was applied.\n`,
+        out: `Stopped, nothing changed\n${id} was stopped.\n`,
         err: "",
       });
       expect(await end).toBe(1);
@@ -60,7 +60,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job that ru
       expect(listed()).toMatchObject([{ job_id: id, state: "discarded" }]);
       expect(cli.run(["stop", id])).toMatchObject({
         code: 3,
-        err: `${id} is not running. See: picoclaw jobs\n`,
+        err: `Refused\n${id} is not running. See: picoclaw jobs\n`,
       });
       expect(cli.run(["stop", "job_1_nobody"]).code).toBe(2);
       expect(cli.run(["stop"]).code).toBe(2);

@@ -49,12 +49,12 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
       job.kill(signal);
       expect(await end).toBe(1);
       expect(said()).toStartWith(
-        "Failed: stopped. Every change was taken back; the workspace is as it was before.",
+        "Stopped, nothing changed\n\nFailed: stopped. Every change was taken back; the workspace is as it was before.",
       );
       await until(() => processes() === 0);
       expect(Object.keys(cli.tree())).toEqual(["p.json"]);
       expect(cli.apply([create("next", "1")]).code).toBe(0);
-      expect(cli.run(["jobs"]).out).toContain("rolled back");
+      expect(cli.run(["jobs"]).out).toContain("Stopped, nothing changed");
     },
   );
 
@@ -64,7 +64,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `${id} is still running (pid ${job.pid}). Take it back when it has ended, or stop it first.\n`,
+      err: `Refused\n${id} is still running (pid ${job.pid}). Take it back when it has ended, or stop it first.\n`,
     });
     const end = ended(job);
     job.kill("SIGKILL");
@@ -72,9 +72,9 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `${id} ended in the middle and applied nothing, so there is nothing to take back.\n`,
+      err: `Refused\n${id} ended in the middle and applied nothing, so there is nothing to take back.\n`,
     });
-    expect(cli.run(["jobs"]).out).toContain("interrupted");
+    expect(cli.run(["jobs"]).out).toContain("Interrupted");
     expect(cli.run(["doctor", "--repair"]).out).toContain(id);
     await until(() => processes() === 0);
     expect(cli.apply([create("next", "1")]).code).toBe(0);

@@ -17,18 +17,22 @@ describe("undo and redo", () => {
     expect(cli.run(["undo"])).toEqual({
       code: 0,
       err: "",
-      out: `${second} was taken back (1 paths). To do it again: picoclaw redo ${second}\n`,
+      out: `Taken back\n\n${second} was taken back.\nChanged files: 1\n  M a\n\nTo bring it in again: picoclaw redo ${second}\n`,
     });
     expect(cli.tree()).toEqual({ a: "1" });
     expect(cli.run(["undo"]).out).toContain(first);
     expect(cli.tree()).toEqual({});
-    expect(cli.run(["undo"])).toEqual({ code: 3, out: "", err: "There is no job to take back.\n" });
+    expect(cli.run(["undo"])).toEqual({
+      code: 3,
+      out: "",
+      err: "No change\nThere is no job to take back.\n",
+    });
     expect(cli.run(["redo"]).out).toBe(
-      `${first} was done again (1 paths). To take it back: picoclaw undo ${first}\n`,
+      `Applied\n\n${first} was brought in again.\nChanged files: 1\n  A a\n\nTo take it back: picoclaw undo ${first}\n`,
     );
     expect(cli.run(["redo"]).code).toBe(0);
     expect(cli.tree()).toEqual({ a: "2" });
-    expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "There is no job to do again.\n" });
+    expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "No change\nThere is no job to do again.\n" });
   });
 
   test("an older job under a newer one names it, and --force overrules", () => {
@@ -37,7 +41,7 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", first]);
     expect([ran.code, ran.out]).toEqual([3, ""]);
     expect(ran.err).toBe(
-      `Nothing was taken back, because these were changed after ${first}:\n  a (changed since by ${second}; take that back first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
+      `Refused\nNothing was taken back, because these were changed after ${first}:\n  a (changed since by ${second}; take that back first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
     );
     expect(cli.tree()).toEqual({ a: "2" });
     expect(cli.run(["undo", first, "--force"]).code).toBe(0);
@@ -51,7 +55,12 @@ describe("undo and redo", () => {
     expect(ran.code).toBe(3);
     expect(cli.json(ran)).toMatchObject({
       success: false,
-      error: { code: "conflict", job_id: id, conflicts: [{ path: "a", reason: "changed" }] },
+      error: {
+        code: "conflict",
+        status: "refused",
+        job_id: id,
+        conflicts: [{ path: "a", reason: "changed" }],
+      },
     });
     expect(cli.read("a")).toBe("mine");
   });
@@ -73,7 +82,8 @@ describe("undo and redo", () => {
     cli.write("a", "mine");
     const ran = cli.run(["undo", "g"]);
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain(`${second} was taken back`);
+    expect(ran.out).toBe("");
+    expect(ran.err).toContain(`${second} was taken back`);
     expect(ran.err).toContain(`changed after ${first}`);
     expect(cli.tree()).toEqual({ a: "mine" });
   });
@@ -114,7 +124,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `${id} cannot be swapped now: it is undone. See: picoclaw jobs\n`,
+      err: `Refused\n${id} cannot be swapped now: it is undone. See: picoclaw jobs\n`,
     });
   });
 
@@ -135,7 +145,9 @@ describe("jobs and show", () => {
     const second = job("2");
     cli.run(["undo"]);
     expect(cli.run(["jobs"]).out).toMatch(
-      new RegExp(`^Job .*\\n${first} .* succeeded +1 +available .*\\n${second} .* undone +1 +undone .*\\n$`),
+      new RegExp(
+        `^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Taken back +1 +undone .*\\n$`,
+      ),
     );
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
       { job_id: first, state: "committed", success: true, undo: "available", changes: [{ path: "a" }] },
@@ -150,6 +162,7 @@ describe("jobs and show", () => {
     const id = jobIdIn(cli.apply([create("a", "new\n"), shell("echo out; exit 2")]).out);
     const { code, out } = cli.run(["show", id, "--diff"]);
     expect(code).toBe(0);
+    expect(out).toStartWith("Applied, 1 command failed\n");
     expect(out).toContain("[2] shell_command run echo out; exit 2\n    ✗ ");
     expect(out).toContain("--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-old\n+new\n");
     expect(cli.json(cli.run(["show", "--json", "--diff"]))).toMatchObject({

@@ -1,10 +1,13 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
+import { storedFacts } from "../../application/work/report/job-facts.ts";
+import { listed, toJobJson } from "../../application/work/report/job-json.ts";
+import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { listed, resultOf, toJobJson, undoOf } from "./jobs.ts";
+import { isAliveIn } from "./jobs.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -35,7 +38,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
   if (flags.values.json === true) {
     program.out(
-      `${JSON.stringify({ ...toJobJson(listed(job)), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
+      `${JSON.stringify({ ...toJobJson(listed(job), isAliveIn(opened.workspace, listed(job))), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
     );
     return EXIT.done;
   }
@@ -45,11 +48,16 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   return EXIT.done;
 }
 
-function describe({ messages, workspace: { archive, isAlive } }: Opened, job: StoredJob): string {
+function describe(opened: Opened, job: StoredJob): string {
+  const { messages, workspace } = opened;
+  const { archive } = workspace;
+  const facts = storedFacts(job, archive.events(job.jobId), isAliveIn(opened.workspace, listed(job)));
   const lines = [
-    `${messages.jobLine(job.jobId)}  ${messages.jobStates[resultOf(listed(job), isAlive)]}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[undoOf(listed(job))]})`,
+    wordHeadline(messages, facts),
+    "",
+    `${messages.jobLine(job.jobId)}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
-    messages.summary({ total: job.totalCmds, succeeded: job.executedCmds, failed: job.failedCmds }),
+    summaryOf(messages, facts),
     "",
   ];
   for (const { event } of archive.events(job.jobId)) {
@@ -75,7 +83,7 @@ function describe({ messages, workspace: { archive, isAlive } }: Opened, job: St
     "",
     messages.changesHeader(job.changes.length),
     ...job.changes.map(({ path, kind }) => `  ${kind} ${path}`),
-    ...job.notes,
+    ...notesOf(messages, facts),
   );
   return `${lines.join("\n")}\n`;
 }

@@ -1,7 +1,9 @@
+import { stopFacts } from "../../application/work/report/action-facts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { reportAction } from "./report-action.ts";
 
 /** `stop JOB`: ends a running job, with everything that it runs; nothing of it is applied. */
 export const command: Subcommand = {
@@ -22,25 +24,7 @@ async function stop(program: CliProgram, args: readonly string[]): Promise<numbe
     const text = messages.usageError("picoclaw stop JOB");
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
-  const stopped = await opened.workspace.stop(jobId);
-  switch (stopped.status) {
-    case "stopped":
-      program.out(
-        `${json ? JSON.stringify({ success: true, job_id: jobId }) : messages.jobStopped(jobId)}\n`,
-      );
-      return EXIT.done;
-    case "unknown":
-      return fail(program, json, {
-        exitCode: EXIT.usage,
-        code: "unknown-job",
-        text: messages.unknownJob(jobId),
-      });
-    case "not-running":
-      return fail(program, json, {
-        exitCode: EXIT.refused,
-        code: "not-running",
-        text: messages.jobNotRunning(jobId),
-        facts: { job_id: jobId, state: stopped.state },
-      });
-  }
+  const facts = stopFacts(opened.workspace, jobId, await opened.workspace.stop(jobId));
+  const document = { success: true, status: facts.status, job_id: jobId };
+  return reportAction(program, messages, facts, { json, document });
 }

@@ -1,6 +1,8 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
-import { listed, toJobJson } from "../cli/jobs.ts";
+import { listed, toJobJson } from "../../application/work/report/job-json.ts";
+import { wordNote } from "../../application/work/report/word-note.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
 import type { McpHost } from "./host.ts";
 
 const JOBS = "picoclaw://jobs";
@@ -76,12 +78,15 @@ export async function readResource(
 
 function briefly(job: StoredJob) {
   const { changes: _, ...rest } = listed(job);
-  return toJobJson(rest);
+  return toJobJson(rest, true);
 }
 
 /** What makes it too long is left out and named. */
 function detailsOf(job: StoredJob, host: Pick<McpHost, "archive" | "mask">): string {
-  const details = { ...toJobJson(listed(job)), notes: job.notes };
+  const details = {
+    ...toJobJson(listed(job), true),
+    notes: job.notes.map((note) => wordNote(messagesFor("en"), note)),
+  };
   const whole = stringify({ ...details, events: host.archive.events(job.jobId) }, host);
   if (whole.length <= MOST_CHARS) return whole;
   const left_out = `events, and changes past ${MOST_CHANGES}: picoclaw show ${job.jobId} --json`;

@@ -1,4 +1,3 @@
-import type { ResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 import { describeToolJobs, jobsOfGroup } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
@@ -35,10 +34,12 @@ export async function answerWithTools(
       model === undefined || model.local ? "" : parts.chat.cloudAnswered(`${model.provider}/${model.model}`);
     const suggested = output?.suggestedRoute;
     return {
-      text: [parts.workspace.mask(worked.text), facts.text, cloud].filter((part) => part !== "").join("\n\n"),
+      text: [facts.status, parts.workspace.mask(worked.text), facts.text, cloud]
+        .filter((part) => part !== "")
+        .join("\n\n"),
       ok: output !== null,
       agent: "Shiro",
-      jobs: jobs.map((job): ResultJson => facts.json(job)),
+      jobs: facts.jobs,
       actions: facts.actions,
       ...(model !== undefined && {
         model: { provider: model.provider, model: model.model, local: model.local },

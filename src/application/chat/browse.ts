@@ -1,5 +1,6 @@
 import type { Proposal } from "../../domain/proposal/proposal.ts";
-import { storedResult } from "../work/report/stored-result.ts";
+import { storedFacts } from "../work/report/job-facts.ts";
+import { toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 import { describeOutward } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
@@ -61,7 +62,7 @@ export async function browse(
       ok: done.ok && !failed,
       text: [done.text, workspace.mask(worked.text), facts].filter((part) => part !== "").join("\n\n"),
       ...(stored !== null && {
-        jobs: [storedResult(messages, stored, workspace.archive.events(stored.jobId))],
+        jobs: [toResultJson(messages, storedFacts(stored, workspace.archive.events(stored.jobId), true))],
       }),
     };
   } finally {

@@ -1,10 +1,13 @@
 import type { Change } from "../../domain/patch/result.ts";
+import type { Messages } from "../../domain/texts/messages.ts";
+import { reportMessages } from "../../domain/texts/messages.ts";
 import { jobActions, namedIn } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { changeLines } from "../work/report/change-lines.ts";
-import { storedResult } from "../work/report/stored-result.ts";
-import type { ResultJson } from "../work/result-json.ts";
+import { storedFacts } from "../work/report/job-facts.ts";
+import { wordEviction, wordStatus } from "../work/report/word-job.ts";
+import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 
 /** A tool call that a model made, and what came of it. */
@@ -22,9 +25,11 @@ export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
 }
 
 export interface ToolFacts {
+  /** What became of the workspace; empty where the loop changed nothing there. */
+  readonly status: string;
   readonly text: string;
   readonly actions: Reply["actions"];
-  json(job: StoredJob): ResultJson;
+  readonly jobs: readonly ResultJson[];
 }
 
 /** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
@@ -33,19 +38,27 @@ export function describeToolJobs(
   jobs: readonly StoredJob[],
   calls: readonly MadeCall[],
 ): ToolFacts {
+  const facts = jobs.map((job) => storedFacts(job, workspace.archive.events(job.jobId), true));
   const committed = jobs.filter(({ state, changes }) => state === "committed" && changes.length > 0);
-  const changes = mergeChanges(committed);
   const outward = calls.filter(({ server }) => server !== undefined);
-  const lines = [changeLines(messages, changes)];
+  const lines = [changeLines(messages, mergeChanges(committed))];
   if (outward.length > 0) lines.push(describeOutward(chat, outward));
+  lines.push(...facts.filter(({ evicted }) => evicted.length > 0).map((one) => wordEviction(messages, one)));
   const actions = jobActions(committed, chat.actions);
   const name = namedIn(actions[0]?.message ?? "");
-  if (name !== null) lines.push(chat.undoHint(name));
+  if (name !== null) lines.push(reportMessages(messages.locale).undoHint.chat(name));
   return {
+    status: committed.length === 0 ? "" : statusOfAll(messages, committed),
     text: lines.filter((line) => line !== "").join("\n\n"),
     actions,
-    json: (job) => storedResult(messages, job, workspace.archive.events(job.jobId)),
+    jobs: facts.map((one) => toResultJson(messages, one)),
   };
+}
+
+/** Jobs that changed something, as one: a failed command in any of them is said. */
+function statusOfAll(messages: Messages, jobs: readonly StoredJob[]): string {
+  const failedCmds = jobs.reduce((sum, job) => sum + job.failedCmds, 0);
+  return wordStatus(messages, { status: failedCmds > 0 ? "partly" : "applied", failedCmds });
 }
 
 /** How many calls of MCP servers succeeded, and the first that failed. */

@@ -5,9 +5,10 @@ import type { JournalLine } from "../ports/journal.ts";
 import type { MessageStore } from "../ports/message-store.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
-import type { Execution } from "../work/execution.ts";
 import { isJobId } from "../work/job-id.ts";
 import { presentActions } from "../work/present-actions.ts";
+import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../work/report/action-facts.ts";
+import { executionFacts, type JobFacts, type RefusalFacts } from "../work/report/job-facts.ts";
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
@@ -18,7 +19,7 @@ export interface DeskParts {
   /** The one that is served now; a reload exchanges it. */
   readonly workspace: () => Pick<
     Workspace,
-    "archive" | "execute" | "takeBack" | "commitPreview" | "stop" | "isAlive"
+    "root" | "archive" | "execute" | "takeBack" | "commitPreview" | "stop" | "isAlive"
   >;
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
   /** Ends the answering of a message of this process. */
@@ -50,10 +51,10 @@ export interface JobDesk {
   differences(jobId: string): readonly FileDifference[];
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Reply["actions"];
-  run(viewer: Viewer, request: RunRequest): Promise<Execution>;
-  takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<TakeBack>;
-  applyPreview(viewer: Viewer, jobId: string): Promise<PreviewCommit>;
-  stop(viewer: Viewer, jobId: string): Promise<StopJob>;
+  run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
+  takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
+  applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+  stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
 }
 
 export interface RunRequest {
@@ -132,36 +133,40 @@ export function createJobDesk(parts: DeskParts): JobDesk {
         tails.end(jobId);
         bus.publish({ type: "job", jobId });
       }
-      return execution;
+      return executionFacts(workspace().root, execution);
     },
     async takeBack(viewer, jobId, direction, force) {
-      if ((await read(viewer, jobId)) === null) return { status: "unknown", name: jobId };
-      const outcome = await workspace().takeBack({ direction, name: jobId, force });
-      bus.publish({ type: "job", jobId });
-      return outcome;
+      const known = (await read(viewer, jobId)) !== null;
+      const outcome: TakeBack = known
+        ? await workspace().takeBack({ direction, name: jobId, force })
+        : { status: "unknown", name: jobId };
+      if (known) bus.publish({ type: "job", jobId });
+      return takeBackFacts(workspace(), direction, outcome);
     },
     async applyPreview(viewer, jobId) {
-      if ((await read(viewer, jobId)) === null) return { status: "unknown" };
-      const outcome = await workspace().commitPreview(jobId);
-      bus.publish({ type: "job", jobId });
-      return outcome;
+      const known = (await read(viewer, jobId)) !== null;
+      const outcome: PreviewCommit = known ? await workspace().commitPreview(jobId) : { status: "unknown" };
+      if (known) bus.publish({ type: "job", jobId });
+      return previewFacts(workspace(), jobId, outcome);
     },
-    async stop(viewer, jobId) {
-      const found = await read(viewer, jobId);
-      if (found === null) return { status: "unknown" };
-      const { job } = found;
-      if (job.state !== "running") return { status: "not-running", state: job.state };
-      if (job.pid !== parts.pid) return workspace().stop(jobId);
-      // One of ours: a signal would end the whole server.
-      const abort = running.get(jobId);
-      if (abort !== undefined) abort.abort();
-      else {
-        const messageId = (await store.ownerOf(jobId))?.messageId ?? "";
-        if (!parts.cancelMessage(messageId)) return { status: "not-running", state: job.state };
-      }
-      return { status: "stopped" };
-    },
+    stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
   };
+
+  async function stop(viewer: Viewer, jobId: string): Promise<StopJob> {
+    const found = await read(viewer, jobId);
+    if (found === null) return { status: "unknown" };
+    const { job } = found;
+    if (job.state !== "running") return { status: "not-running", state: job.state };
+    if (job.pid !== parts.pid) return workspace().stop(jobId);
+    // One of ours: a signal would end the whole server.
+    const abort = running.get(jobId);
+    if (abort !== undefined) abort.abort();
+    else {
+      const messageId = (await store.ownerOf(jobId))?.messageId ?? "";
+      if (!parts.cancelMessage(messageId)) return { status: "not-running", state: job.state };
+    }
+    return { status: "stopped" };
+  }
 
   function note({ channel, userId }: Viewer, jobId: string): Promise<void> {
     return store.noteJob({ jobId, channel, userId, messageId: null, at: parts.now().toISOString() });

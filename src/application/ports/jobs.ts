@@ -1,4 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
 import type { JobState } from "./transaction.ts";
 
@@ -22,7 +23,7 @@ export interface JobRecord {
   readonly failedCmds: number;
   readonly gitCommit?: string;
   readonly changes: readonly Change[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 
 /** The append-only events of a job. Every string in them is masked before it is written. */
 export type JobEvent =
@@ -28,7 +29,7 @@ export type JobEvent =
       readonly error: string;
       readonly duration: number;
       readonly changes: readonly Change[];
-      readonly notes: readonly string[];
+      readonly notes: readonly Note[];
     }
   | {
       readonly type: "auto_commit";
@@ -43,6 +44,12 @@ export type JobEvent =
   | { readonly type: "undone"; readonly changes: number }
   | { readonly type: "redone"; readonly changes: number }
   | { readonly type: "evicted"; readonly bytes: number }
+  /** The quota of undo data was passed after this job: what the oldest jobs held is gone. */
+  | {
+      readonly type: "quota_evicted";
+      readonly jobs: readonly { readonly job_id: string; readonly bytes: number }[];
+      readonly quota_bytes: number;
+    }
   | { readonly type: "note"; readonly text: string };
 
 export interface JournalLine {

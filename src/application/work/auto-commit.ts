@@ -94,7 +94,7 @@ export async function autoCommit(parts: AutoCommitParts, message: string): Promi
   return {
     ok: true,
     commit: head.stdout.trim(),
-    notes: signs ? [...notes, "signingSkipped"] : notes,
+    notes: signs ? [...notes, "signing-skipped"] : notes,
   };
 }
 

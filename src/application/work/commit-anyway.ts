@@ -3,8 +3,8 @@ import type { ProcessResult } from "../ports/process.ts";
 /** Runs git with these arguments in the view. */
 export type Git = (...args: string[]) => Promise<ProcessResult>;
 
-/** The texts about a commit that was made otherwise than git was set up to. */
-export type CommitNote = "identityFallback" | "signingSkipped";
+/** The notes about a commit that was made otherwise than git was set up to. */
+export type CommitNote = "identity-fallback" | "signing-skipped";
 
 export interface CommitAnyway {
   readonly result: ProcessResult;
@@ -32,8 +32,8 @@ export async function commitAnyway(
   const again = await git(...settings, ...(nobody ? IDENTITY : []), ...(signs ? UNSIGNED : []), ...commit);
   if (again.exitCode !== 0) return { result: nobody ? again : result, notes: [] };
   const notes: CommitNote[] = [];
-  if (nobody) notes.push("identityFallback");
-  if (signs && !unsigned) notes.push("signingSkipped");
+  if (nobody) notes.push("identity-fallback");
+  if (signs && !unsigned) notes.push("signing-skipped");
   return { result: again, notes };
 }
 

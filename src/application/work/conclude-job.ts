@@ -1,16 +1,18 @@
 import type { PatchExecutionResult } from "../../domain/patch/result.ts";
+import { undoOf } from "../../domain/work/job-status.ts";
+import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { Execution } from "./execution.ts";
-import { conflictsOf, type JobEnd, undoOf } from "./job-end.ts";
+import { conflictsOf, type JobEnd } from "./job-end.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 interface JobStory {
   readonly record: JobRecord;
   readonly kind: Transaction["kind"];
   readonly warnings: readonly string[];
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 /** Remembers how a job ended, makes room for its undo record, and tells it. */
@@ -30,13 +32,23 @@ export async function concludeJob(
     summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
     ...(gitCommit !== null && { gitCommit }),
     changes: sealed.changes,
-    undo: undoOf(outcome, kind, sealed),
+    undo: undoOf({
+      state: outcome === "committed" ? "committed" : "discarded",
+      kind,
+      changeCount: sealed.changes.length,
+    }),
     dryRun: false,
     notes,
   };
   if (outcome !== "committed" && outcome !== "staged") archive.save(record);
   const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
   const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
+  if (evicted.length > 0)
+    archive.append(jobId, {
+      type: "quota_evicted",
+      jobs: evicted.map((one) => ({ job_id: one.jobId, bytes: one.bytes })),
+      quota_bytes: config.undo_quota,
+    });
   const failure = results.find((one) => !one.success);
   const fields = {
     job_id: jobId,
@@ -62,6 +74,8 @@ export async function concludeJob(
     warnings,
     conflicts: swapped === null ? [] : conflictsOf(swapped),
     evicted,
+    quotaBytes: config.undo_quota,
+    groupId: record.groupId,
     ended,
     outside: sealed.outside,
     keptAfterFailure,

@@ -9,6 +9,7 @@ import type { Begun } from "../ports/transaction.ts";
 import { toViewFault } from "../ports/view.ts";
 import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
+import { groupOf } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { maskCommand } from "./mask-command.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
@@ -43,7 +44,7 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
       git_operations: gitOperations,
     });
   }
-  if (request.dryRun) return dryRun(parts, jobId, commands, warnings);
+  if (request.dryRun) return dryRun(parts, request, jobId, commands, warnings);
 
   const runsProcesses = counts.shellCommands + counts.gitOperations > 0 || request.autoCommit;
   const kind = runsProcesses ? parts.staging.kind : "direct";
@@ -115,6 +116,7 @@ async function begin(
 
 function dryRun(
   parts: WorkspaceParts,
+  request: ExecuteRequest,
   jobId: string,
   commands: readonly PatchCommand[],
   warnings: readonly string[],
@@ -159,6 +161,8 @@ function dryRun(
     warnings,
     conflicts: [],
     evicted: [],
+    quotaBytes: parts.config.undo_quota,
+    groupId: groupOf(request, jobId),
     ended: [],
     outside: [],
     keptAfterFailure: false,

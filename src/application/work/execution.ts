@@ -54,7 +54,10 @@ export type Execution =
       readonly totalCmds: number;
       readonly warnings: readonly string[];
       readonly conflicts: readonly Conflict[];
+      /** Jobs whose undo data went because the quota was passed. */
       readonly evicted: readonly Evicted[];
+      readonly quotaBytes: number;
+      readonly groupId: string;
       /** Background processes that ended with the job. */
       readonly ended: readonly string[];
       readonly outside: readonly string[];

@@ -1,15 +1,11 @@
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
 import { type GuardParts, guardChanges } from "./guard-changes.ts";
 
 /**
  * What a process did after its command had ended, up to its own end, is judged like the command's own: a process that
  * stays behind could wait for that look. Called when none is left. The blame goes to the last command that ran any.
  */
-export function guardLate(
-  parts: GuardParts & { readonly messages: Messages },
-  results: readonly CommandResult[],
-): readonly CommandResult[] {
+export function guardLate(parts: GuardParts, results: readonly CommandResult[]): readonly CommandResult[] {
   const isEdit = ({ command }: CommandResult) => command.type === "file_edit";
   const first = results.findIndex((one) => !isEdit(one));
   if (first === -1 || parts.transaction.directory === null) return results;
@@ -36,7 +32,7 @@ export function guardLate(
       notes:
         skipped.length === 0
           ? notes
-          : [...notes, parts.messages.protectedRestored(skipped.map(({ path }) => path))],
+          : [...notes, { code: "protected-restored", paths: skipped.map(({ path }) => path) }],
     };
   });
 }

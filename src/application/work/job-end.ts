@@ -1,8 +1,7 @@
-import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
+import type { CommandResult } from "../../domain/patch/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Conflict, Sealed, SwapOutcome, Transaction } from "../ports/transaction.ts";
+import type { Conflict, Sealed, SwapOutcome } from "../ports/transaction.ts";
 
 /** How a job came to its end. */
 export interface JobEnd {
@@ -22,15 +21,6 @@ export function forJournal(event: JobEvent): JobEvent {
 }
 
 const JOURNAL_CONTENT = 16_384;
-
-export function undoOf(
-  outcome: JobOutcome,
-  kind: Transaction["kind"],
-  { changes }: Sealed,
-): PatchExecutionResult["undo"] {
-  if (kind === "none") return "unavailable";
-  return outcome === "committed" && changes.length > 0 ? "available" : "none";
-}
 
 export function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
   if (outcome.status === "conflict") return outcome.conflicts;

@@ -1,4 +1,5 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { NoteFact } from "../../domain/work/note.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Transaction } from "../ports/transaction.ts";
@@ -6,21 +7,21 @@ import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /** The first job of its kind says how changes are staged here, and why so. */
 export function kindNotes(
-  { staging, archive, messages, config }: WorkspaceParts,
+  { staging, archive, config }: WorkspaceParts,
   { kind, processes }: Transaction,
-): string[] {
+): NoteFact[] {
   if (kind === "direct" || !archive.isFirstOf(kind)) return [];
-  const notes = [messages.transactionKind(kind, staging.reason)];
+  const notes: NoteFact[] = [{ code: "staging", kind, reason: staging.reason }];
   if (config.confine !== "off" && kind === "copy" && processes === undefined)
-    notes.push(messages.notConfined);
+    notes.push({ code: "not-confined" });
   return notes;
 }
 
 /** What undo cannot reach is named in every result where it may have happened. */
-export function whatStays({ messages }: WorkspaceParts, { kind }: Transaction): string {
+export function whatStays({ kind }: Transaction): NoteFact {
   return kind === "none"
-    ? messages.shellNotUndoable
-    : messages.notCovered(["network", "daemons", "other-folders"]);
+    ? { code: "shell-not-undoable" }
+    : { code: "not-covered", what: ["network", "daemons", "other-folders"] };
 }
 
 export function logCommand(

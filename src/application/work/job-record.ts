@@ -1,4 +1,5 @@
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { ExecuteRequest } from "./execution.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
@@ -16,7 +17,7 @@ interface JobEnding {
   readonly results: readonly CommandResult[];
   readonly changes: readonly Change[];
   readonly gitCommit: string | null;
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
@@ -28,7 +29,7 @@ export function jobRecord(
   const executedCmds = results.filter(({ success }) => success).length;
   return {
     jobId,
-    groupId: request.groupId ?? jobId.replace("job_", "group_"),
+    groupId: groupOf(request, jobId),
     workspace: root,
     source: request.source,
     title: mask(titleOf(request)),
@@ -45,6 +46,11 @@ export function jobRecord(
     changes,
     notes,
   };
+}
+
+/** A job that nobody grouped is a group of its own. */
+export function groupOf({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
+  return groupId ?? jobId.replace("job_", "group_");
 }
 
 const TITLE_CHARACTERS = 50;

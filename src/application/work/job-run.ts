@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
@@ -14,6 +15,7 @@ import { JobBroken } from "./job-broken.ts";
 import { conflictsOf, forJournal, type JobEnd } from "./job-end.ts";
 import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
+import { wordNote } from "./report/word-note.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
@@ -28,7 +30,7 @@ interface CarryOut {
 /** One job from its open view to its end. */
 export class JobRun {
   readonly #parts: WorkspaceParts;
-  readonly #notes: string[] = [];
+  readonly #notes: Note[] = [];
   readonly #createdAt: Date;
   readonly #env: Record<string, string>;
   #request: ExecuteRequest;
@@ -184,7 +186,7 @@ export class JobRun {
     const failedCmds = results.length - executed;
     const aborted = request.signal.aborted;
     if (results.some(({ command }) => command.type === "shell_command"))
-      this.#notes.push(whatStays(this.#parts, transaction));
+      this.#notes.push(whatStays(transaction));
     const wantsRollback =
       aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
     const rollsBack = wantsRollback && transaction.kind !== "none";
@@ -193,7 +195,7 @@ export class JobRun {
       const after = await this.commitMoment("after");
       ended.push(...(await this.endProcesses()));
       if (after.ok) gitCommit = after.commit;
-      else this.#notes.push(this.#parts.messages.autoCommitFailed(after.error));
+      else this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
     }
     const end: JobEnd = {
       results,
@@ -205,9 +207,9 @@ export class JobRun {
     };
     if (transaction.takeRefused !== undefined) {
       const { networkNotes } = await import("./network-notes.ts");
-      for (const text of networkNotes(transaction, this.#parts.messages.locale)) {
-        this.#notes.push(text);
-        this.emit({ type: "note", text });
+      for (const note of networkNotes(transaction)) {
+        this.#notes.push(note);
+        this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
       }
     }
     if (rollsBack) {
@@ -240,13 +242,12 @@ export class JobRun {
 
   private async guardedLate(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
     if (ran.every(({ command }) => command.type === "file_edit")) return ran;
-    const { policy, planOptions, messages } = this.#parts;
+    const { policy, planOptions } = this.#parts;
     const { guardLate } = await import("./guard-late.ts");
     const parts = {
       transaction: this.transaction,
       protection: policy.protection,
       sha1: planOptions.sha1,
-      messages,
     };
     const results = guardLate(parts, ran);
     for (const [index, { error }] of results.entries())
@@ -284,7 +285,7 @@ export class JobRun {
   }
 
   private processParts({ signal, onOutput }: CarryOut = {}) {
-    const { policy, config, messages } = this.#parts;
+    const { policy, config } = this.#parts;
     const { transaction, jobId } = this;
     const request = this.#request;
     return {
@@ -295,7 +296,6 @@ export class JobRun {
       outputLimitBytes: config.output_limit,
       signal: signal ?? request.signal,
       onOutput: onOutput ?? request.onOutput ?? (() => {}),
-      messages,
     };
   }
 
@@ -325,8 +325,9 @@ export class JobRun {
       ...(!commit.ok && { error: this.#parts.mask(commit.error) }),
     });
     if (commit.ok) {
-      for (const note of commit.notes.map((name) => this.#parts.messages[name]))
-        if (!this.#notes.includes(note)) this.#notes.push(note);
+      for (const code of commit.notes)
+        if (!this.#notes.some((note) => typeof note !== "string" && note.code === code))
+          this.#notes.push({ code });
       if (commit.commit !== null)
         logger.info("worker", ...LOG.autoCommitSuccess, {
           job_id: this.jobId,

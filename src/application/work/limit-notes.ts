@@ -1,5 +1,4 @@
-import type { Locale } from "../../domain/texts/messages.ts";
-import { confinementMessages } from "../../domain/texts/messages.ts";
+import type { NoteFact } from "../../domain/work/note.ts";
 import type { LimitSettings } from "./workspace-parts.ts";
 
 type Named = "memory" | "file_size" | "open_files" | "processes";
@@ -13,8 +12,8 @@ const SAID: Readonly<Record<Named, RegExp>> = {
 };
 
 /** The limits that a failed command seems to have met, by what it said. */
-export function limitNotes(limits: LimitSettings, locale: Locale, said: string): string[] {
+export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
   return (Object.keys(SAID) as Named[])
     .filter((limit) => limits[limit] > 0 && SAID[limit].test(said))
-    .map((limit) => confinementMessages(locale).limitMet(limit, limits[limit]));
+    .map((limit) => ({ code: "limit-met", limit, value: limits[limit] }));
 }

@@ -1,17 +1,15 @@
-import type { Locale } from "../../domain/texts/messages.ts";
-import { confinementMessages } from "../../domain/texts/messages.ts";
+import type { NoteFact } from "../../domain/work/note.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Notes of a job about a network that it could not reach. `ran`: the command, where one has just ended. */
-export function networkNotes(transaction: Transaction, locale: Locale, ran?: Outcome): string[] {
+export function networkNotes(transaction: Transaction, ran?: Outcome): NoteFact[] {
   const { network, takeRefused } = transaction;
   if (network === undefined) return [];
-  const messages = confinementMessages(locale);
   const refused = takeRefused?.() ?? [];
-  if (refused.length > 0) return refused.map((one) => messages.refusedHost(one));
+  if (refused.length > 0) return refused.map((one) => ({ code: "host-refused", ...one }));
   return ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output)
-    ? [messages.networkLimited(network)]
+    ? [{ code: "network-limited", network }]
     : [];
 }
 

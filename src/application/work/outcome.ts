@@ -1,4 +1,5 @@
 import type { FailureReason, ProcessEnd } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 
 /** What one command said and did. Failures are `ok: false`, with a text for the user. */
 export interface Outcome {
@@ -7,7 +8,7 @@ export interface Outcome {
   readonly error: string;
   readonly reason?: FailureReason;
   readonly process?: ProcessEnd;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Note[];
 }
 
 export function succeeded(output: string): Outcome {

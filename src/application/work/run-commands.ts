@@ -1,5 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change, CommandResult, FailureReason, ProcessEnd } from "../../domain/patch/result.ts";
+import { maskNote } from "../../domain/work/note.ts";
 import { ViewFault } from "../ports/view.ts";
 import { runFileEdit } from "./file-edit.ts";
 import { maskCommand } from "./mask-command.ts";
@@ -34,7 +35,7 @@ export async function runCommands(
       ...(outcome.process !== undefined && { process: maskEnd(outcome.process, parts.mask) }),
       duration: Math.round(parts.clock() - started),
       changes,
-      notes: outcome.warnings.map(parts.mask),
+      notes: outcome.warnings.map((note) => maskNote(note, parts.mask)),
     };
     results.push(result);
     const { success, output, error, duration, notes } = result;

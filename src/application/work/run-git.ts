@@ -20,7 +20,7 @@ export async function runGit(
   if (command.action === "commit") {
     const { result, notes } = await commitAnyway(git, [], args);
     const outcome = outcomeOf(result, "git command failed", timeoutSeconds);
-    if (outcome.ok) return { ...outcome, warnings: notes.map((note) => parts.messages[note]) };
+    if (outcome.ok) return { ...outcome, warnings: notes.map((code) => ({ code })) };
     return explained(git, result, outcome);
   }
   const result = await git(...args);

@@ -1,5 +1,4 @@
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
@@ -22,7 +21,6 @@ export interface RunParts {
   readonly outputLimitBytes: number;
   readonly limits: LimitSettings;
   readonly mask: (text: string) => string;
-  readonly messages: Messages;
   readonly clock: () => number;
   readonly emit: (event: CommandEvent) => void;
   readonly onOutput: (text: string) => void;

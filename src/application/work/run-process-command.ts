@@ -1,5 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change } from "../../domain/patch/result.ts";
+import type { Note } from "../../domain/work/note.ts";
 import { guardChanges } from "./guard-changes.ts";
 import { limitNotes } from "./limit-notes.ts";
 import { networkNotes } from "./network-notes.ts";
@@ -22,7 +23,7 @@ export async function runProcessCommand(
 }
 
 function guard(
-  { transaction, policy, planOptions, messages, limits }: RunParts,
+  { transaction, policy, planOptions, limits }: RunParts,
   ran: Outcome,
 ): { outcome: Outcome; changes: readonly Change[] } {
   const { protection } = policy;
@@ -30,19 +31,20 @@ function guard(
     { transaction, protection, sha1: planOptions.sha1 },
     transaction.takeChanges({ processRan: true }),
   );
-  const warnings = [...ran.warnings];
+  const warnings: Note[] = [...ran.warnings];
   if (!ran.ok && transaction.kind === "overlay") {
-    if (ACROSS_LAYERS.test(ran.output)) warnings.push(messages.renameAcrossLayers);
-    if (HARD_LINKED.test(ran.output)) warnings.push(messages.linkAcrossLayers);
-    if (FOREIGN_OWNER.test(ran.output)) warnings.push(messages.foreignOwner);
+    if (ACROSS_LAYERS.test(ran.output)) warnings.push({ code: "rename-across-layers" });
+    if (HARD_LINKED.test(ran.output)) warnings.push({ code: "link-across-layers" });
+    if (FOREIGN_OWNER.test(ran.output)) warnings.push({ code: "foreign-owner" });
   }
-  warnings.push(...networkNotes(transaction, messages.locale, ran));
+  warnings.push(...networkNotes(transaction, ran));
   if (!ran.ok && transaction.processes !== undefined)
-    warnings.push(...limitNotes(limits, messages.locale, `${ran.error}${ran.output}`));
-  if (created.length > 0) warnings.push(messages.protectedCreated(created));
-  if (logged.length > 0) warnings.push(messages.protectedLogged(logged));
+    warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
+  if (created.length > 0) warnings.push({ code: "protected-created", paths: created });
+  if (logged.length > 0) warnings.push({ code: "protected-logged", paths: logged });
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
-  if (skipped.length > 0) warnings.push(messages.protectedRestored(skipped.map(({ path }) => path)));
+  if (skipped.length > 0)
+    warnings.push({ code: "protected-restored", paths: skipped.map(({ path }) => path) });
   const failing = restored.filter((one) => !skipped.includes(one)).map(({ why }) => `${why} (restored)`);
   if (failing.length === 0) return { outcome: { ...ran, warnings }, changes };
   const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");

@@ -1,6 +1,5 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { FailureReason } from "../../domain/patch/result.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import { ViewFault } from "../ports/view.ts";
@@ -19,7 +18,6 @@ export interface ProcessParts {
   readonly outputLimitBytes: number;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
-  readonly messages: Messages;
 }
 
 export async function runShell(

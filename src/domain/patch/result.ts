@@ -1,3 +1,5 @@
+import type { UndoState } from "../work/job-status.ts";
+import type { Note } from "../work/note.ts";
 import type { PatchCommand } from "./command.ts";
 
 export type ChangeKind = "added" | "modified" | "deleted";
@@ -36,7 +38,7 @@ export interface CommandResult {
   readonly duration: number;
   readonly changes: readonly Change[];
   /** What the user should know beside success or failure: a protected file was touched, who committed, … */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 export interface PatchExecutionResult {
@@ -48,8 +50,7 @@ export interface PatchExecutionResult {
   readonly summary: string;
   readonly gitCommit?: string;
   readonly changes: readonly Change[];
-  /** `none`: there is nothing to take back. */
-  readonly undo: "available" | "unavailable" | "none";
+  readonly undo: UndoState;
   readonly dryRun: boolean;
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }

@@ -27,26 +27,3 @@ export function wholeCommand({ type, action, target, content }: PatchCommand): s
   const text = (isScript ? `${target} ${content}` : target).replaceAll("\r\n", "\n").trim();
   return `${type} ${action} ${text.replaceAll("\n", "\n    ")}`;
 }
-
-/**
- * The whole answer of `apply`. `headline` says what the journal says: never "done" over a failure
- * that rolled everything back.
- */
-export function formatExecution(
-  execution: {
-    readonly headline: string;
-    readonly summary: string;
-    readonly results: readonly CommandResult[];
-    readonly gitCommit?: string | undefined;
-  },
-  messages: Messages,
-): string {
-  const parts = [execution.headline, execution.summary];
-  if (execution.results.length > 0) {
-    parts.push(`${messages.details}\n${formatExecutionResults(execution.results, messages)}`);
-  }
-  if (execution.gitCommit !== undefined && execution.gitCommit !== "") {
-    parts.push(messages.gitCommit(execution.gitCommit));
-  }
-  return parts.join("\n\n");
-}

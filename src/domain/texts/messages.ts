@@ -16,3 +16,8 @@ export type ConfinementMessages = TextsAtStart["confinement"];
 export function confinementMessages(locale: Locale): ConfinementMessages {
   return textsAtStart(locale).confinement;
 }
+
+/** What a report of a job begins with and ends in. */
+export function reportMessages(locale: Locale): TextsAtStart["report"] {
+  return textsAtStart(locale).report;
+}

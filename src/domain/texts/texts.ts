@@ -37,8 +37,6 @@ export type SlackMessages = Texts["slack"];
 export type SolveMessages = Texts["solve"];
 export type TaskMessages = Texts["tasks"];
 
-export type JobTone = keyof ConsoleMessages["jobStates"];
-
 export const chatMessagesFor = (locale: Locale): ChatMessages => textsFor(locale).chat;
 export const commandMessages = (locale: Locale): CommandMessages => textsFor(locale).commands;
 export const consoleMessagesFor = (locale: Locale): ConsoleMessages => textsFor(locale).console;

@@ -110,7 +110,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await other.waitForSelector('[data-output]:has-text("tick 3")');
       expect(await other.textContent("#head")).not.toContain("Rolled back");
       await other.click("button:has-text('Stop')");
-      await other.waitForSelector('#head:has-text("Rolled back")');
+      await other.waitForSelector('#head:has-text("Stopped, nothing changed")');
       await posted;
       await page.goto(`${server.url}/jobs`);
       expect(await page.locator(".state.running").count()).toBe(0);

@@ -107,7 +107,7 @@ describe("what a coder is sent", () => {
     // As facts: a reply given as a model's own would be taken for the form to answer in.
     expect(last.map(({ role }) => role)).toEqual(["user"]);
     expect(sent).toContain(
-      "# Earlier in this conversation (done already)\n- make a.txt\n  → Done (1/1 commands succeeded)",
+      "# Earlier in this conversation (done already)\n- make a.txt\n  → Applied (1/1 commands succeeded)",
     );
     expect(sent).toEndWith("Request:\ngo on");
   });
@@ -188,7 +188,7 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(true);
     expect(reply.text).toStartWith(
-      "実行完了 (0/0 コマンド成功)\n\n【Plan】\nNothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
+      "変更なし\n\n【Plan】\nNothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
     );
     expect(reply.actions).toEqual([]);
   });
@@ -199,7 +199,7 @@ describe("a proposal that runs", () => {
     });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("実行完了 (1/2 コマンド成功)");
+    expect(reply.text).toStartWith("反映済み、1 件のコマンドが失敗 (1/2 コマンド成功)\n");
     expect(reply.text).toContain("✗ [1] shell_command run echo why; exit 3");
     expect(reply.text.match(/^why$/gm)).toHaveLength(1);
     expect(reply.jobs).toMatchObject([{ executed_cmds: 1, failed_cmds: 1 }]);
@@ -209,7 +209,7 @@ describe("a proposal that runs", () => {
   test("a job that fails altogether is not called done", async () => {
     at = await openConversation(() => proposal("p", "```bash\nexit 3\n```"), { locale: "ja" });
     const reply = await at.send("/code3 x");
-    expect(reply.text).toStartWith("Worker実行失敗: ");
+    expect(reply.text).toStartWith("変更なし、1 件のコマンドが失敗\n\nWorker実行失敗: ");
     expect(reply.text).not.toContain("実行完了");
   });
 

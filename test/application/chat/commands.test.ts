@@ -21,12 +21,15 @@ describe("/undo and /redo", () => {
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     await at.send("/undo");
     expect(at.tree()).toEqual({});
-    expect(await at.send("/undo")).toMatchObject({ ok: false, text: "There is nothing to take back." });
+    expect(await at.send("/undo")).toMatchObject({
+      ok: false,
+      text: "No change\nThere is no job to take back.",
+    });
     expect((await at.send("/redo")).text).toContain("\n  A a.txt\n");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     await at.send("/redo");
     expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
-    expect((await at.send("/redo")).text).toBe("There is nothing to bring in again.");
+    expect((await at.send("/redo")).text).toBe("No change\nThere is no job to do again.");
   });
 
   test("a job is taken back by its id", async () => {
@@ -56,7 +59,7 @@ describe("/undo and /redo", () => {
     const first = await at.send("/code3 a.txt");
     expect(await at.send("/undo", slack)).toMatchObject({
       ok: false,
-      text: "There is nothing to take back.",
+      text: "No change\nThere is no job to take back.",
     });
     expect((await at.send(`/undo ${first.jobs[0]?.job_id}`, slack)).text).toContain("not a job of this chat");
     expect((await at.send("/jobs", slack)).text).toBe("There are no jobs yet.");
@@ -86,7 +89,7 @@ describe("/preview and /apply", () => {
     const reply = await at.send("/preview a.txt");
     expect(reply.ok).toBe(true);
     expect(reply.decision?.route).toBe("CODE");
-    expect(reply.text).toContain("Preview: 1 change (not applied yet)");
+    expect(reply.text).toStartWith("Preview, nothing applied\n");
     expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual(["/apply", "/diff"]);
     expect(at.tree()).toEqual({});
     expect((await at.send("/diff")).text).toContain("+a.txt");

@@ -44,7 +44,7 @@ test("tools of MCP servers are Shiro's too; a server that does not start and a c
   expect(seen.env.SUMS_TOKEN).toContain("*");
   expect(reply.ok).toBe(true);
   expect(reply.text).toBe(
-    "Five.\n\n実行完了 (2/3 コマンド成功). 失敗: sums_fail: fail did not work\nブラウザ操作と外部サービスへの影響は取り消せません。",
+    "Five.\n\n反映済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: sums_fail: fail did not work\nブラウザ操作と外部サービスへの影響は取り消せません。",
   );
   const notices = at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
   expect(notices).toEqual([expect.stringMatching(/^MCP サーバー broken は使えません: /)]);
@@ -151,7 +151,7 @@ describe("uses_browser", () => {
     );
     const reply = await at.send("/code3 open the page");
     expect(reply.ok).toBe(true);
-    expect(reply.text).toMatch(/^Done \(1\/1 commands succeeded\).*Two\..*cannot be taken back/s);
+    expect(reply.text).toMatch(/^Applied \(1\/1 commands succeeded\).*Two\..*cannot be taken back/s);
     expect(at.of("coder3")[0]?.system).toContain("uses_browser");
     expect(at.of("worker")[0]?.tools?.every(({ name }) => name.startsWith("browser_"))).toBe(true);
     expect(at.of("worker")[0]?.messages[0]?.text).toBe("open the page\n\nPlan:\nLook at the page");

@@ -38,14 +38,14 @@ describe("the tool loop", () => {
         worked(""),
     );
     const reply = await at.send("/ops set it up");
-    expect(reply.text).toStartWith("I changed nothing at all.\n\n");
+    expect(reply.text).toStartWith("Applied\n\nI changed nothing at all.\n\n");
     expect(reply.text).toContain("A a.txt");
     expect(reply.text).toContain("A b.txt");
     expect(reply.text).toContain("/undo");
     expect(reply.jobs).toHaveLength(2);
     expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });
     const undone = await at.send("/undo");
-    expect(undone.text).toContain("Taken back (2 files");
+    expect(undone.text).toContain("Changed files: 2\n  D b.txt\n  D a.txt\n");
     expect(at.tree()).toEqual({});
     expect((await at.send("/redo")).ok).toBe(true);
     expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });

@@ -166,7 +166,7 @@ withNode(
     expect(everything(at.workspace)).toEqual(before[0]!);
     // Brought in again up to the folder that was moved: `/redo` of a whole folder wants it untouched since.
     for (const { turn } of changing.slice(0, 4)) {
-      expect((await at.send("/redo")).text).toStartWith("Brought in again");
+      expect((await at.send("/redo")).text).toStartWith("Applied\n");
       expect(everything(at.workspace)).toEqual(before[turn + 1]!);
     }
   },

@@ -272,11 +272,11 @@ describe("the desk", () => {
     expect(await desk.read(alice, two.jobId)).toBeNull();
     expect(await desk.read({ ...alice, channel: "line" }, one.jobId)).toBeNull();
     expect(await desk.read(operator, "../../etc")).toBeNull();
-    expect((await desk.takeBack(alice, two.jobId, "undo", false)).status).toBe("unknown");
-    expect((await desk.applyPreview(alice, two.jobId)).status).toBe("unknown");
-    expect((await desk.stop(alice, two.jobId)).status).toBe("unknown");
-    expect((await desk.takeBack(alice, one.jobId, "undo", false)).status).toBe("nothing");
-    expect((await desk.applyPreview(alice, one.jobId)).status).toBe("busy");
+    expect((await desk.takeBack(alice, two.jobId, "undo", false)).code).toBe("unknown-job");
+    expect((await desk.applyPreview(alice, two.jobId)).code).toBe("unknown-job");
+    expect((await desk.stop(alice, two.jobId)).code).toBe("unknown-job");
+    expect((await desk.takeBack(alice, one.jobId, "undo", false)).code).toBe("nothing");
+    expect((await desk.applyPreview(alice, one.jobId)).code).toBe("busy");
     expect(desk.latest()).toContain(two.jobId);
   });
 
@@ -285,12 +285,12 @@ describe("the desk", () => {
     const other = storedJob(2, { state: "running", pid: 8 });
     const done = storedJob(3);
     const { desk, store, cancelled } = await open([ours, other, done]);
-    expect((await desk.stop(operator, ours.jobId)).status).toBe("not-running");
+    expect((await desk.stop(operator, ours.jobId)).code).toBe("not-running");
     await store.noteJob({ jobId: ours.jobId, channel: "web", userId: "alice", messageId: "msg", at });
     expect((await desk.stop(alice, ours.jobId)).status).toBe("stopped");
     expect(cancelled).toEqual(["", "msg"]);
     expect((await desk.stop(operator, other.jobId)).status).toBe("stopped");
-    expect((await desk.stop(operator, done.jobId)).status).toBe("not-running");
+    expect((await desk.stop(operator, done.jobId)).code).toBe("not-running");
   });
 
   test("keeps what a running job prints for whoever comes late, and forgets it at its end", async () => {

@@ -125,10 +125,7 @@ describe("auto-commit", () => {
     bench.git("config", "gpg.program", "/bin/false");
     const { result } = await bench.run(PATCH, COMMIT);
     expect(bench.git("log", "--format=%an %G?")).toBe("PicoClaw N\nPicoClaw N\n");
-    expect(result.notes.slice(1)).toEqual([
-      "Git has no user.name / user.email here; committed under PicoClaw's own name.",
-      "Signing would have asked for input; committed unsigned.",
-    ]);
+    expect(result.notes.slice(1)).toEqual([{ code: "identity-fallback" }, { code: "signing-skipped" }]);
   });
 
   test("works in a repository without a commit, and undo returns to that", async () => {
@@ -198,9 +195,10 @@ describe("auto-commit that cannot be", () => {
     repository();
     const { result } = await bench.run([...PATCH, shell("touch .git/index.lock")], COMMIT);
     expect([result.success, bench.read("a.txt")]).toEqual([true, "1\n2\n"]);
-    expect(result.notes.join("\n")).toContain(
-      "The commit after the patch failed (the changes are applied): git add failed",
-    );
+    expect(result.notes).toContainEqual({
+      code: "auto-commit-failed",
+      error: expect.stringContaining("git add failed"),
+    });
   });
 
   test("with stop_on_error a failure restores HEAD, index and uncommitted work exactly", async () => {

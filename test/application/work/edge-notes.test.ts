@@ -11,23 +11,25 @@ const view = (network: Pick<Transaction, "network" | "takeRefused">) => network 
 describe("a command is told of a network that was not there for it:", () => {
   test("what a list refused, by host", () => {
     const transaction = view({ network: "allow-list", takeRefused: () => refused });
-    expect(networkNotes(transaction, "en", succeeded(""))).toEqual([
-      "network: 3 requests to evil.example refused (not in worker.network.allowed_domains)",
+    expect(networkNotes(transaction, succeeded(""))).toEqual([
+      { code: "host-refused", host: "evil.example", reason: "not-allowed", count: 3 },
     ]);
-    expect(networkNotes(transaction, "en")).toHaveLength(1);
+    expect(networkNotes(transaction)).toHaveLength(1);
   });
 
   test("why a program reached nobody, when it failed by that", () => {
     const listed = view({ network: "allow-list", takeRefused: () => [] });
-    expect(networkNotes(listed, "en", unreachable)[0]).toContain("only through the proxy");
-    expect(networkNotes(view({ network: "off" }), "en", unreachable)[0]).toContain("it is off for this job");
-    expect(networkNotes(listed, "en", succeeded(unreachable.output))).toEqual([]);
-    expect(networkNotes(listed, "en", failed("command failed", "no such file"))).toEqual([]);
-    expect(networkNotes(listed, "en")).toEqual([]);
+    expect(networkNotes(listed, unreachable)).toEqual([{ code: "network-limited", network: "allow-list" }]);
+    expect(networkNotes(view({ network: "off" }), unreachable)).toEqual([
+      { code: "network-limited", network: "off" },
+    ]);
+    expect(networkNotes(listed, succeeded(unreachable.output))).toEqual([]);
+    expect(networkNotes(listed, failed("command failed", "no such file"))).toEqual([]);
+    expect(networkNotes(listed)).toEqual([]);
   });
 
   test("nothing where the network is the user's own", () => {
-    expect(networkNotes(view({}), "en", unreachable)).toEqual([]);
+    expect(networkNotes(view({}), unreachable)).toEqual([]);
   });
 });
 
@@ -40,13 +42,13 @@ describe("a limit that a command seems to have met is named", () => {
     ["write error: File too large", "file_size"],
     ["OSError: [Errno 24] Too many open files", "open_files"],
     ["bash: fork: retry: Resource temporarily unavailable", "processes"],
-  ])("%s → %s", (said, limit) => {
-    expect(limitNotes(limits, "en", said)).toEqual([expect.stringContaining(`worker.limits.${limit} (`)]);
+  ] as const)("%s → %s", (said, limit) => {
+    expect(limitNotes(limits, said)).toEqual([{ code: "limit-met", limit, value: limits[limit] }]);
   });
 
   test("and none that is not set, or that it said nothing of", () => {
     const none = { memory: 0, file_size: 0, open_files: 0, processes: 0, disk: 0 };
-    expect(limitNotes(none, "en", "MemoryError, Too many open files")).toEqual([]);
-    expect(limitNotes(limits, "en", "exit status 1")).toEqual([]);
+    expect(limitNotes(none, "MemoryError, Too many open files")).toEqual([]);
+    expect(limitNotes(limits, "exit status 1")).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { ranFacts } from "../../../src/application/work/report/job-facts.ts";
 import { toResultJson } from "../../../src/application/work/result-json.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
@@ -9,8 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
-const NOT_COVERED =
-  "Undo does not cover: what was done over the network, programs left running, folders outside the workspace";
+const NOT_COVERED = { code: "not-covered", what: ["network", "daemons", "other-folders"] } as const;
 
 describe("a job", () => {
   test("that only edits files is staged directly; one with commands as this machine can, and says so once", async () => {
@@ -22,7 +23,7 @@ describe("a job", () => {
     expect([edits.kind, first.kind, second.kind]).toEqual(["direct", "copy", "copy"]);
     expect([edits.result.notes, first.result.notes, second.result.notes]).toEqual([
       [],
-      ["Transaction: copy (run in a copy of the workspace): set by worker.transaction", NOT_COVERED],
+      [{ code: "staging", kind: "copy", reason: "configured" }, NOT_COVERED],
       [NOT_COVERED],
     ]);
   });
@@ -75,10 +76,13 @@ describe("a job", () => {
   });
 
   test("has a result document in snake_case without what only PicoClaw needs", async () => {
-    const { result } = await bench.run("*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n");
-    const [first] = toResultJson(result).results;
-    expect(Object.keys(toResultJson(result))).toEqual([
+    const ran = await bench.run("*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n");
+    const json = toResultJson(messagesFor("en"), ranFacts(bench.workspace, ran));
+    const [first] = json.results;
+    expect(Object.keys(json)).toEqual([
       "job_id",
+      "group_id",
+      "status",
       "success",
       "executed_cmds",
       "failed_cmds",

@@ -46,24 +46,20 @@ describe("a shell command that touches protected files", () => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "skip" };
     const { result } = await bench.run([shell("echo evil > a.key")], { settings });
     expect([result.success, bench.read("a.key")]).toEqual([true, "old"]);
-    expect(result.results[0]?.notes).toEqual([
-      "Protected files changed by a shell command were restored:\n  a.key",
-    ]);
+    expect(result.results[0]?.notes).toEqual([{ code: "protected-restored", paths: ["a.key"] }]);
   });
 
   test("log never restores", async () => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
     const { result } = await bench.run([shell("echo new > a.key; echo x > b.key")], { settings });
     expect([result.success, bench.read("a.key"), bench.read("b.key")]).toEqual([true, "new\n", "x\n"]);
-    expect(result.results[0]?.notes).toEqual([
-      "Protected files were changed (action_on_protected_file: log):\n  a.key\n  b.key",
-    ]);
+    expect(result.results[0]?.notes).toEqual([{ code: "protected-logged", paths: ["a.key", "b.key"] }]);
   });
 
   test("a new one is reported only", async () => {
     const { result } = await bench.run([shell("echo x > new.pem")]);
     expect([result.success, bench.read("new.pem")]).toEqual([true, "x\n"]);
-    expect(result.results[0]?.notes).toEqual(["New files match a protected pattern:\n  new.pem"]);
+    expect(result.results[0]?.notes).toEqual([{ code: "protected-created", paths: ["new.pem"] }]);
   });
 
   test("dependency folders are the tools' own", async () => {

@@ -62,7 +62,7 @@ describe("git_operation", () => {
     const ran = await bench.run([gitOperation("add", "."), gitOperation("commit", "", "m")]);
     expect(ran.result.results[1]).toMatchObject({
       success: true,
-      notes: ["Git has no user.name / user.email here; committed under PicoClaw's own name."],
+      notes: [{ code: "identity-fallback" }],
     });
     expect(bench.git("log", "--format=%an <%ae>")).toBe("PicoClaw <picoclaw@localhost>\n");
   });
@@ -78,7 +78,7 @@ describe("git_operation", () => {
     ]);
     expect(ran.result.results[2]).toMatchObject({
       success: true,
-      notes: ["Signing would have asked for input; committed unsigned."],
+      notes: [{ code: "signing-skipped" }],
     });
   });
 

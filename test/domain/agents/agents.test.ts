@@ -156,10 +156,8 @@ test("both catalogues say everything, and differently", () => {
       expect(words.budget({ kind, spentUsd: 1, dailyUsd: 2, model: "m" })).toContain("$1.00");
     for (const what of ["waiting", "deciding", "thinking", "running", "tool"] as const)
       expect(words.doing(what, "x")).not.toBe("");
-    const { undoConflict, redoConflict, unknownCommand, diffCut, dryState, retrying, cutOver } = words;
+    const { unknownCommand, diffCut, dryState, retrying, cutOver } = words;
     for (const text of [
-      undoConflict(["a"]),
-      redoConflict(["a"]),
       unknownCommand("x", "y"),
       diffCut(3),
       dryState(true),

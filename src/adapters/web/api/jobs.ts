@@ -1,9 +1,10 @@
 import type { ShownJob } from "../../../application/inbox/job-desk.ts";
-import { describeRefusal } from "../../../application/work/report/describe-refusal.ts";
 import { diffText } from "../../../application/work/report/diff-text.ts";
+import type { RefusalFacts } from "../../../application/work/report/job-facts.ts";
+import { listed, toJobJson } from "../../../application/work/report/job-json.ts";
+import { wordRefusal } from "../../../application/work/report/word-job.ts";
 import { toResultJson } from "../../../application/work/result-json.ts";
-import { listed, toJobJson } from "../../cli/jobs.ts";
-import { previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";
+import { outcomeOf } from "../action-outcome.ts";
 import type { Web } from "../web.ts";
 import { type Api, bodyOf, failure, lacks } from "./answers.ts";
 
@@ -15,6 +16,12 @@ export function jobApi(app: Api, { host }: Web): void {
   const { desk } = host;
   const words = () => host.messagesFor(host.locale());
   const unknown = () => failure(404, "unknown-job", "no such job");
+  function refusal(facts: RefusalFacts): Response {
+    const { why } = facts;
+    if (why.kind === "refused") return failure(409, why.refusal.code, wordRefusal(words(), facts));
+    const { kind: _, code, message, ...details } = why;
+    return failure(422, code, message, details);
+  }
   app.get("/jobs", async (c) => {
     const refused = lacks(c.var.viewer, "read");
     if (refused !== null) return refused;
@@ -33,24 +40,14 @@ export function jobApi(app: Api, { host }: Web): void {
     if (!MODES.includes(mode as (typeof MODES)[number]))
       return failure(400, "bad-mode", `mode: one of ${MODES.join(", ")}`);
     if (typeof atomic !== "boolean") return failure(400, "bad-atomic", "atomic: true or false");
-    const execution = await desk.run(c.var.viewer, {
+    const facts = await desk.run(c.var.viewer, {
       patch,
       mode: mode as (typeof MODES)[number],
       atomic,
       source: "api",
     });
-    switch (execution.status) {
-      case "parse-error": {
-        const { code, message, ...facts } = execution.failure;
-        return failure(422, code, message, facts);
-      }
-      case "refused": {
-        const text = describeRefusal(words(), host.workspace(), execution.refusal).join("\n");
-        return failure(409, execution.refusal.code, text);
-      }
-      case "ran":
-        return c.json({ outcome: execution.outcome, result: toResultJson(execution.result) });
-    }
+    if (facts.about === "refusal") return refusal(facts);
+    return c.json({ outcome: facts.outcome, result: toResultJson(words(), facts) });
   });
   app.get("/jobs/:job", async (c) => {
     const refused = lacks(c.var.viewer, "read");
@@ -85,13 +82,12 @@ export function jobApi(app: Api, { host }: Web): void {
         case "undo":
         case "redo": {
           const force = (body as Record<string, unknown>).force === true;
-          const taken = await desk.takeBack(viewer, jobId, verb, force);
-          return takeBackOutcome(words(), host.workspace(), taken, verb);
+          return outcomeOf(words(), await desk.takeBack(viewer, jobId, verb, force));
         }
         case "apply":
-          return previewOutcome(words(), host.workspace(), jobId, await desk.applyPreview(viewer, jobId));
+          return outcomeOf(words(), await desk.applyPreview(viewer, jobId));
         case "stop":
-          return stopOutcome(words(), jobId, await desk.stop(viewer, jobId));
+          return outcomeOf(words(), await desk.stop(viewer, jobId));
         default:
           return null;
       }
@@ -100,5 +96,5 @@ export function jobApi(app: Api, { host }: Web): void {
 }
 
 function toJson({ job, alive }: ShownJob): Record<string, unknown> {
-  return { ...toJobJson(listed(job)), alive };
+  return { ...toJobJson(listed(job), alive), alive };
 }

@@ -1,4 +1,5 @@
 import { ROUTES } from "../../../domain/routing/route.ts";
+import type { JobStatus } from "../../../domain/work/job-status.ts";
 
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
@@ -16,6 +17,21 @@ function object(properties: Readonly<Record<string, object>>, optional: readonly
   };
 }
 
+const status = {
+  enum: [
+    "applied",
+    "partly",
+    "preview",
+    "worse",
+    "stopped",
+    "no-change",
+    "taken-back",
+    "refused",
+    "running",
+    "interrupted",
+  ] satisfies readonly JobStatus[],
+};
+
 const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] } });
 
 const job = {
@@ -28,6 +44,7 @@ const job = {
   source: text,
   kind: text,
   state: { enum: ["running", "staged", "committed", "undone", "discarded", "evicted"] },
+  status,
   outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "aborted"] },
   success: flag,
   total_cmds: count,
@@ -101,6 +118,8 @@ export const SCHEMAS = {
   Result: object(
     {
       job_id: text,
+      group_id: text,
+      status,
       success: flag,
       executed_cmds: count,
       failed_cmds: count,
@@ -121,11 +140,14 @@ export const SCHEMAS = {
       summary: text,
       git_commit: text,
       changes: list(ref("Change")),
-      undo: { enum: ["available", "unavailable", "none"] },
+      undo: { enum: ["available", "unavailable", "none", "undone"] },
       dry_run: flag,
       notes: list(text),
+      conflicts: list(object({ path: text, reason: text, by: text }, ["by"])),
+      evicted: list(object({ job_id: text, bytes: count })),
     },
-    ["git_commit", "notes"],
+    // Replies that an older version stored know neither group nor status.
+    ["group_id", "status", "git_commit", "notes", "conflicts", "evicted"],
   ),
   NewJob: object(
     { patch: text, mode: { enum: ["apply", "preview", "dry-run"], default: "apply" }, atomic: flag },

@@ -1,7 +1,7 @@
 import type { ShownJob } from "../../../application/inbox/job-desk.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { titleOf, toneOf } from "../parts/job-state.ts";
+import { statusMark, titleOf } from "../parts/job-state.ts";
 import { empty, page } from "../parts/layout.ts";
 import { moment } from "../parts/times.ts";
 
@@ -28,8 +28,7 @@ ${jobs.length >= JOBS_SHOWN && html`<p class="note">${t.jobsMore(JOBS_SHOWN)}</p
 function jobRow(context: PageContext, shown: ShownJob): Markup {
   const { t } = context;
   const { job } = shown;
-  const tone = toneOf(shown);
-  return html`<li><a class="row" href="/jobs/${job.jobId}"><span class="state ${tone}">${t.jobStates[tone]}</span>
+  return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, shown)}
 <span class="title">${titleOf(shown) || t.untitled}</span>
 <span class="meta">${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)} · ${job.source} · ${moment(context, job.createdAt)}</span></a></li>`;
 }

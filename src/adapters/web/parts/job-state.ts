@@ -1,5 +1,9 @@
 import type { ShownJob } from "../../../application/inbox/job-desk.ts";
-import type { JobTone } from "../../../domain/texts/texts.ts";
+import { listed } from "../../../application/work/report/job-json.ts";
+import { wordStatus } from "../../../application/work/report/word-job.ts";
+import { type JobStatus, statusOf, type UndoState, undoOf } from "../../../domain/work/job-status.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
 import { visible } from "./visible.ts";
 
 /** The first line of the plan or the patch, without the marks of a heading. */
@@ -7,19 +11,17 @@ export function titleOf({ job }: ShownJob): string {
   return visible(job.title.replace(/^#+\s+/, ""));
 }
 
-/** A job's state as a person reads it. */
-export function toneOf({ job, alive }: ShownJob): JobTone {
-  if (job.state === "running") return alive ? "running" : "interrupted";
-  if (job.state === "undone") return "undone";
-  if (job.state === "staged") return "preview";
-  if (job.outcome === "rolled-back" || job.outcome === "aborted" || job.state === "discarded")
-    return "rolled-back";
-  if (!job.success) return "failed";
-  return job.state === "evicted" ? "evicted" : "succeeded";
+function statusOfShown({ job, alive }: ShownJob): JobStatus {
+  return statusOf(listed(job), alive);
 }
 
-export function undoOf({ job }: ShownJob): "available" | "unavailable" | "none" | "undone" {
-  if (job.state === "undone") return "undone";
-  if (job.state === "evicted" || job.kind === "none") return "unavailable";
-  return job.state === "committed" && job.changes.length > 0 ? "available" : "none";
+export function undoOfShown({ job }: ShownJob): UndoState {
+  return undoOf(listed(job));
+}
+
+/** What became of a job, as a coloured mark. */
+export function statusMark({ words }: PageContext, shown: ShownJob): Markup {
+  const status = statusOfShown(shown);
+  const { failedCmds } = shown.job;
+  return html`<span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span>`;
 }

@@ -1,4 +1,6 @@
 import type { JobEvent, JournalLine } from "../../../application/ports/journal.ts";
+import { wordEviction } from "../../../application/work/report/word-job.ts";
+import { wordNote } from "../../../application/work/report/word-note.ts";
 import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { ConsoleMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
@@ -9,7 +11,7 @@ import { visible } from "./visible.ts";
 /** A job told from its journal, event by event. */
 export function timeline(context: PageContext, lines: readonly JournalLine[]): Markup {
   return html`<ol class="timeline">${lines.map(({ at, event }) => {
-    const entry = entryOf(context.t, event);
+    const entry = entryOf(context, event);
     return (
       entry !== null &&
       html`<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
@@ -22,7 +24,7 @@ interface Entry {
   readonly what: Piece;
 }
 
-function entryOf(t: ConsoleMessages, event: JobEvent): Entry | null {
+function entryOf({ t, words: messages }: PageContext, event: JobEvent): Entry | null {
   const words = t.timeline;
   switch (event.type) {
     case "job_started":
@@ -34,7 +36,7 @@ function entryOf(t: ConsoleMessages, event: JobEvent): Entry | null {
         tone: event.success ? "good" : "bad",
         what: html`<span>${event.success ? "✓" : "✗"} ${duration(event.duration)}</span>
 ${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
-${event.notes.map((note) => html`<p class="note">${visible(note)}</p>`)}
+${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
     case "auto_commit":
@@ -62,6 +64,11 @@ ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && htm
       return { tone: "good", what: words.redone(event.changes) };
     case "evicted":
       return { tone: "plain", what: words.evicted };
+    case "quota_evicted": {
+      const evicted = event.jobs.map(({ job_id: jobId, bytes }) => ({ jobId, bytes }));
+      const text = wordEviction(messages, { evicted, quotaBytes: event.quota_bytes });
+      return { tone: "plain", what: visible(text) };
+    }
     case "note":
       return { tone: "plain", what: visible(event.text) };
   }

@@ -1,12 +1,12 @@
-import { describeRefusal } from "../../../application/work/report/describe-refusal.ts";
+import { briefly, wordRefusal } from "../../../application/work/report/word-job.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
+import { type Outcome, outcomeOf } from "../action-outcome.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage, type Notice } from "../pages/job.ts";
 import { JOBS_SHOWN, jobsPage } from "../pages/jobs.ts";
 import { playgroundPage } from "../pages/playground.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
-import { type Outcome, previewOutcome, stopOutcome, takeBackOutcome } from "../take-back-text.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
 /** Jobs, what can be done with them, and the playground. */
@@ -50,16 +50,11 @@ export function jobRoutes(app: WebApp, web: Web): void {
     switch (verb) {
       case "undo":
       case "redo":
-        return takeBackOutcome(
-          words,
-          host.workspace(),
-          await desk.takeBack(viewer, jobId, verb, force),
-          verb,
-        );
+        return outcomeOf(words, await desk.takeBack(viewer, jobId, verb, force));
       case "apply":
-        return previewOutcome(words, host.workspace(), jobId, await desk.applyPreview(viewer, jobId));
+        return outcomeOf(words, await desk.applyPreview(viewer, jobId));
       case "stop":
-        return stopOutcome(words, jobId, await desk.stop(viewer, jobId));
+        return outcomeOf(words, await desk.stop(viewer, jobId));
       default:
         return null;
     }
@@ -92,17 +87,13 @@ export function jobRoutes(app: WebApp, web: Web): void {
       respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
     if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
     if (parsed.commands.length === 0) return again(page.t.emptyPatch);
-    const execution = await desk.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
-    if (execution.status === "refused")
-      return again(describeRefusal(page.words, host.workspace(), execution.refusal).join("\n"));
-    if (execution.status === "parse-error") return again(execution.failure.message);
-    const { result, outcome } = execution;
-    const text = outcome === "staged" ? page.t.previewReady : result.summary;
-    const flash = flashes.keep({ ok: result.success, text });
-    return c.redirect(`/jobs/${result.jobId}?${flash}`, 303);
+    const facts = await desk.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
+    if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
+    const flash = flashes.keep({ ok: facts.success, text: briefly(page.words, facts) });
+    return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);
   });
 }
 
 function noticeOf({ ok, text, offerForce }: Outcome): Notice {
-  return { ok, text, ...(offerForce !== undefined && { offerForce }) };
+  return { ok, text, offerForce };
 }

@@ -1,5 +1,8 @@
+import { statusOf } from "../../../domain/work/job-status.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import { diffText } from "../../work/report/diff-text.ts";
+import { listed } from "../../work/report/job-json.ts";
+import { wordStatus } from "../../work/report/word-job.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
@@ -17,22 +20,10 @@ export const jobs: ChatCommand = async (parts, turn) => {
 };
 
 function line({ messages, workspace }: ChatParts, job: StoredJob): string {
-  const state =
-    job.state === "running"
-      ? job.pid === undefined || workspace.isAlive(job.pid)
-        ? "running"
-        : "interrupted"
-      : job.state === "undone"
-        ? "undone"
-        : job.state === "staged"
-          ? "preview"
-          : job.outcome === "rolled-back" || job.outcome === "aborted"
-            ? "rolled-back"
-            : job.success
-              ? "succeeded"
-              : "failed";
+  const alive = job.pid === undefined || workspace.isAlive(job.pid);
+  const status = wordStatus(messages, { status: statusOf(listed(job), alive), failedCmds: job.failedCmds });
   const at = job.createdAt.slice(5, 16).replace("T", " ");
-  return `${job.jobId}  ${at}  ${messages.jobStates[state]}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
+  return `${job.jobId}  ${at}  ${status}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */

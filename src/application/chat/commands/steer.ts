@@ -1,6 +1,6 @@
 import { actionsFor } from "../../work/present-actions.ts";
-import { changeLines } from "../../work/report/change-lines.ts";
-import { describeConflicts } from "../../work/report/describe-conflict.ts";
+import { previewFacts } from "../../work/report/action-facts.ts";
+import { wordAction } from "../../work/report/word-action.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
@@ -35,25 +35,10 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
   if (job === "not-yours") return said(chat.notYourJob(wanted), false);
   const { jobId } = job;
   const outcome = await workspace.commitPreview(jobId);
-  switch (outcome.status) {
-    case "done": {
-      const text = [
-        chat.previewApplied(jobId),
-        changeLines(messages, outcome.job.changes),
-        chat.undoHint(jobId),
-      ];
-      return {
-        ...said(text.filter((part) => part !== "").join("\n\n")),
-        actions: actionsFor(workspace.archive, jobId, chat.actions),
-      };
-    }
-    case "conflict":
-      return said(describeConflicts(messages, jobId, outcome.conflicts), false);
-    case "busy":
-      return said(messages.workspaceBusy(workspace.root), false);
-    case "not-a-preview":
-      return said(messages.notAPreview(jobId), false);
-    case "unknown":
-      return said(messages.unknownJob(jobId), false);
-  }
+  const facts = previewFacts(workspace, jobId, outcome);
+  const done = facts.code === "done";
+  return {
+    ...said(wordAction(messages, facts, "chat"), done),
+    actions: done ? actionsFor(workspace.archive, jobId, chat.actions) : [],
+  };
 };

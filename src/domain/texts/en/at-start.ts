@@ -1,5 +1,6 @@
 import { texts as confinement } from "./confinement.ts";
+import { texts as report } from "./report.ts";
 import { texts as work } from "./work.ts";
 
 /** What a job may have to say, loaded at every start. */
-export const texts = { confinement, work };
+export const texts = { confinement, report, work };

@@ -16,9 +16,6 @@ interface BudgetWords {
 
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
-const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
-const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
-
 /** What helps, beside what the model's own message says. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
   switch (code) {
@@ -71,8 +68,6 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 export const texts = {
   // A coder's job
   /** A job, or a group of several. */
-  undoHint: (name: string) => `To take it back: /undo ${name}`,
-  outputOf: (command: string) => `Output (${command}):`,
   riskNote: (risk: string) => `Risk: ${risk}`,
   noProposal: "The proposal holds no patch.",
   proposalUnusable: (detail: string) =>
@@ -87,17 +82,14 @@ export const texts = {
     readonly succeeded: number;
     readonly total: number;
     readonly error: string;
-  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
+  }) =>
+    `Applied, ${total - succeeded === 1 ? "1 command" : `${total - succeeded} commands`} failed (${succeeded}/${total} commands succeeded). Failed: ${error}`,
   mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
-    `Done (${succeeded}/${total} commands succeeded)`,
+    `Applied (${succeeded}/${total} commands succeeded)`,
   browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
   mcpUnavailable: (server: string, detail: string) => `MCP server ${server} cannot be used: ${detail}`,
-  /** `/preview` and `/apply`. */
-  previewReady: (jobId: string, changes: number) =>
-    `Preview: ${changes} ${changes === 1 ? "change" : "changes"} (not applied yet)\nTo apply them: /apply   To see them: /diff (${jobId})`,
-  previewApplied: (jobId: string) => `Preview ${jobId} is applied.`,
   noPreview: "There is no preview to apply.",
 
   // Models
@@ -127,17 +119,7 @@ export const texts = {
   stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it came.`,
 
   // Commands
-  undone: (count: number) => `Taken back (${files(count)} as before).`,
-  undoneJob: (jobId: string) => `Job: ${jobId}`,
-  redone: (count: number) => `Brought in again (${files(count)}).`,
-  redoHint: (name: string) => `To bring it in again: /redo ${name}`,
-  nothingToUndo: "There is nothing to take back.",
-  nothingToRedo: "There is nothing to bring in again.",
   notYourJob: (jobId: string) => `This is not a job of this chat: ${jobId}`,
-  undoConflict: (paths: readonly string[]) =>
-    `Nothing was taken back, because these changed since:${list(paths)}\nTo overwrite them: /undo --force`,
-  redoConflict: (paths: readonly string[]) =>
-    `Nothing was brought in again, because these changed since:${list(paths)}\nTo overwrite them: /redo --force`,
   noJobs: "There are no jobs yet.",
   dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",

@@ -112,8 +112,6 @@ export const texts = {
   timeout: (seconds: number) => `The command timed out (limit: ${seconds} seconds)`,
   securityViolation: "Security error: writing outside the workspace is not allowed.",
   patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
-  completed: "Done!",
-  failed: "Failed",
   details: "Details:",
   errorLabel: "Error:",
   summary: ({
@@ -129,36 +127,13 @@ export const texts = {
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
   changesHeader: (count: number) => `Changed files: ${count}`,
-  executionCompleted: (summary: string) => `Done. Changes: ${summary}`,
-  executionFailed: (error: string) => `Failed. Error: ${error}`,
   rolledBack: (error: string) =>
     `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
   cannotRollBack: (error: string) =>
     `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
   jobLine: (jobId: string) => `Job: ${jobId}`,
-  undoHint: (jobId: string) => `To take it back: picoclaw undo ${jobId}`,
 
   // The reply in a chat
-  chatCompleted: ({
-    succeeded,
-    total,
-    plan,
-    summary,
-  }: {
-    readonly succeeded: number;
-    readonly total: number;
-    readonly plan: string;
-    readonly summary: string;
-  }) => `Done (${succeeded}/${total} commands succeeded)\n\n[Plan]\n${plan}\n\n[Result]\n${summary}`,
-  chatPartly: ({
-    succeeded,
-    total,
-    error,
-  }: {
-    readonly succeeded: number;
-    readonly total: number;
-    readonly error: string;
-  }) => `Done (${succeeded}/${total} commands succeeded). Failed: ${error}`,
   workerFailed: (error: string) => `The worker failed: ${error}`,
 
   // Transaction
@@ -166,9 +141,6 @@ export const texts = {
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
     `The result is kept as a preview. Look at it: picoclaw show ${jobId} --diff\n` +
     `To apply it as it is: picoclaw apply --job ${jobId} (it stops again while the same files still differ)`,
-  preview: ({ jobId, changes }: { readonly jobId: string; readonly changes: number }) =>
-    `Preview: ${changes} changed paths (nothing applied yet)\nTo apply exactly this: picoclaw apply --job ${jobId}`,
-  previewApplied: (jobId: string) => `Preview ${jobId} was applied.`,
   dryRunHeader: (count: number) => `Dry run: ${count} commands (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
   transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
@@ -208,18 +180,11 @@ export const texts = {
     `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
 
   // Undo, redo, history
-  undone: (jobId: string, count: number) =>
-    `${jobId} was taken back (${count} paths). To do it again: picoclaw redo ${jobId}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
     `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
-  undoConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
-    `Nothing was taken back, because these were changed after ${jobId}:${paths(list)}\n` +
-    `To overwrite them: picoclaw undo ${jobId} --force`,
   nothingToUndo: "There is no job to take back.",
   nothingToRedo: "There is no job to do again.",
   undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
-  redone: (jobId: string, count: number) =>
-    `${jobId} was done again (${count} paths). To take it back: picoclaw undo ${jobId}`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
   wrongState: (jobId: string, state: string) =>
@@ -241,21 +206,10 @@ export const texts = {
     `These jobs can no longer be taken back:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
-  jobStates: {
-    succeeded: "succeeded",
-    failed: "failed",
-    preview: "preview",
-    undone: "undone",
-    "rolled-back": "rolled back",
-    interrupted: "interrupted",
-    "dry-run": "dry run",
-    running: "running",
-  },
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
   jobRunning: (jobId: string, pid: number | undefined) =>
     `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
-  jobStopped: (jobId: string) => `${jobId} was stopped; nothing of it was applied.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,

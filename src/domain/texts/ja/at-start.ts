@@ -1,6 +1,7 @@
 import type { texts as en } from "../en/at-start.ts";
 import { texts as confinement } from "./confinement.ts";
+import { texts as report } from "./report.ts";
 import { texts as work } from "./work.ts";
 
 /** What a job may have to say, loaded at every start. */
-export const texts: typeof en = { confinement, work };
+export const texts: typeof en = { confinement, report, work };

@@ -1,8 +1,6 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
 
-const list = (paths: readonly string[]) => paths.map((path) => `\n  ${path}`).join("");
-
 /** What helps, beside what the model's own message says. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
   switch (code) {
@@ -55,22 +53,18 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 }
 
 export const texts: typeof en = {
-  undoHint: (name) => `取り消すには: /undo ${name}`,
-  outputOf: (command) => `出力（${command}）:`,
   riskNote: (risk) => `リスク: ${risk}`,
   noProposal: "提案に patch がありませんでした。",
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: "提案が合わなかったため、理由を付けて一度だけ書き直してもらいます。",
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
-  mcpPartly: ({ succeeded, total, error }) => `実行完了 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+  mcpPartly: ({ succeeded, total, error }) =>
+    `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
   browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
   browserMissing:
     "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
   mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
-  previewReady: (jobId, changes) =>
-    `プレビュー: ${changes} 件の変更（まだ反映していません）\n反映するには: /apply　差分を見るには: /diff（${jobId}）`,
-  previewApplied: (jobId) => `プレビュー ${jobId} を反映しました。`,
   noPreview: "反映できるプレビューはないよ。",
 
   modelTrouble: trouble,
@@ -96,17 +90,7 @@ export const texts: typeof en = {
   timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
   stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
 
-  undone: (count) => `取り消しました（${count} 件のファイルを元に戻しました）。`,
-  undoneJob: (jobId) => `ジョブ: ${jobId}`,
-  redone: (count) => `やり直しました（${count} 件のファイル）。`,
-  redoHint: (name) => `もう一度適用するには: /redo ${name}`,
-  nothingToUndo: "取り消せるジョブはないよ。",
-  nothingToRedo: "やり直せるジョブはないよ。",
   notYourJob: (jobId) => `このチャットのジョブではありません: ${jobId}`,
-  undoConflict: (paths) =>
-    `後から変更されたファイルがあるため、何も取り消していません:${list(paths)}\n上書きして取り消すには: /undo --force`,
-  redoConflict: (paths) =>
-    `後から変更されたファイルがあるため、何もやり直していません:${list(paths)}\n上書きしてやり直すには: /redo --force`,
   noJobs: "ジョブはまだないよ。",
   dryState: (on) =>
     on

@@ -104,8 +104,6 @@ export const texts: typeof en = {
   timeout: (seconds) => `コマンドがタイムアウトしたよ（制限時間: ${seconds} 秒）`,
   securityViolation: "セキュリティエラー: workspace 外への書き込みは許可されていないよ。",
   patchFailed: (detail) => `patch の実行に失敗したよ: ${detail}`,
-  completed: "実行完了！",
-  failed: "実行失敗",
   details: "詳細:",
   errorLabel: "エラー:",
   summary: ({ total, succeeded, failed }) => `実行: ${total} 件, 成功: ${succeeded} 件, 失敗: ${failed} 件`,
@@ -113,27 +111,17 @@ export const texts: typeof en = {
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
     `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
   changesHeader: (count) => `変更されたファイル: ${count} 件`,
-  executionCompleted: (summary) => `実行完了。変更内容: ${summary}`,
-  executionFailed: (error) => `実行失敗。エラー: ${error}`,
   rolledBack: (error) => `実行失敗: ${error}. 変更はすべて取り消し、実行前の状態に戻しました。`,
   cannotRollBack: (error) =>
     `実行失敗: ${error}. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。`,
   jobLine: (jobId) => `ジョブ: ${jobId}`,
-  undoHint: (jobId) => `取り消すには: picoclaw undo ${jobId}`,
 
-  chatCompleted: ({ succeeded, total, plan, summary }) =>
-    `実行完了 (${succeeded}/${total} コマンド成功)\n\n【Plan】\n${plan}\n\n【実行結果】\n${summary}`,
-  chatPartly: ({ succeeded, total, error }) =>
-    `実行完了 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   workerFailed: (error) => `Worker実行失敗: ${error}`,
 
   commitConflict: ({ jobId, paths: list }) =>
     `実行中にほかで変更されたファイルがあるため、何も反映していません:${paths(list)}\n` +
     `結果はプレビューとして残っています。確認: picoclaw show ${jobId} --diff\n` +
     `そのまま反映するには: picoclaw apply --job ${jobId}（同じファイルがまだ食い違う場合は再び止まります）`,
-  preview: ({ jobId, changes }) =>
-    `プレビュー: ${changes} 件の変更（まだ反映していません）\n反映するには: picoclaw apply --job ${jobId}`,
-  previewApplied: (jobId) => `プレビュー ${jobId} を反映しました。`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
   transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]} — ${REASONS[reason]}`,
@@ -168,18 +156,11 @@ export const texts: typeof en = {
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
 
-  undone: (jobId, count) =>
-    `${jobId} を取り消しました（${count} 件）。もう一度適用するには: picoclaw redo ${jobId}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
-  undoConflict: ({ jobId, paths: list }) =>
-    `${jobId} の後に変更されたファイルがあるため、何も取り消していません:${paths(list)}\n` +
-    `上書きして取り消すには: picoclaw undo ${jobId} --force`,
   nothingToUndo: "取り消せるジョブはないよ。",
   nothingToRedo: "やり直せるジョブはないよ。",
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
-  redone: (jobId, count) =>
-    `${jobId} をもう一度適用しました（${count} 件）。取り消すには: picoclaw undo ${jobId}`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
   wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
@@ -190,21 +171,10 @@ export const texts: typeof en = {
     `次のジョブはもう取り消せません:${paths(jobIds)}`,
   noJobs: "ジョブはまだないよ。",
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
-  jobStates: {
-    succeeded: "成功",
-    failed: "失敗",
-    preview: "プレビュー",
-    undone: "取り消し済み",
-    "rolled-back": "ロールバック済み",
-    interrupted: "中断",
-    "dry-run": "ドライラン",
-    running: "実行中",
-  },
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
-  jobStopped: (jobId) => `${jobId} を停止しました。何も適用されていません。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId) =>

@@ -1,6 +1,7 @@
 import type { ProcessResult } from "../../../application/ports/process.ts";
 import type { Execution } from "../../../application/work/execution.ts";
 import { NO_USAGE, type RunJob, type WorkerRun } from "../../../domain/tasks/events.ts";
+import type { Note } from "../../../domain/work/note.ts";
 import type { CliResult } from "./run-cli.ts";
 
 /** A run that has not happened. */
@@ -44,14 +45,14 @@ export function processResult({ exec, error, findings }: CliResult): ProcessResu
   }
 }
 
-export function jobOf(execution: Execution): RunJob | null {
+export function jobOf(execution: Execution, wordNote: (note: Note) => string): RunJob | null {
   if (execution.status !== "ran") return null;
   const { result, outcome, conflicts } = execution;
   return {
     id: result.jobId,
     outcome,
     changes: result.changes,
-    notes: result.notes,
+    notes: result.notes.map(wordNote),
     conflicts: outcome === "conflict" ? conflicts.map(({ path }) => path) : [],
   };
 }

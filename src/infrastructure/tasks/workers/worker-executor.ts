@@ -13,6 +13,7 @@ import type {
 import type { ExecuteRequest, Execution } from "../../../application/work/execution.ts";
 import { NO_USAGE, type TestRun, type WorkerRun } from "../../../domain/tasks/events.ts";
 import type { TaskMessages } from "../../../domain/texts/texts.ts";
+import type { Note } from "../../../domain/work/note.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
 import type { Credentials } from "./credentials.ts";
@@ -51,6 +52,7 @@ export interface WorkerExecutorParts {
   /** Executes a job whose processes run in `stage`. */
   readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
   readonly messages: TaskMessages;
+  readonly wordNote: (note: Note) => string;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly newId: () => string;
@@ -219,7 +221,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const execution = await parts.execute(requestFor(options), stage).finally(goOn);
     const ran = result as CliResult | null;
     if (ran?.exec.outcome === "disconnected") await forget();
-    const job = jobOf(execution);
+    const job = jobOf(execution, parts.wordNote);
     const guarded =
       execution.status === "ran"
         ? execution.result.results.find(({ success }) => !success)?.error

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CommandResult } from "../../../domain/patch/result.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { runJob } from "../../run-job.ts";
+import { jobNotes, runJob } from "../../run-job.ts";
 import { ToolError } from "../../tool-error.ts";
 
 const input = z.strictObject({
@@ -60,19 +60,15 @@ export const executeCommand = createSecureTool({
           ...(args.timeout !== undefined && { commandTimeoutSeconds: args.timeout }),
         },
       });
-    const { result, ended } = await context.commands.run(crypto.randomUUID(), job);
+    const execution = await context.commands.run(crypto.randomUUID(), job);
+    const { result } = execution;
     const [ran] = result.results;
     if (ran === undefined) throw new ToolError("INTERNAL", "the command left no result");
-    const { jobId, changes, notes } = result;
+    const { jobId, changes } = result;
     return {
       data: executionOf(ran),
       job: { job_id: jobId, changes },
-      notes: [
-        ...ran.notes,
-        ...restoredBy(ran),
-        ...notes,
-        ...(ended.length > 0 ? [`ended with the command: ${ended.join(", ")}`] : []),
-      ],
+      notes: [...restoredBy(ran), ...jobNotes(execution)],
     };
   },
 });

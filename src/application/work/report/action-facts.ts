@@ -1,0 +1,156 @@
+import type { Change } from "../../../domain/patch/result.ts";
+import type { JobStatus } from "../../../domain/work/job-status.ts";
+import type { StoredJob } from "../../ports/jobs.ts";
+import type { Conflict, LeftAlone } from "../../ports/transaction.ts";
+import type { Workspace } from "../../ports/workspace.ts";
+import type { PreviewCommit } from "../commit-preview.ts";
+import type { StopJob } from "../stop-job.ts";
+import type { TakeBack } from "../take-back.ts";
+
+/** What came of undo, redo, applying a preview or stopping a job: plain JSON, in no language. */
+export interface ActionFacts {
+  readonly about: "action";
+  readonly action: "undo" | "redo" | "apply" | "stop";
+  readonly code: ActionCode;
+  /** Null where there is no job that it could be said of. */
+  readonly status: JobStatus | null;
+  /** The job or group that was asked for; the job that stood in the way, where one did. */
+  readonly name: string;
+  readonly workspace: string;
+  /** What was swapped, in this order; also before something stood in the way. */
+  readonly done: readonly SwappedJob[];
+  readonly conflicts: readonly Conflict[];
+  readonly state?: string;
+  readonly pid?: number;
+  /** Commands that had failed in a preview that was applied all the same. */
+  readonly failedCmds: number;
+}
+
+export type ActionCode =
+  | "done"
+  | "nothing"
+  | "unknown-job"
+  | "conflict"
+  | "busy"
+  | "running"
+  | "died"
+  | "evicted"
+  | "not-undoable"
+  | "wrong-state"
+  | "not-a-preview"
+  | "not-running";
+
+export interface SwappedJob {
+  readonly jobId: string;
+  /** As the job itself made them, in either direction. */
+  readonly changes: readonly Change[];
+  readonly left: readonly LeftAlone[];
+}
+
+export function takeBackFacts(
+  { root: workspace, isAlive }: Pick<Workspace, "root" | "isAlive">,
+  direction: "undo" | "redo",
+  taken: TakeBack,
+): ActionFacts {
+  const done = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
+  const base = {
+    about: "action" as const,
+    action: direction,
+    workspace,
+    done: done.map(({ job, changes, left }) => ({ jobId: job.jobId, changes, left })),
+    conflicts: [],
+    failedCmds: 0,
+  };
+  switch (taken.status) {
+    case "done": {
+      const name = done.length === 1 ? (done[0]?.job.jobId ?? "") : (done[0]?.job.groupId ?? "");
+      const status = direction === "undo" ? "taken-back" : "applied";
+      return { ...base, code: "done", name, status };
+    }
+    case "nothing":
+      return { ...base, code: "nothing", name: "", status: "no-change" };
+    case "unknown":
+      return { ...base, code: "unknown-job", name: taken.name, status: null };
+    case "conflict": {
+      const { conflicts, job } = taken;
+      return { ...base, code: "conflict", name: job.jobId, status: "refused", conflicts };
+    }
+    case "refused": {
+      const { job, reason, state } = taken;
+      const { pid } = job;
+      const died = reason === "running" && (pid === undefined || !isAlive(pid));
+      return {
+        ...base,
+        code: died ? "died" : reason,
+        name: job.jobId,
+        status: "refused",
+        state,
+        ...(pid !== undefined && { pid }),
+      };
+    }
+  }
+}
+
+export function previewFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  outcome: PreviewCommit,
+): ActionFacts {
+  const base = {
+    about: "action",
+    action: "apply",
+    workspace,
+    name,
+    conflicts: [],
+    done: [],
+    failedCmds: 0,
+  } as const;
+  switch (outcome.status) {
+    case "done":
+      return { ...base, code: "done", ...applied(outcome.job) };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-a-preview":
+      return { ...base, code: "not-a-preview", status: "refused", state: outcome.job.state };
+    case "busy":
+      return { ...base, code: "busy", status: "refused" };
+    case "conflict": {
+      const denied = outcome.conflicts.every(({ reason }) => reason === "no-access");
+      const status = denied ? "refused" : "preview";
+      return { ...base, code: "conflict", status, conflicts: outcome.conflicts };
+    }
+  }
+}
+
+function applied({
+  jobId,
+  changes,
+  failedCmds,
+}: StoredJob): Pick<ActionFacts, "status" | "done" | "failedCmds"> {
+  const status = changes.length === 0 ? "no-change" : failedCmds > 0 ? "partly" : "applied";
+  return { status, failedCmds, done: [{ jobId, changes, left: [] }] };
+}
+
+export function stopFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  outcome: StopJob,
+): ActionFacts {
+  const base = {
+    about: "action",
+    action: "stop",
+    workspace,
+    name,
+    conflicts: [],
+    done: [],
+    failedCmds: 0,
+  } as const;
+  switch (outcome.status) {
+    case "stopped":
+      return { ...base, code: "done", status: "stopped" };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-running":
+      return { ...base, code: "not-running", status: "refused", state: outcome.state };
+  }
+}

@@ -1,0 +1,87 @@
+import type { Change } from "../../../domain/patch/result.ts";
+import type { Messages } from "../../../domain/texts/messages.ts";
+import { reportMessages } from "../../../domain/texts/messages.ts";
+import type { ActionFacts } from "./action-facts.ts";
+import { changeLines } from "./change-lines.ts";
+import { describeConflict, describeConflicts } from "./describe-conflict.ts";
+import { paragraphs, type Surface } from "./word-job.ts";
+
+/** What came of an action on jobs: its status, what moved, what stood in the way, how to go on. */
+export function wordAction(messages: Messages, facts: ActionFacts, at: Surface): string {
+  const words = reportMessages(messages.locale);
+  const { status, code, action, name } = facts;
+  const first = status === null ? "" : words.status(status, facts.failedCmds);
+  if (code !== "done") {
+    const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
+    return paragraphs([[first, whyNot(messages, facts, at)].filter(Boolean).join("\n"), swappedBefore]);
+  }
+  switch (action) {
+    case "stop":
+      return `${first}\n${words.verb.stop(name)}`;
+    case "undo":
+      return paragraphs([first, wordDone(messages, facts), words.redoHint[at](name)]);
+    case "redo":
+    case "apply":
+      return paragraphs([first, wordDone(messages, facts), words.undoHint[at](name)]);
+  }
+}
+
+/** The jobs that were swapped, and what they left alone on purpose. */
+function wordDone(messages: Messages, { done, action }: ActionFacts): string {
+  const { verb } = reportMessages(messages.locale);
+  const lines = done.map(({ jobId }) => verb[action](jobId));
+  const changes = changeLines(messages, seenFrom(action, done));
+  if (changes !== "") lines.push(changes);
+  for (const { jobId, left } of done) {
+    const of = (wanted: string) => left.filter(({ reason }) => reason === wanted).map(({ path }) => path);
+    const refs = of("moved-on");
+    if (refs.length > 0) lines.push(messages.undonePartly({ jobId, refs }));
+    const kept = of("not-empty");
+    if (kept.length > 0) lines.push(messages.foldersKept(kept));
+  }
+  return lines.join("\n");
+}
+
+const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as const;
+
+/** To take back a file that was added is to delete it; what several jobs had changed is one path. */
+function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Change[] {
+  const changes = done
+    .flatMap((one) => one.changes)
+    .map(({ path, kind }): Change => ({ path, kind: action === "undo" ? INVERSE[kind] : kind }));
+  return [...new Map(changes.map((change) => [change.path, change])).values()];
+}
+
+function whyNot(messages: Messages, facts: ActionFacts, at: Surface): string {
+  const { code, action, name, conflicts, workspace } = facts;
+  const words = reportMessages(messages.locale);
+  switch (code) {
+    case "nothing":
+      return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
+    case "unknown-job":
+      return messages.unknownJob(name);
+    case "conflict": {
+      if (action === "apply") return describeConflicts(messages, name, conflicts);
+      const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
+      return `${words.inTheWay(action, name, paths)}\n${words.forceHint[at](action, name)}`;
+    }
+    case "busy":
+      return messages.workspaceBusy(workspace);
+    case "running":
+      return messages.jobRunning(name, facts.pid);
+    case "died":
+      return messages.jobDied(name);
+    case "evicted":
+      return messages.undoUnavailable(name);
+    case "not-undoable":
+      return `${messages.undoUnavailable(name)} ${messages.shellNotUndoable}`;
+    case "wrong-state":
+      return messages.wrongState(name, facts.state ?? "");
+    case "not-a-preview":
+      return messages.notAPreview(name);
+    case "not-running":
+      return messages.jobNotRunning(name);
+    case "done":
+      return "";
+  }
+}

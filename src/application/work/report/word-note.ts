@@ -1,0 +1,41 @@
+import type { Messages } from "../../../domain/texts/messages.ts";
+import { confinementMessages } from "../../../domain/texts/messages.ts";
+import type { Note } from "../../../domain/work/note.ts";
+
+export function wordNote(messages: Messages, note: Note): string {
+  if (typeof note === "string") return note;
+  switch (note.code) {
+    case "staging":
+      return messages.transactionKind(note.kind, note.reason);
+    case "not-covered":
+      return messages.notCovered(note.what);
+    case "not-confined":
+      return messages.notConfined;
+    case "shell-not-undoable":
+      return messages.shellNotUndoable;
+    case "auto-commit-failed":
+      return messages.autoCommitFailed(note.error);
+    case "identity-fallback":
+      return messages.identityFallback;
+    case "signing-skipped":
+      return messages.signingSkipped;
+    case "protected-restored":
+      return messages.protectedRestored(note.paths);
+    case "protected-created":
+      return messages.protectedCreated(note.paths);
+    case "protected-logged":
+      return messages.protectedLogged(note.paths);
+    case "rename-across-layers":
+      return messages.renameAcrossLayers;
+    case "link-across-layers":
+      return messages.linkAcrossLayers;
+    case "foreign-owner":
+      return messages.foreignOwner;
+    case "host-refused":
+      return confinementMessages(messages.locale).refusedHost(note);
+    case "network-limited":
+      return confinementMessages(messages.locale).networkLimited(note.network);
+    case "limit-met":
+      return confinementMessages(messages.locale).limitMet(note.limit, note.value);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What became of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
+ * not applied because the project's checks got worse. A job that `running` or `interrupted` is said of has no result.
+ */
+export type JobStatus =
+  | "applied"
+  | "partly"
+  | "preview"
+  | "worse"
+  | "stopped"
+  | "no-change"
+  | "taken-back"
+  | "refused"
+  | "running"
+  | "interrupted";
+
+/** Whether a job can be taken back. `none`: there is nothing to take back. */
+export type UndoState = "available" | "unavailable" | "none" | "undone";
+
+/** What the status of a job is made from. */
+export interface JobStanding {
+  /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
+  readonly state: string;
+  /** The kind of its transaction; `none` ran in place, so nobody knows all that changed. */
+  readonly kind: string;
+  readonly changeCount: number;
+  readonly totalCmds: number;
+  readonly executedCmds: number;
+}
+
+/** `alive`: whether the process of a running job still works on it. */
+export function statusOf(job: JobStanding, alive: boolean): JobStatus {
+  switch (job.state) {
+    case "running":
+      return alive ? "running" : "interrupted";
+    case "undone":
+      return "taken-back";
+    case "staged":
+      return "preview";
+    case "discarded":
+      return "stopped";
+    default:
+      return statusOfApplied(job);
+  }
+}
+
+function statusOfApplied({ kind, changeCount, totalCmds, executedCmds }: JobStanding): JobStatus {
+  const changed = changeCount > 0 || (kind === "none" && executedCmds > 0);
+  if (!changed) return "no-change";
+  return executedCmds < totalCmds ? "partly" : "applied";
+}
+
+export function undoOf({
+  state,
+  kind,
+  changeCount,
+}: Pick<JobStanding, "state" | "kind" | "changeCount">): UndoState {
+  if (state === "undone") return "undone";
+  if (state === "evicted" || kind === "none") return "unavailable";
+  return state === "committed" && changeCount > 0 ? "available" : "none";
+}
