@@ -10,10 +10,10 @@ import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
+import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
 import { createChatMemory } from "./chat-memory.ts";
 import { openModels } from "./models.ts";
-import { createProjectFiles } from "./project-files.ts";
 import { openStoreOnce } from "./store-once.ts";
 import { openWorkspace } from "./workspace.ts";
 

@@ -7,10 +7,8 @@ import { createEngine, type Engine } from "../infrastructure/environments/engine
 import { parseEngineAddress } from "../infrastructure/environments/engine/engine-address.ts";
 import { failed } from "../infrastructure/environments/engine/failures.ts";
 import { readInstallationId } from "../infrastructure/environments/engine/installation-id.ts";
-import type { ProxyProgram } from "../infrastructure/environments/engine/proxy-image.ts";
+import { createProxyProgram } from "../infrastructure/environments/engine/proxy-program.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
-import { readProxyFiles } from "../infrastructure/runtime/proxy-files.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -56,39 +54,11 @@ export function openDockerSandbox({
       // A timer holds 24 days.
       intervalMs: Math.min(config.cleanup.interval_hours * HOUR_MS, 20 * 24 * HOUR_MS),
     },
-    proxyProgram: once(proxyProgram),
+    proxyProgram: createProxyProgram(),
     newId: randomUUID,
     hash: (text) => hashHex("sha256", text),
     now: Date.now,
     elapsed: () => performance.now(),
     warn,
   });
-}
-
-/** Asked again only after a failure. */
-function once<T extends object>(make: () => Promise<T | SandboxFailure>): () => Promise<T | SandboxFailure> {
-  const state: { made?: Promise<T | SandboxFailure> } = {};
-  return async () => {
-    state.made ??= make();
-    const made = await state.made;
-    if ("ok" in made) delete state.made;
-    return made;
-  };
-}
-
-async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {
-  if (process.platform !== "linux")
-    return failed("no-proxy", "the network proxy runs on this machine's own runtime, which is not for Linux");
-  const { folder, runtime, executor } = findInstallation();
-  try {
-    const files = await readProxyFiles({ folder, runtime, bundled: executor.startsWith("dist/") });
-    const version = hashHex("sha256", `${process.versions.bun} ${process.arch}\n`, files.script).slice(0, 16);
-    return {
-      version,
-      script: files.script,
-      runtime: { size: files.runtimeSize, content: files.runtime },
-    };
-  } catch (error) {
-    return failed("no-proxy", `the network proxy could not be made: ${(error as Error).message}`, error);
-  }
 }

@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AllJobs } from "../application/ports/job-index.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
@@ -9,6 +8,7 @@ import { memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createJobIndex } from "../infrastructure/store/job-index.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
+import { jobStorages } from "../infrastructure/work/transaction/job-storages.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
 export async function openJobIndex(
@@ -38,13 +38,4 @@ export async function openJobIndex(
       },
     },
   };
-}
-
-/** Where each workspace keeps its jobs; a `location` file points to a storage on another file system. */
-function jobStorages(workspaces: string): string[] {
-  if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces).map((id) => {
-    const pointer = join(workspaces, id, "location");
-    return existsSync(pointer) ? readFileSync(pointer, "utf8").trim() : join(workspaces, id);
-  });
 }

@@ -1,8 +1,8 @@
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
-import { removeTree } from "../infrastructure/work/folder/remove-tree.ts";
+import { findInstallation } from "../runtime/installation.ts";
+import { removeTree } from "../work/folder/remove-tree.ts";
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { ProjectFiles } from "../application/chat/parts.ts";
-import type { Workspace } from "../application/ports/workspace.ts";
-import type { PlanOptions } from "../domain/patch/plan-edit.ts";
-import { createIgnored } from "../tools/read/ignored.ts";
+import type { ProjectFiles } from "../../application/chat/parts.ts";
+import type { Workspace } from "../../application/ports/workspace.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import { createIgnored } from "./ignored.ts";
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
 const MOST_FOLDERS = 2_000;
