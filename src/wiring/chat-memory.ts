@@ -12,17 +12,21 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";
 import type { Config } from "../config/config.ts";
+import { costBy } from "../domain/models/cost.ts";
 import { compileRules, trusted } from "../domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../domain/routing/shipped-rules.ts";
 import { createDayClock } from "../domain/session/day-clock.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { memoryMessagesFor } from "../domain/texts/texts.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createRoutingStore } from "../infrastructure/store/routing-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/store/session-store.ts";
 import { createUsageStore } from "../infrastructure/store/usage-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { openModels } from "./models.ts";
+import type { OpenedFolder } from "./workspace.ts";
 
 /** What a conversation remembers and how it decides: everything of it that lives in the store. */
 export interface ChatMemory {
@@ -61,14 +65,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
   const words = memoryMessagesFor(options.locale);
-  const rules = once(() => {
-    const { rules: configured, problems } = compileRules(config.routing.rules, "config", () =>
-      performance.now(),
-    );
-    for (const problem of problems)
-      log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
-    return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
-  });
+  const rules = once(() => rulesOf(options));
   const routing = createRoutingStore({ db, workspace });
   const meter = createMeter({
     models,
@@ -130,14 +127,42 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
         queue,
         now,
         // Nobody is kept from leaving by a midnight that is still to come.
-        setTimer(run, ms) {
-          const timer = setTimeout(run, ms);
-          timer.unref();
-          return () => clearTimeout(timer);
-        },
+        setTimer: (run, ms) => timers.after(ms, run),
         onTrouble: (cause) =>
           log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
       }),
+  };
+}
+
+/** The shipped rules and those of the configuration; one that is refused is logged. */
+function rulesOf({ config, log, locale }: ChatMemoryOptions) {
+  const { rules: configured, problems } = compileRules(config.routing.rules, "config", () =>
+    performance.now(),
+  );
+  const words = memoryMessagesFor(locale);
+  for (const problem of problems)
+    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+  return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
+}
+
+/** What of an opened workspace the memory is made of. */
+export function memoryOptionsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  { workspace, loaded, parts, messages }: OpenedFolder,
+  choices: Partial<Pick<ChatMemoryOptions, "models" | "now">> = {},
+): ChatMemoryOptions {
+  const { config, home, secrets } = loaded;
+  const { locale } = messages;
+  return {
+    config,
+    models: choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
+    costOf: costBy(config.budget.prices),
+    log: parts.logger,
+    locale,
+    mask: workspace.mask,
+    workspace: workspace.root,
+    now: choices.now ?? parts.now,
+    pid: process.pid,
   };
 }
 

@@ -3,17 +3,18 @@ import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
+import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
-import { costBy } from "../domain/models/cost.ts";
+import type { Config } from "../config/config.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
-import { createChatMemory } from "./chat-memory.ts";
-import { openModels } from "./models.ts";
+import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { openStoreOnce } from "./store-once.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -39,41 +40,18 @@ export async function openChat(
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { workspace, loaded, parts: workspaceParts, messages, warnings } = opened;
-  const { config, home } = loaded;
-  const { locale } = messages;
-  const chat = chatMessagesFor(locale);
+  const { config } = loaded;
+  const chat = chatMessagesFor(messages.locale);
   const { clock, random, logger } = workspaceParts;
   const now = choices.now ?? workspaceParts.now;
-  const models =
-    choices.models ?? openModels(config, loaded.secrets, { locale, home, env, mask: workspace.mask });
   const stored = await openStoreOnce(choices.db, loaded, now);
   if (!stored.ok) {
-    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
+    const message = memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble);
     return { ok: false, exitCode: 3, messages, problems: [], message };
   }
-  const memory = createChatMemory(
-    {
-      config,
-      models,
-      costOf: costBy(config.budget.prices),
-      log: logger,
-      locale,
-      mask: workspace.mask,
-      workspace: workspace.root,
-      now,
-      pid: process.pid,
-    },
-    stored.db,
-  );
-  const background = new Set<Promise<void>>();
-  const pool = createMcpPool({
-    idleMs: MCP_IDLE_MS,
-    setTimer(run, ms) {
-      const timer = setTimeout(run, ms);
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
-  });
+  const memory = createChatMemory(memoryOptionsOf(env, opened, choices), stored.db);
+  const background = createBackground(logger);
+  const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
   const parts: ChatParts = {
     workspace,
     project: createProjectFiles(workspace, workspaceParts.planOptions),
@@ -86,22 +64,9 @@ export async function openChat(
         { env, opened, options, loaded, version: VERSION, pool },
         request,
       ),
-    afterReply(work) {
-      const running = work().catch((cause: unknown) =>
-        logger.warn("chat", "chat.after_reply_failed", "chat.after_reply_failed", { error: String(cause) }),
-      );
-      background.add(running);
-      void running.finally(() => background.delete(running));
-    },
+    afterReply: background.start,
     commands: memory.commands,
-    settings: {
-      maxLoops: config.loop.max_loops,
-      maxMillis: config.loop.max_millis,
-      defaultCoder: config.roles.default_coder,
-      dryRun: config.worker.dry_run,
-      protectedPatterns: config.worker.protected_patterns,
-      mcpServers: Object.keys(config.mcp_servers),
-    },
+    settings: settingsOf(config),
     messages,
     chat,
     logger,
@@ -120,8 +85,34 @@ export async function openChat(
     commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
     keepTime: memory.keepTime,
     async close() {
-      await Promise.allSettled([...background, pool.closeAll()]);
+      await Promise.allSettled([background.settled(), pool.closeAll()]);
       await stored.close();
     },
+  };
+}
+
+function settingsOf(config: Config): ChatParts["settings"] {
+  return {
+    maxLoops: config.loop.max_loops,
+    maxMillis: config.loop.max_millis,
+    defaultCoder: config.roles.default_coder,
+    dryRun: config.worker.dry_run,
+    protectedPatterns: config.worker.protected_patterns,
+    mcpServers: Object.keys(config.mcp_servers),
+  };
+}
+
+/** Work that goes on behind a reply; whoever closes waits for it. */
+function createBackground(logger: Logger) {
+  const running = new Set<Promise<void>>();
+  return {
+    start(work: () => Promise<void>) {
+      const one = work().catch((cause: unknown) =>
+        logger.warn("chat", "chat.after_reply_failed", "chat.after_reply_failed", { error: String(cause) }),
+      );
+      running.add(one);
+      void one.finally(() => running.delete(one));
+    },
+    settled: () => Promise.allSettled(running),
   };
 }

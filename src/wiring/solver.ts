@@ -6,15 +6,13 @@ import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts"
 import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
 import type { Secrets } from "../config/secrets.ts";
-import { costBy } from "../domain/models/cost.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
 import { WORKER_ENVIRONMENTS } from "../infrastructure/tasks/workers/solve-worker.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
-import { createChatMemory } from "./chat-memory.ts";
+import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
-import { openModels } from "./models.ts";
 import { solvePartsOf } from "./solve-task-parts.ts";
 import { openStoreOnce } from "./store-once.ts";
 import { type OpenedFolder, openWorkspace } from "./workspace.ts";
@@ -64,7 +62,7 @@ export async function openSolver(
     return refuse(memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble));
   }
   const { db } = stored;
-  const { meter } = createChatMemory(memoryOptions(env, opened), db);
+  const { meter } = createChatMemory(memoryOptionsOf(env, opened), db);
   const store = await createSolveStore(db, now);
   const owners = createOwnerNames(process.pid);
   const partsFor = (forge: Forge, taskId: string) =>
@@ -94,22 +92,6 @@ export async function openSolver(
         await stored.close();
       },
     },
-  };
-}
-
-function memoryOptions(env: Environment, { workspace, loaded, parts, messages }: OpenedFolder) {
-  const { config, home, secrets } = loaded;
-  const { locale } = messages;
-  return {
-    config,
-    models: openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
-    costOf: costBy(config.budget.prices),
-    log: parts.logger,
-    locale,
-    mask: workspace.mask,
-    workspace: workspace.root,
-    now: parts.now,
-    pid: process.pid,
   };
 }
 
