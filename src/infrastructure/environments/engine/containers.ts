@@ -21,6 +21,31 @@ export interface InspectedContainer {
   readonly Config: { readonly Image: string; readonly Labels: Readonly<Record<string, string>> | null };
 }
 
+export interface ExecToCreate {
+  readonly argv: readonly string[];
+  readonly env?: readonly string[];
+  readonly stdin: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Prepares a program to run in a container, at its root and without a terminal; attaching to it starts it. */
+export function createExec(engine: Engine, container: string, { argv, env, stdin, signal }: ExecToCreate) {
+  return engine.call<{ readonly Id: string }>({
+    method: "POST",
+    path: `/containers/${container}/exec`,
+    body: {
+      AttachStdin: stdin,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: false,
+      ...(env !== undefined && { Env: env }),
+      WorkingDir: "/",
+      Cmd: argv,
+    },
+    signal,
+  });
+}
+
 export function inspectContainer(engine: Engine, name: string, signal: AbortSignal | undefined) {
   return engine.call<InspectedContainer>({
     method: "GET",

@@ -1,4 +1,5 @@
 import type { ExecResult } from "../../../application/ports/sandbox.ts";
+import { createExec } from "./containers.ts";
 import { readEnding, readProcesses } from "./ended-command.ts";
 import { createExecOutput } from "./exec-output.ts";
 import { failed } from "./failures.ts";
@@ -18,19 +19,8 @@ export function openPlain({ engine, container, limits, now, signal }: Supervisor
     const started = now();
     const output = createExecOutput({ outputLimitBytes: 4096, ...options });
     const env = Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value}`);
-    const created = await engine.call<{ Id: string }>({
-      method: "POST",
-      path: `/containers/${container}/exec`,
-      body: {
-        AttachStdin: options.stdin !== undefined,
-        AttachStdout: true,
-        AttachStderr: true,
-        Env: env,
-        WorkingDir: "/",
-        Cmd: argv,
-      },
-      signal,
-    });
+    const stdin = options.stdin !== undefined;
+    const created = await createExec(engine, container, { argv, env, stdin, signal });
     if (!created.ok) return lostResult(created, 0, { stdout: "", stderr: "" });
     const { promise: closed, resolve: onClose } = Promise.withResolvers<void>();
     const connection = await engine.attach(

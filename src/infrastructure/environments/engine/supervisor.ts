@@ -6,6 +6,7 @@ import type {
   SandboxFailure,
 } from "../../../application/ports/sandbox.ts";
 import type { RawConnection } from "../../runtime/engine-connection.ts";
+import { createExec } from "./containers.ts";
 import { readEnding, readProcesses } from "./ended-command.ts";
 import type { Engine } from "./engine.ts";
 import { createExecOutput } from "./exec-output.ts";
@@ -60,19 +61,7 @@ const UNLIMITED = String(2 ** 52);
 
 export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor | SandboxFailure> {
   const { engine, container, limits, now, signal } = parts;
-  const created = await engine.call<{ Id: string }>({
-    method: "POST",
-    path: `/containers/${container}/exec`,
-    body: {
-      AttachStdin: true,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-      WorkingDir: "/",
-      Cmd: ["perl", "-e", program],
-    },
-    signal,
-  });
+  const created = await createExec(engine, container, { argv: ["perl", "-e", program], stdin: true, signal });
   if (!created.ok) return created;
   const waiting = new Map<number, Waiting>();
   const state: { open: boolean; noise: string; nextId: number } = { open: true, noise: "", nextId: 1 };

@@ -1,4 +1,5 @@
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
+import { createExec } from "../../environments/engine/containers.ts";
 import type { Engine } from "../../environments/engine/engine.ts";
 import { failed } from "../../environments/engine/failures.ts";
 import program from "../../environments/engine/inside/files.pl" with { type: "text" };
@@ -41,18 +42,7 @@ export async function openFileChannel(
 ): Promise<FileChannel | SandboxFailure> {
   if (address.kind === "tcp" && address.tls !== undefined)
     return failed("bad-host", "files in an environment cannot be reached over an engine with TLS");
-  const created = await engine.call<{ Id: string }>({
-    method: "POST",
-    path: `/containers/${container}/exec`,
-    body: {
-      AttachStdin: true,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-      WorkingDir: "/",
-      Cmd: ["perl", "-e", program, root],
-    },
-  });
+  const created = await createExec(engine, container, { argv: ["perl", "-e", program, root], stdin: true });
   if (!created.ok) return created;
   let socket: BlockingSocket;
   try {

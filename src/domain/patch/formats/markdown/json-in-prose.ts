@@ -2,18 +2,20 @@ import { meaningOf } from "../json/json.ts";
 import { scanJson, skipJsonSpace } from "../json/syntax.ts";
 import { createFinder } from "./marks.ts";
 
+/** JSON that means commands, or was surely meant to. */
+export type JsonPiece =
+  | { readonly kind: "json"; readonly value: unknown; readonly start: number }
+  | {
+      readonly kind: "broken-json";
+      readonly at: number;
+      readonly reason: string;
+      readonly start: number;
+      /** It stood at the start of its line. */
+      readonly flush: boolean;
+    };
+
 export interface JsonHit {
-  readonly piece:
-    | { readonly kind: "json"; readonly value: unknown; readonly start: number }
-    | {
-        readonly kind: "broken-json";
-        readonly at: number;
-        readonly reason: string;
-        readonly start: number;
-        /** It stood at the start of its line. */
-        readonly flush: boolean;
-      }
-    | undefined;
+  readonly piece: JsonPiece | undefined;
   /** Where the prose goes on. */
   readonly next: number;
 }

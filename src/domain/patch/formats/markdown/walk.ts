@@ -1,6 +1,6 @@
 import { createMeasure } from "./extent.ts";
 import { columnsOf, dedent, openFence } from "./fences.ts";
-import { createJsonSearch } from "./json-in-prose.ts";
+import { createJsonSearch, type JsonPiece } from "./json-in-prose.ts";
 import { createListContext } from "./list-items.ts";
 import type { EmbeddedFormat } from "./marks.ts";
 import { createFinder, embeddedFormat, markAt } from "./marks.ts";
@@ -31,14 +31,7 @@ type PieceKind =
     }
   /** An HTML comment of several lines: whatever stands in it is not shown, so it is not carried out. */
   | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
-  | { readonly kind: "json"; readonly value: unknown; readonly start: number }
-  | {
-      readonly kind: "broken-json";
-      readonly at: number;
-      readonly reason: string;
-      readonly start: number;
-      readonly flush: boolean;
-    };
+  | JsonPiece;
 
 /**
  * Walks a model's reply from top to bottom, line by line where there is prose and in one step over what is not:
