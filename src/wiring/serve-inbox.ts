@@ -3,10 +3,10 @@ import { createWebChannel } from "../adapters/web/channel.ts";
 import { createAdmission } from "../application/inbox/admission.ts";
 import { createAnswering, finishedJobs } from "../application/inbox/answer-messages.ts";
 import { createBus } from "../application/inbox/bus.ts";
-import { createJobDesk, type JobDesk } from "../application/inbox/job-desk.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
+import { createViewerJobs, type ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
@@ -28,7 +28,7 @@ export async function openInbox(parts: ServeParts) {
   const labels = () => chatMessagesFor(state.current().locale).actions;
   const sending = createSending({
     ...common,
-    present: (reply) => ({ ...reply, actions: desk.actions(reply, labels()) }),
+    present: (reply) => ({ ...reply, actions: viewerJobs.actions(reply, labels()) }),
     chance: Math.random,
     onTrouble,
   });
@@ -51,7 +51,7 @@ export async function openInbox(parts: ServeParts) {
     replyWaits: (chat) => sending.sendWaiting(chat),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
-  const desk: JobDesk = createJobDesk({
+  const viewerJobs: ViewerJobs = createViewerJobs({
     workspace: () => state.current().workspace,
     store,
     cancelMessage: (id) => answering.cancel(id),
@@ -75,7 +75,7 @@ export async function openInbox(parts: ServeParts) {
     channels,
     sending,
     answering,
-    desk,
+    viewerJobs,
     receive: receiver.receive,
     reached,
     isGone: owners.isGone,

@@ -37,7 +37,7 @@ export function createWebHost(parts: WebParts): WebHost {
     version: VERSION,
     demo: options.demo,
     startedAt,
-    desk: inbox.desk,
+    viewerJobs: inbox.viewerJobs,
     messages: store,
     access: parts.access,
     receive: inbox.receive,

@@ -1,6 +1,6 @@
 import type { Bus } from "../../application/inbox/bus.ts";
 import type { HealthReport } from "../../application/inbox/health.ts";
-import type { JobDesk } from "../../application/inbox/job-desk.ts";
+import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
@@ -12,7 +12,7 @@ export interface WebHost {
   readonly version: string;
   readonly demo: boolean;
   readonly startedAt: Date;
-  readonly desk: JobDesk;
+  readonly viewerJobs: ViewerJobs;
   readonly messages: MessageStore;
   readonly access: AccessStore;
   readonly receive: Receive;

@@ -20,7 +20,7 @@ const MOST_WAITING = 256;
 
 /** Server-sent events of one page. Ends when the browser goes, or the server does. */
 export function liveStream(
-  host: Pick<WebHost, "bus" | "closing" | "desk" | "mask">,
+  host: Pick<WebHost, "bus" | "closing" | "viewerJobs" | "mask">,
   interest: Interest,
   t: ConsoleMessages,
   every: (ms: number, callback: () => void) => () => void,
@@ -31,7 +31,7 @@ export function liveStream(
   function watchElsewhere(changed: () => void): () => void {
     if (interest.kind === "chat") return () => {};
     const look = () =>
-      interest.kind === "job" ? host.desk.journal(interest.jobId).length : host.desk.latest();
+      interest.kind === "job" ? host.viewerJobs.journal(interest.jobId).length : host.viewerJobs.latest();
     let seen = look();
     return every(LOOK_MS, () => {
       const now = look();
@@ -68,7 +68,7 @@ export function liveStream(
         send("retry: 2000\n: hello\n\n");
         // A page was drawn before its stream began: what was printed between them is not lost.
         if (interest.kind === "job")
-          say({ event: "tail", data: { text: host.mask(host.desk.output(interest.jobId)) } });
+          say({ event: "tail", data: { text: host.mask(host.viewerJobs.output(interest.jobId)) } });
       },
       cancel: () => end(),
     },

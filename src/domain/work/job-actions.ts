@@ -1,3 +1,5 @@
+import { undoOf } from "./job-status.ts";
+
 /** A button under a reply, and the message that pressing it sends. */
 export interface Action {
   readonly label: string;
@@ -31,10 +33,10 @@ export function jobActions(jobs: readonly ActionJob[], labels: ActionLabels): Ac
       { label: labels.apply, message: `/apply ${preview.jobId}` },
       { label: labels.diff, message: `/diff ${preview.jobId}` },
     ];
-  const kept = jobs.filter(
-    ({ state, kind, changes }) =>
-      (state === "committed" || state === "undone") && kind !== "none" && changes.length > 0,
-  );
+  const kept = jobs.filter(({ state, kind, changes }) => {
+    const undo = undoOf({ state, kind, changeCount: changes.length });
+    return undo === "available" || undo === "undone";
+  });
   const [first] = kept;
   if (first === undefined) return [];
   const name = kept.length === 1 ? first.jobId : first.groupId;

@@ -25,7 +25,7 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
     version: "test",
     demo: false,
     startedAt: now(),
-    desk: {
+    viewerJobs: {
       list: async () => [],
       read: async () => null,
       latest: () => "",

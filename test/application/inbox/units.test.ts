@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createAdmission } from "../../../src/application/inbox/admission.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { checkHealth } from "../../../src/application/inbox/health.ts";
-import { createJobDesk, type DeskParts } from "../../../src/application/inbox/job-desk.ts";
+import { createViewerJobs, type ViewerJobsParts } from "../../../src/application/inbox/viewer-jobs.ts";
 import { createMetrics } from "../../../src/application/inbox/metrics.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
@@ -231,8 +231,8 @@ test("a listener that throws is dropped, and the others hear on", () => {
   expect(heard).toEqual(["job", "job"]);
 });
 
-describe("the desk", () => {
-  async function open(jobs: StoredJob[], workspace: Partial<ReturnType<DeskParts["workspace"]>> = {}) {
+describe("the viewerJobs", () => {
+  async function open(jobs: StoredJob[], workspace: Partial<ReturnType<ViewerJobsParts["workspace"]>> = {}) {
     const { store, timers } = await openStores();
     const bus = createBus();
     const cancelled: string[] = [];
@@ -240,7 +240,7 @@ describe("the desk", () => {
       ...archiveOf(jobs),
       read: (id: string) => jobs.find(({ jobId }) => jobId === id) ?? null,
     };
-    const desk = createJobDesk({
+    const viewerJobs = createViewerJobs({
       workspace: () =>
         ({
           archive,
@@ -249,7 +249,7 @@ describe("the desk", () => {
           commitPreview: async () => ({ status: "busy" }),
           stop: async () => ({ status: "stopped" }),
           ...workspace,
-        }) as ReturnType<DeskParts["workspace"]>,
+        }) as ReturnType<ViewerJobsParts["workspace"]>,
       store,
       cancelMessage: (id) => {
         cancelled.push(id);
@@ -259,47 +259,47 @@ describe("the desk", () => {
       pid: 7,
       now: timers.now,
     });
-    return { desk, store, bus, cancelled };
+    return { viewerJobs, store, bus, cancelled };
   }
   const at = "2026-03-01T00:00:00Z";
 
   test("shows users their own jobs, operators all, and nobody what is no job", async () => {
     const [one, two] = [storedJob(1), storedJob(2)];
-    const { desk, store } = await open([one, two]);
+    const { viewerJobs, store } = await open([one, two]);
     await store.noteJob({ jobId: one.jobId, channel: "web", userId: "alice", messageId: null, at });
-    expect((await desk.list(alice, 9)).map(({ job }) => job.jobId)).toEqual([one.jobId]);
-    expect((await desk.list(operator, 9)).length).toBe(2);
-    expect(await desk.read(alice, two.jobId)).toBeNull();
-    expect(await desk.read({ ...alice, channel: "line" }, one.jobId)).toBeNull();
-    expect(await desk.read(operator, "../../etc")).toBeNull();
-    expect((await desk.takeBack(alice, two.jobId, "undo", false)).code).toBe("unknown-job");
-    expect((await desk.applyPreview(alice, two.jobId)).code).toBe("unknown-job");
-    expect((await desk.stop(alice, two.jobId)).code).toBe("unknown-job");
-    expect((await desk.takeBack(alice, one.jobId, "undo", false)).code).toBe("nothing");
-    expect((await desk.applyPreview(alice, one.jobId)).code).toBe("busy");
-    expect(desk.latest()).toContain(two.jobId);
+    expect((await viewerJobs.list(alice, 9)).map(({ job }) => job.jobId)).toEqual([one.jobId]);
+    expect((await viewerJobs.list(operator, 9)).length).toBe(2);
+    expect(await viewerJobs.read(alice, two.jobId)).toBeNull();
+    expect(await viewerJobs.read({ ...alice, channel: "line" }, one.jobId)).toBeNull();
+    expect(await viewerJobs.read(operator, "../../etc")).toBeNull();
+    expect((await viewerJobs.takeBack(alice, two.jobId, "undo", false)).code).toBe("unknown-job");
+    expect((await viewerJobs.applyPreview(alice, two.jobId)).code).toBe("unknown-job");
+    expect((await viewerJobs.stop(alice, two.jobId)).code).toBe("unknown-job");
+    expect((await viewerJobs.takeBack(alice, one.jobId, "undo", false)).code).toBe("nothing");
+    expect((await viewerJobs.applyPreview(alice, one.jobId)).code).toBe("busy");
+    expect(viewerJobs.latest()).toContain(two.jobId);
   });
 
   test("stops a job of this server by its message, of another process by its process", async () => {
     const ours = storedJob(1, { state: "running", pid: 7 });
     const other = storedJob(2, { state: "running", pid: 8 });
     const done = storedJob(3);
-    const { desk, store, cancelled } = await open([ours, other, done]);
-    expect((await desk.stop(operator, ours.jobId)).code).toBe("not-running");
+    const { viewerJobs, store, cancelled } = await open([ours, other, done]);
+    expect((await viewerJobs.stop(operator, ours.jobId)).code).toBe("not-running");
     await store.noteJob({ jobId: ours.jobId, channel: "web", userId: "alice", messageId: "msg", at });
-    expect((await desk.stop(alice, ours.jobId)).status).toBe("stopped");
+    expect((await viewerJobs.stop(alice, ours.jobId)).status).toBe("stopped");
     expect(cancelled).toEqual(["", "msg"]);
-    expect((await desk.stop(operator, other.jobId)).status).toBe("stopped");
-    expect((await desk.stop(operator, done.jobId)).code).toBe("not-running");
+    expect((await viewerJobs.stop(operator, other.jobId)).status).toBe("stopped");
+    expect((await viewerJobs.stop(operator, done.jobId)).code).toBe("not-running");
   });
 
   test("keeps what a running job prints for whoever comes late, and forgets it at its end", async () => {
     const seen: string[] = [];
-    const { desk, store, bus } = await open([], {
+    const { viewerJobs, store, bus } = await open([], {
       async execute(request) {
         request.onStart?.("job_9_aaaaaaaa");
         request.onOutput?.("one\n");
-        seen.push(desk.output("job_9_aaaaaaaa"));
+        seen.push(viewerJobs.output("job_9_aaaaaaaa"));
         request.onEvent?.({ type: "note", text: "" });
         return { status: "parse-error", failure: { code: "not-a-patch", message: "" } };
       },
@@ -307,9 +307,9 @@ describe("the desk", () => {
     bus.subscribe((event) => {
       if (event.type === "job") seen.push(event.output ?? "changed");
     });
-    await desk.run(alice, { patch: "x", mode: "apply", source: "web" });
+    await viewerJobs.run(alice, { patch: "x", mode: "apply", source: "web" });
     expect(seen).toEqual(["changed", "one\n", "one\n", "changed", "changed"]);
-    expect(desk.output("job_9_aaaaaaaa")).toBe("");
+    expect(viewerJobs.output("job_9_aaaaaaaa")).toBe("");
     expect((await store.ownerOf("job_9_aaaaaaaa"))?.userId).toBe("alice");
   });
 });

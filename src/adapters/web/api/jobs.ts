@@ -1,4 +1,4 @@
-import type { ShownJob } from "../../../application/inbox/job-desk.ts";
+import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import { diffText } from "../../../application/work/report/diff-text.ts";
 import type { RefusalFacts } from "../../../application/work/report/job-facts.ts";
 import { listed, toJobJson } from "../../../application/work/report/job-json.ts";
@@ -13,7 +13,7 @@ const MODES = ["apply", "preview", "dry-run"] as const;
 
 /** Jobs: look, run, take back. */
 export function jobApi(app: Api, { host }: Web): void {
-  const { desk } = host;
+  const { viewerJobs } = host;
   const words = () => host.messagesFor(host.locale());
   const unknown = () => failure(404, "unknown-job", "no such job");
   function refusal(facts: RefusalFacts): Response {
@@ -28,7 +28,7 @@ export function jobApi(app: Api, { host }: Web): void {
     const limit = Number(c.req.query("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
       return failure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
-    return c.json({ jobs: (await desk.list(c.var.viewer, limit)).map(toJson) });
+    return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(toJson) });
   });
   app.post("/jobs", async (c) => {
     const refused = lacks(c.var.viewer, "jobs", { operator: true });
@@ -40,7 +40,7 @@ export function jobApi(app: Api, { host }: Web): void {
     if (!MODES.includes(mode as (typeof MODES)[number]))
       return failure(400, "bad-mode", `mode: one of ${MODES.join(", ")}`);
     if (typeof atomic !== "boolean") return failure(400, "bad-atomic", "atomic: true or false");
-    const facts = await desk.run(c.var.viewer, {
+    const facts = await viewerJobs.run(c.var.viewer, {
       patch,
       mode: mode as (typeof MODES)[number],
       atomic,
@@ -52,17 +52,17 @@ export function jobApi(app: Api, { host }: Web): void {
   app.get("/jobs/:job", async (c) => {
     const refused = lacks(c.var.viewer, "read");
     if (refused !== null) return refused;
-    const shown = await desk.read(c.var.viewer, c.req.param("job"));
-    if (shown === null) return unknown();
-    return c.json({ ...toJson(shown), events: desk.journal(shown.job.jobId) });
+    const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
+    if (viewed === null) return unknown();
+    return c.json({ ...toJson(viewed), events: viewerJobs.journal(viewed.job.jobId) });
   });
   app.get("/jobs/:job/diff", async (c) => {
     const refused = lacks(c.var.viewer, "read");
     if (refused !== null) return refused;
-    const shown = await desk.read(c.var.viewer, c.req.param("job"));
-    if (shown === null) return unknown();
-    const diff = await diffText(desk.differences(shown.job.jobId));
-    return c.json({ job_id: shown.job.jobId, diff });
+    const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
+    if (viewed === null) return unknown();
+    const diff = await diffText(viewerJobs.differences(viewed.job.jobId));
+    return c.json({ job_id: viewed.job.jobId, diff });
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const { viewer } = c.var;
@@ -74,20 +74,20 @@ export function jobApi(app: Api, { host }: Web): void {
     const outcome = await act();
     if (outcome === null) return failure(404, "not-found", "no such address");
     if (!outcome.ok) return failure(outcome.status, outcome.code, outcome.text);
-    const shown = await desk.read(viewer, jobId);
-    return c.json({ message: outcome.text, ...(shown !== null && { job: toJson(shown) }) });
+    const viewed = await viewerJobs.read(viewer, jobId);
+    return c.json({ message: outcome.text, ...(viewed !== null && { job: toJson(viewed) }) });
 
     async function act() {
       switch (verb) {
         case "undo":
         case "redo": {
           const force = (body as Record<string, unknown>).force === true;
-          return outcomeOf(words(), await desk.takeBack(viewer, jobId, verb, force));
+          return outcomeOf(words(), await viewerJobs.takeBack(viewer, jobId, verb, force));
         }
         case "apply":
-          return outcomeOf(words(), await desk.applyPreview(viewer, jobId));
+          return outcomeOf(words(), await viewerJobs.applyPreview(viewer, jobId));
         case "stop":
-          return outcomeOf(words(), await desk.stop(viewer, jobId));
+          return outcomeOf(words(), await viewerJobs.stop(viewer, jobId));
         default:
           return null;
       }
@@ -95,6 +95,6 @@ export function jobApi(app: Api, { host }: Web): void {
   });
 }
 
-function toJson({ job, alive }: ShownJob): Record<string, unknown> {
+function toJson({ job, alive }: ViewedJob): Record<string, unknown> {
   return { ...toJobJson(listed(job), alive), alive };
 }

@@ -98,11 +98,11 @@ export function messageApi(app: Api, web: Web): void {
 }
 
 export function toJson(
-  { desk, locale }: Pick<WebHost, "desk" | "locale">,
+  { viewerJobs, locale }: Pick<WebHost, "viewerJobs" | "locale">,
   { message, replies }: Exchange,
 ): Record<string, unknown> {
   const [answer] = replies;
-  const actionsOf = (reply: Reply) => desk.actions(reply, chatMessagesFor(locale()).actions);
+  const actionsOf = (reply: Reply) => viewerJobs.actions(reply, chatMessagesFor(locale()).actions);
   return {
     ...messageJson(message),
     reply:

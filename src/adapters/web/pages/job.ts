@@ -1,4 +1,4 @@
-import type { ShownJob } from "../../../application/inbox/job-desk.ts";
+import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { storedFacts } from "../../../application/work/report/job-facts.ts";
 import { jobNotesOf } from "../../../application/work/report/word-job.ts";
@@ -8,14 +8,14 @@ import type { FileDiff } from "../parts/diff-rows.ts";
 import { type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
-import { statusMark, titleOf, undoOfShown } from "../parts/job-state.ts";
+import { statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { timeline } from "../parts/timeline.ts";
 import { duration, moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 
 export interface JobView {
-  readonly shown: ShownJob;
+  readonly viewed: ViewedJob;
   readonly journal: readonly JournalLine[];
   readonly files: readonly FileDiff[];
   /** What it printed so far, while it runs. */
@@ -34,23 +34,23 @@ export interface Notice {
 
 export function jobPage(
   context: PageContext,
-  { shown, journal, files, output, view, notice }: JobView,
+  { viewed, journal, files, output, view, notice }: JobView,
 ): Markup {
   const { t } = context;
-  const { job, alive } = shown;
+  const { job, alive } = viewed;
   const address = `/jobs/${job.jobId}`;
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
   return page(context, {
-    title: titleOf(shown) || t.untitled,
+    title: titleOf(viewed) || t.untitled,
     section: "jobs",
     wide: true,
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
-<div id="head" data-part class="job-head"><div><h1>${titleOf(shown) || t.untitled}</h1><p class="meta">${statusMark(context, shown)} ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
-<div class="actions">${buttons(context, shown)}</div></div>
+<div id="head" data-part class="job-head"><div><h1>${titleOf(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
+<div class="actions">${buttons(context, viewed)}</div></div>
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
@@ -63,22 +63,22 @@ ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>
 <dt>${t.facts.source}</dt><dd>${job.source}</dd>
 <dt>${t.facts.kind}</dt><dd>${job.kind}</dd>
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
-<dt>${t.facts.undo}</dt><dd>${t.undoStates[undoOfShown(shown)]}</dd>
+<dt>${t.facts.undo}</dt><dd>${t.undoStates[undoOfViewed(viewed)]}</dd>
 </dl></section>
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });
 }
 
-function buttons(context: PageContext, shown: ShownJob): readonly (Markup | false)[] {
+function buttons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {
   const { t } = context;
-  const { job, alive } = shown;
+  const { job, alive } = viewed;
   const action = (verb: string) => `/jobs/${job.jobId}/${verb}`;
   return [
     alive && actionButton(context, { action: action("stop"), label: t.stopJob, style: "danger" }),
     job.state === "staged" &&
       actionButton(context, { action: action("apply"), label: t.applyPreview, style: "main" }),
-    undoOfShown(shown) === "available" &&
+    undoOfViewed(viewed) === "available" &&
       actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
     job.state === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),
   ];

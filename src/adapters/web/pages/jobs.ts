@@ -1,4 +1,4 @@
-import type { ShownJob } from "../../../application/inbox/job-desk.ts";
+import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { statusMark, titleOf } from "../parts/job-state.ts";
@@ -7,7 +7,7 @@ import { moment } from "../parts/times.ts";
 
 export const JOBS_SHOWN = 100;
 
-export function jobsPage(context: PageContext, jobs: readonly ShownJob[]): Markup {
+export function jobsPage(context: PageContext, jobs: readonly ViewedJob[]): Markup {
   const { t } = context;
   return page(context, {
     title: t.jobsTitle,
@@ -25,10 +25,10 @@ ${jobs.length >= JOBS_SHOWN && html`<p class="note">${t.jobsMore(JOBS_SHOWN)}</p
   });
 }
 
-function jobRow(context: PageContext, shown: ShownJob): Markup {
+function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   const { t } = context;
-  const { job } = shown;
-  return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, shown)}
-<span class="title">${titleOf(shown) || t.untitled}</span>
+  const { job } = viewed;
+  return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
+<span class="title">${titleOf(viewed) || t.untitled}</span>
 <span class="meta">${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)} · ${job.source} · ${moment(context, job.createdAt)}</span></a></li>`;
 }

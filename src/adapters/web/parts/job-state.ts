@@ -1,4 +1,4 @@
-import type { ShownJob } from "../../../application/inbox/job-desk.ts";
+import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import { listed } from "../../../application/work/report/job-json.ts";
 import { wordStatus } from "../../../application/work/report/word-job.ts";
 import { type JobStatus, statusOf, type UndoState, undoOf } from "../../../domain/work/job-status.ts";
@@ -7,21 +7,21 @@ import { html, type Markup } from "../markup.ts";
 import { visible } from "./visible.ts";
 
 /** The first line of the plan or the patch, without the marks of a heading. */
-export function titleOf({ job }: ShownJob): string {
+export function titleOf({ job }: ViewedJob): string {
   return visible(job.title.replace(/^#+\s+/, ""));
 }
 
-function statusOfShown({ job, alive }: ShownJob): JobStatus {
+function statusOfViewed({ job, alive }: ViewedJob): JobStatus {
   return statusOf(listed(job), alive);
 }
 
-export function undoOfShown({ job }: ShownJob): UndoState {
+export function undoOfViewed({ job }: ViewedJob): UndoState {
   return undoOf(listed(job));
 }
 
 /** What became of a job, as a coloured mark. */
-export function statusMark({ words }: PageContext, shown: ShownJob): Markup {
-  const status = statusOfShown(shown);
-  const { failedCmds } = shown.job;
+export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
+  const status = statusOfViewed(viewed);
+  const { failedCmds } = viewed.job;
   return html`<span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span>`;
 }

@@ -37,7 +37,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
         channel: "web",
         chatId,
         exchanges: exchanges.slice(-SHOWN),
-        actionsOf: (reply) => host.desk.actions(reply, labels),
+        actionsOf: (reply) => host.viewerJobs.actions(reply, labels),
         older: exchanges.length > SHOWN,
         chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
         eventId: crypto.randomUUID(),

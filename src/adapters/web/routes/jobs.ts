@@ -12,23 +12,23 @@ import { respond, trouble, type Web, type WebApp } from "../web.ts";
 /** Jobs, what can be done with them, and the playground. */
 export function jobRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
-  const { desk } = host;
+  const { viewerJobs } = host;
   const missing = ({ t, ...context }: PageContext) =>
     respond(trouble({ t, ...context }, t.notFoundTitle, t.notFound), 404);
   app.get("/jobs", async (c) =>
-    respond(jobsPage(c.var.page, await desk.list(c.var.person.viewer, JOBS_SHOWN))),
+    respond(jobsPage(c.var.page, await viewerJobs.list(c.var.person.viewer, JOBS_SHOWN))),
   );
   app.get("/jobs/:job", async (c) => {
-    const shown = await desk.read(c.var.person.viewer, c.req.param("job"));
-    if (shown === null) return missing(c.var.page);
-    const { jobId } = shown.job;
+    const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
+    if (viewed === null) return missing(c.var.page);
+    const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
     return respond(
       jobPage(c.var.page, {
-        shown,
-        journal: desk.journal(jobId),
-        output: host.mask(desk.output(jobId)),
-        files: await fileDiffs(desk.differences(jobId)),
+        viewed,
+        journal: viewerJobs.journal(jobId),
+        output: host.mask(viewerJobs.output(jobId)),
+        files: await fileDiffs(viewerJobs.differences(jobId)),
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
       }),
@@ -50,11 +50,11 @@ export function jobRoutes(app: WebApp, web: Web): void {
     switch (verb) {
       case "undo":
       case "redo":
-        return outcomeOf(words, await desk.takeBack(viewer, jobId, verb, force));
+        return outcomeOf(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
       case "apply":
-        return outcomeOf(words, await desk.applyPreview(viewer, jobId));
+        return outcomeOf(words, await viewerJobs.applyPreview(viewer, jobId));
       case "stop":
-        return outcomeOf(words, await desk.stop(viewer, jobId));
+        return outcomeOf(words, await viewerJobs.stop(viewer, jobId));
       default:
         return null;
     }
@@ -87,7 +87,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
       respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
     if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
     if (parsed.commands.length === 0) return again(page.t.emptyPatch);
-    const facts = await desk.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
+    const facts = await viewerJobs.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
     if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
     const flash = flashes.keep({ ok: facts.success, text: briefly(page.words, facts) });
     return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);

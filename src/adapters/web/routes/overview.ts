@@ -131,7 +131,7 @@ export function overviewRoutes(app: WebApp, web: Web): void {
       return own || (await maySee(page, channel, chatId)) ? { kind: "chat", channel, chatId } : null;
     }
     if (jobId !== null)
-      return (await host.desk.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };
+      return (await host.viewerJobs.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };
     return { kind: "jobs", userId: page.viewer.role === "operator" ? null : page.viewer.userId };
   }
 }

@@ -15,7 +15,7 @@ import type { Bus } from "./bus.ts";
 import { createOutputTails } from "./output-tails.ts";
 import { owns, type Viewer } from "./viewer.ts";
 
-export interface DeskParts {
+export interface ViewerJobsParts {
   /** The one that is served now; a reload exchanges it. */
   readonly workspace: () => Pick<
     Workspace,
@@ -29,7 +29,7 @@ export interface DeskParts {
   readonly now: () => Date;
 }
 
-export interface ShownJob {
+export interface ViewedJob {
   readonly job: StoredJob;
   /** Whether it still runs, whatever its folder says. */
   readonly alive: boolean;
@@ -39,10 +39,10 @@ export interface ShownJob {
  * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
  * somebody else is `unknown`, not `forbidden`.
  */
-export interface JobDesk {
+export interface ViewerJobs {
   /** Newest first. */
-  list(viewer: Viewer, limit: number): Promise<readonly ShownJob[]>;
-  read(viewer: Viewer, jobId: string): Promise<ShownJob | null>;
+  list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
+  read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
   /** Changes whenever the newest job does, whoever runs it. */
   latest(): string;
   journal(jobId: string): readonly JournalLine[];
@@ -64,33 +64,33 @@ export interface RunRequest {
   readonly source: string;
 }
 
-export function createJobDesk(parts: DeskParts): JobDesk {
+export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
   const { workspace, store, bus } = parts;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
   const tails = createOutputTails(bus);
-  const shown = (job: StoredJob): ShownJob => ({
+  const viewed = (job: StoredJob): ViewedJob => ({
     job,
     alive: job.state === "running" && job.pid !== undefined && workspace().isAlive(job.pid),
   });
 
-  async function read(viewer: Viewer, jobId: string): Promise<ShownJob | null> {
+  async function read(viewer: Viewer, jobId: string): Promise<ViewedJob | null> {
     if (!isJobId(jobId)) return null;
     if (viewer.role !== "operator" && !owns(viewer, await store.ownerOf(jobId))) return null;
     const job = workspace().archive.read(jobId);
-    return job === null ? null : shown(job);
+    return job === null ? null : viewed(job);
   }
 
   return {
     read,
     async list(viewer, limit) {
       const { archive } = workspace();
-      if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(shown);
+      if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(viewed);
       const ids = await store.jobIdsOf(viewer, limit);
       return ids
         .map((id) => archive.read(id))
         .filter((job) => job !== null)
-        .map(shown);
+        .map(viewed);
     },
     latest() {
       const job = workspace().archive.list().at(-1);
