@@ -81,14 +81,7 @@ export function createEnvironments(
     environments: config.command_executor.environments,
     defaultEnvironment: config.command_executor.default_environment,
     openPreparation: async () => (await import("./environment-preparation.ts")).openPreparation(preparation),
-    credentialFor: (source) =>
-      credentialFor(
-        source,
-        byForge((forge) => ({
-          token: secrets.resolve(config.forges[forge].token) ?? null,
-          baseUrl: secrets.resolve(config.forges[forge].base_url) ?? null,
-        })),
-      ),
+    credentialFor: (source) => credentialFor(source, forgeAccess(loaded)),
     ...commandLists(config, locale),
     definitions: async () => {
       const { toolDefinitionsFor } = await import("./container-toolkits.ts");
@@ -131,6 +124,13 @@ export function createEnvironments(
       await sandboxes.close();
     },
   };
+}
+
+function forgeAccess({ config, secrets }: LoadedConfig) {
+  return byForge((forge) => ({
+    token: secrets.resolve(config.forges[forge].token) ?? null,
+    baseUrl: secrets.resolve(config.forges[forge].base_url) ?? null,
+  }));
 }
 
 async function listEnvironments(

@@ -58,13 +58,7 @@ async function run(
     hostEnv: env,
     workerEnv: request.workerEnv,
   });
-  const secret = [
-    ...loaded.secrets.values(),
-    ...request.secrets,
-    ...Object.values(credentials.env),
-    ...tokensIn(credentials),
-  ];
-  const { mask } = createMasker({ secrets: secret.filter((value) => value.length >= 6) });
+  const mask = maskOf([...loaded.secrets.values(), ...request.secrets], credentials);
   const id = request.resume ?? request.file.task.id ?? `t${randomBytes(4).toString("hex")}`;
   const files = createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask });
   const claim = files.claim();
@@ -176,6 +170,11 @@ function factsOf(
     envNames: Object.keys(runner.worker.env),
     meta: meta === null ? null : `${meta.provider}/${meta.model}`,
   };
+}
+
+function maskOf(known: readonly string[], credentials: ReturnType<typeof findCredentials>) {
+  const all = [...known, ...Object.values(credentials.env), ...tokensIn(credentials)];
+  return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
 }
 
 /** What looks like a token in a login's files must not appear in a note. */
