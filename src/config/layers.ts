@@ -71,7 +71,9 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   if (broken.length > 0) return { ok: false, errors: broken };
 
   const { mcp_server: ignored, ...executor } = final.config.command_executor;
-  const config = mergeTrees({ ...final.config, command_executor: executor }, flags) as Config;
+  const config = withAliases(
+    mergeTrees({ ...final.config, command_executor: executor }, flags) as Config,
+  );
   const ignoredAt = positionOf(
     sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
   );
@@ -161,6 +163,12 @@ function withoutTwins(problems: readonly ConfigProblem[]): ConfigProblem[] {
     const id = "key" in problem ? problem.key : JSON.stringify(problem);
     return seen.has(id) ? false : seen.add(id) !== undefined;
   });
+}
+
+/** `tasks.test_command` is the older name of `checks.command`. */
+function withAliases(config: Config): Config {
+  const command = config.checks.command ?? config.tasks.test_command;
+  return { ...config, checks: { ...config.checks, command } };
 }
 
 function dangers(config: Config): ConfigWarning[] {

@@ -100,11 +100,11 @@ function passedOf(env: Environment): Record<string, string> {
   );
 }
 
-function settingsOf({ tasks, command_executor: executor }: Config): SolveParts["config"] {
+function settingsOf({ tasks, checks, command_executor: executor }: Config): SolveParts["config"] {
   return {
     maxSteps: tasks.max_steps,
     label: tasks.label,
-    testCommand: tasks.test_command,
+    testCommand: checks.command,
     rules: tasks.rules,
     insecureHosts: executor.clone.insecure_hosts,
     newsEveryMs: NEWS_MS,

@@ -351,6 +351,14 @@ describe("secrets", () => {
   });
 });
 
+test("tasks.test_command is another name of checks.command, which wins", async () => {
+  const older = await load({ home: "tasks: { test_command: make old }\n" });
+  expect(older.config.checks.command).toBe("make old");
+  const both = await load({ home: "tasks: { test_command: make old }\nchecks: { command: make new }\n" });
+  expect(both.config.checks.command).toBe("make new");
+  expect(DEFAULTS.checks.command).toBe(null);
+});
+
 describe("a workspace's own file", () => {
   const STRANGER = [
     "locale: en",
@@ -392,6 +400,30 @@ describe("a workspace's own file", () => {
           "providers.claude.base_url",
           "mcp_servers.x.command",
           "tasks.test_command",
+        ],
+      },
+    ]);
+  });
+
+  test("may say how the project is tested, but neither give its tests the network nor let red land", async () => {
+    const at = folders({
+      workspace:
+        "checks: { command: make check, timeout: 20, network: true, enabled: always }\ncoder: { on_red: apply, attempts: 2, candidates: 3, fallback: [coder1], budget_usd: 9 }\n",
+    });
+    const { config, warnings } = await load({}, at);
+    expect(config.checks).toEqual({ ...DEFAULTS.checks, command: "make check", timeout: 20 });
+    expect(config.coder).toEqual({ ...DEFAULTS.coder, attempts: 2 });
+    expect(warnings).toEqual([
+      {
+        code: "untrusted-keys",
+        file: join(at.workspace, "picoclaw.yaml"),
+        keys: [
+          "checks.network",
+          "checks.enabled",
+          "coder.on_red",
+          "coder.candidates",
+          "coder.fallback",
+          "coder.budget_usd",
         ],
       },
     ]);

@@ -89,7 +89,7 @@ export const tasks = z
     max_steps: count(60, "Steps of one task.", { min: 1 }),
     label: text("picoclaw", "Issues with this label are taken in."),
     rules: texts([], "What a coder should know about this project."),
-    test_command: optionalText("Tells whether a task is done, run in its environment."),
+    test_command: optionalText("Another name of `checks.command`, which wins."),
   })
   .prefault({});
 

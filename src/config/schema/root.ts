@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
 import { heartbeat, line, schedules, serve, session, slack } from "./channels.ts";
+import { checks, coder } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
 import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
@@ -15,6 +16,8 @@ export const configSchema = z.strictObject({
   roles,
   routing,
   loop,
+  coder,
+  checks,
   worker,
   security,
   command_executor: commandExecutor,

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { count, flag, optionalText, texts } from "./primitives.ts";
+
+/** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
+export const coder = z
+  .strictObject({
+    attempts: count(4, "Attempts of one message: proposals that are run and judged.", { min: 1 }),
+    candidates: z
+      .int()
+      .min(1)
+      .max(3)
+      .default(1)
+      .meta({ description: "Coders that work on a message at once, each in a draft of its own." }),
+    escalate: flag(false, "Ask the other coders as well when one does not get green."),
+    fallback: texts([], "Coders that are asked when one cannot answer, in this order; the reply says so."),
+    on_red: z
+      .enum(["preview", "apply", "discard"])
+      .default("preview")
+      .meta({ description: "What becomes of a draft whose checks got worse." }),
+    explore: count(12, "Rounds in which a coder may read and search before it writes."),
+    max_minutes: count(30, "Minutes that the models of one message may take.", { min: 1 }),
+    budget_usd: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .meta({ description: "What one message may cost, in US dollars; null is no limit." }),
+  })
+  .prefault({});
+
+/** The project's own checks, which judge a draft. */
+export const checks = z
+  .strictObject({
+    command: optionalText("How the project is tested; null finds it by the project's files."),
+    timeout: count(300, "Seconds that one check may take.", { min: 1 }),
+    auto_limit: count(60, "Checks that took longer than these seconds are not run by themselves."),
+    network: flag(false, "Let checks reach the network."),
+    enabled: z
+      .enum(["auto", "always", "never"])
+      .default("auto")
+      .meta({ description: "Run checks: when they are fast enough, however long they take, never." }),
+  })
+  .prefault({});
