@@ -71,9 +71,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   if (broken.length > 0) return { ok: false, errors: broken };
 
   const { mcp_server: ignored, ...executor } = final.config.command_executor;
-  const config = withAliases(
-    mergeTrees({ ...final.config, command_executor: executor }, flags) as Config,
-  );
+  const config = withAliases(mergeTrees({ ...final.config, command_executor: executor }, flags) as Config);
   const ignoredAt = positionOf(
     sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
   );
