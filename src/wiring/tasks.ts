@@ -110,12 +110,11 @@ async function run(
         },
         start,
       );
-      const note = relative(workspace.root, files.notePath);
       return {
         ok: true,
         record,
         interrupted: interrupted && !isEnded(record.state),
-        note,
+        note: relative(workspace.root, files.notePath),
         json: taskJson(record),
       };
     } finally {
