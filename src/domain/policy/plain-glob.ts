@@ -1,6 +1,8 @@
-/** Whether a pattern holds nothing special but single `*`. */
+/** Whether a pattern holds nothing special but single `*`. In `*.*` picomatch wants something after the dot. */
 export function isPlainGlob(pattern: string): boolean {
-  return /^[\w .*@%,~-]+$/.test(pattern) && !pattern.includes("**") && !/^[.]{1,2}$/.test(pattern);
+  return (
+    /^[\w .*@%,~-]+$/.test(pattern) && !pattern.includes("**") && !/^([.]{1,2}|[*][.][*])$/.test(pattern)
+  );
 }
 
 /** What picomatch makes of a plain pattern with `dot`: `*` is any run within a name. */

@@ -6,7 +6,7 @@ import { runs } from "../../require.ts";
 
 test("only patterns without anything special are plain", () => {
   const plain = [".env*", "*credentials*", "*.key", "*.pem", "x y.txt", "id_rsa"];
-  const special = ["**/x", "*.{key,pem}", "[ab]", "!x", "a/b", "+(a)", "a\\*", "", ".", "a**", "a?b"];
+  const special = ["**/x", "*.{key,pem}", "[ab]", "!x", "a/b", "+(a)", "a\\*", "", ".", "a**", "a?b", "*.*"];
   expect([plain.filter(isPlainGlob), special.filter(isPlainGlob)]).toEqual([plain, []]);
 });
 
