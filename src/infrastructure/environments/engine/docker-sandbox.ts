@@ -20,6 +20,7 @@ import type { ProxyProgram } from "./proxy-image.ts";
 import { createSharedProxies } from "./proxy-sidecar.ts";
 import { removeOwn } from "./remove-container.ts";
 import { createChannels } from "./run-command.ts";
+import { freezeContainer, thawContainer } from "./stand-still.ts";
 import { type Role, type StartParts, startCold } from "./start-container.ts";
 import { createWarmPool } from "./warm-pool.ts";
 
@@ -214,13 +215,8 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       const id = await idOf(container);
       return typeof id === "string" ? channels.end(id, pid) : id;
     },
-    async freeze(container) {
-      const paused = await engine.call({ method: "POST", path: `/containers/${container}/pause` });
-      return paused.ok;
-    },
-    async thaw(container) {
-      await engine.call({ method: "POST", path: `/containers/${container}/unpause` });
-    },
+    freeze: (container) => freezeContainer({ engine, pause }, container),
+    thaw: (container) => thawContainer({ engine, pause }, container),
     stopContainer: (container, options = {}) => remove(container, { force: options.force ?? false }),
     async listContainers(signal) {
       const listed = await listOwn(engine, installation, signal);

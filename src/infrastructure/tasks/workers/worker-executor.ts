@@ -172,6 +172,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const { layers, container } = standing;
     let result: CliResult | null = null;
     let frozen = false;
+    let ended = false;
     const goOn = async () => {
       if (frozen) await sandbox.thaw(container);
       frozen = false;
@@ -193,12 +194,15 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       },
       listJobProcesses: async () => backgroundOf(await sandbox.listProcesses(container)),
       killJobProcesses: async () => {
-        if (frozen) return [];
+        if (frozen || ended) return [];
         const left = backgroundOf(await sandbox.listProcesses(container));
         for (const { pid } of left) await sandbox.endProcess(container, pid);
         // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
         // copied, nothing in there moves.
         frozen = await sandbox.freeze(container);
+        // What cannot be made to stand still is ended with its container; the next run gets another.
+        if (!frozen) await sandbox.stopContainer(container, { force: true });
+        ended = !frozen;
         return left.map((each) => ({ ...each, survived: false }));
       },
     };
@@ -220,7 +224,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     };
     const execution = await parts.execute(requestFor(options), stage).finally(goOn);
     const ran = result as CliResult | null;
-    if (ran?.exec.outcome === "disconnected") await forget();
+    if (ended || ran?.exec.outcome === "disconnected") await forget();
     const job = jobOf(execution, parts.wordNote);
     const guarded =
       execution.status === "ran"

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test";
+import type { EngineRequest } from "../../../src/infrastructure/environments/engine/engine.ts";
+import { failed, fromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
+import {
+  freezeContainer,
+  thawContainer,
+} from "../../../src/infrastructure/environments/engine/stand-still.ts";
+
+/** An engine that holds a container for paused, or not, for some calls after that changed. */
+function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {
+  const at = { ...start };
+  const asked: string[] = [];
+  const settle = () => {
+    if (at.late > 0) at.late--;
+    else at.counts = at.stands;
+  };
+  const parts = {
+    pause: async () => {},
+    engine: {
+      async call({ path }: EngineRequest) {
+        settle();
+        const wants = path.endsWith("/pause");
+        asked.push(wants ? "pause" : "unpause");
+        if (at.counts === wants)
+          return fromStatus(409, `Container c is ${wants ? "already" : "not"} paused`, path);
+        at.counts = wants;
+        at.stands = wants;
+        return { ok: true, status: 204, value: null as never, headers: new Headers() } as const;
+      },
+    },
+  };
+  return { at, asked, parts };
+}
+
+describe("a container whose engine hears of its pauses late", () => {
+  test("is paused although it counts as paused for a moment", async () => {
+    const { at, asked, parts } = lateEngine({ stands: false, counts: true, late: 3 });
+    expect(await freezeContainer(parts, "c")).toBe(true);
+    expect([at.stands, asked.length]).toEqual([true, 4]);
+  });
+
+  test("that stands still already is said to, however long it is asked", async () => {
+    const { at, parts } = lateEngine({ stands: true, counts: true, late: 0 });
+    expect(await freezeContainer(parts, "c")).toBe(true);
+    expect(at.stands).toBe(true);
+  });
+
+  test("goes on although it counts as running", async () => {
+    const { at, parts } = lateEngine({ stands: true, counts: false, late: 100 });
+    await thawContainer(parts, "c");
+    expect(at.stands).toBe(false);
+  });
+
+  test.each(["container-missing", "container-stopped", "engine-unreachable"] as const)(
+    "is not asked again when the answer is %s",
+    async (code) => {
+      let asked = 0;
+      const call = async () => {
+        asked++;
+        return failed(code, "");
+      };
+      const parts = { engine: { call }, pause: async () => {} };
+      expect(await freezeContainer(parts, "c")).toBe(false);
+      await thawContainer(parts, "c");
+      expect(asked).toBe(2);
+    },
+  );
+});
