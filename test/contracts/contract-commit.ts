@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { type ContractPart, changeAll, replaceByRename } from "./contract-job.ts";
+import { landsAll } from "./lands-all.ts";
 import { appendInPlace, type TransactionBench, text } from "./transaction-bench.ts";
 
 /** All paths or none: what stops a commit, and what does not. */
@@ -40,7 +41,7 @@ export const describeCommit: ContractPart = (kind, current) => {
         changeAll(transaction.view);
         act(bench);
         const before = bench.tree();
-        await transaction.seal();
+        await transaction.seal(landsAll);
         await bench.transactions.stage(jobId);
         await expectConflict(bench, jobId, path, reason);
         expect(bench.tree()).toEqual(before);

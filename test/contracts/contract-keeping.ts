@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { type ContractPart, changeAll } from "./contract-job.ts";
+import { landsAll } from "./lands-all.ts";
 import { type TransactionBench, text } from "./transaction-bench.ts";
 
 /** Quota, modes, and workspaces that are none. */
@@ -34,7 +35,7 @@ export const describeKeeping: ContractPart = (kind, current) => {
       expect(await bench.transactions.enforceQuota(10, jobId)).toEqual([]);
       const { jobId: other, transaction } = await bench.begin();
       transaction.view.write("other.bin", text("b".repeat(100_000)));
-      await transaction.seal();
+      await transaction.seal(landsAll);
       bench.save("other.bin", "mine");
       expect((await bench.transactions.commit(other)).status).toBe("conflict");
       const evicted = await bench.transactions.enforceQuota(10, jobId);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { type ContractPart, changeAll } from "./contract-job.ts";
+import { landsAll } from "./lands-all.ts";
 import { type TransactionBench, text } from "./transaction-bench.ts";
 
 /** A job from its view to its undo and redo, and what is refused in which state. */
@@ -31,7 +32,7 @@ export const describeLife: ContractPart = (kind, current) => {
         { path: "made/deep/new.txt", kind: "added" as const },
         { path: "tree", kind: "deleted" as const },
       ];
-      const sealed = await transaction.seal();
+      const sealed = await transaction.seal(landsAll);
       const shown = sealed.changes.filter(({ path }) => !/^(folder|tree)\//.test(path));
       expect({ ...sealed, changes: shown }).toEqual({ changes, outside: [], notes: [] });
       const outcome = await bench.transactions.commit(jobId);

@@ -24,6 +24,7 @@ import {
   type Sandbox,
   type TransactionParts,
 } from "../../src/infrastructure/work/transaction/transactions.ts";
+import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
 
 /** How a job is staged. Nothing in a test may depend on where the view lies. */
@@ -89,7 +90,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
     async stage(change, wanted) {
       const { jobId, transaction } = await bench.begin(wanted);
       await change(transaction.view, transaction);
-      await transaction.seal();
+      await transaction.seal(landsAll);
       await transactions.stage(jobId);
       return jobId;
     },

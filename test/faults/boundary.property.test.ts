@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { type View, ViewFault } from "../../src/application/ports/view.ts";
 import { resolveTarget } from "../../src/application/work/resolve-path.ts";
+import { landsAll } from "../contracts/lands-all.ts";
 import {
   createBench,
   type StagingKind,
@@ -130,7 +131,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
               if (!(error instanceof ViewFault)) throw error;
             }
           }
-          await transaction.seal();
+          await transaction.seal(landsAll);
           const outcome = await bench.transactions.commit(jobId);
           expect(beside()).toEqual(outside);
           if (outcome.status !== "done") throw new Error(JSON.stringify(outcome));

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { landsAll } from "../contracts/lands-all.ts";
 import { createBench } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
 import { sh } from "./fidelity-workspace.ts";
@@ -170,7 +171,7 @@ describe.if(requirePart("git"))("a job that", () => {
     const { jobId, transaction } = await bench.begin();
     writeFileSync(join(transaction.directory as string, ".git/index.lock"), "");
     writeFileSync(join(transaction.directory as string, "b.txt"), "b\n");
-    const sealed = await transaction.seal();
+    const sealed = await transaction.seal(landsAll);
     expect(sealed.notes).toEqual(["a lock that the job's git left behind was dropped: .git/index.lock"]);
     await bench.transactions.commit(jobId);
     expect(existsSync(bench.at(".git/index.lock"))).toBe(false);

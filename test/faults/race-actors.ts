@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { locateStorage } from "../../src/infrastructure/work/transaction/storage.ts";
+import { landsAll } from "../contracts/lands-all.ts";
 import { newJobId, openTransactions, text } from "../contracts/transaction-bench.ts";
 
 const [role = "", folder = "", ...rest] = process.argv.slice(2);
@@ -61,7 +62,7 @@ const roles: Record<string, () => Promise<void> | void> = {
       const before = Buffer.from(view.read("shared.txt")).toString();
       view.write("shared.txt", text(`${before}${who}.${i}\n`));
       view.write(`own/${who}.${i}.txt`, text(`${who}.${i}\n`));
-      await begun.transaction.seal();
+      await begun.transaction.seal(landsAll);
       const outcome = await transactions.commit(jobId);
       writeSync(1, `${outcome.status} ${who}.${i} ${jobId}\n`);
     }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import type { SwapOutcome } from "../../src/application/ports/transaction.ts";
 import { ViewFault } from "../../src/application/ports/view.ts";
+import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, type TransactionBench, text } from "../contracts/transaction-bench.ts";
 import { treeOf } from "../contracts/tree.ts";
 import { runs } from "../require.ts";
@@ -75,7 +76,7 @@ describe("a folder that is swapped for a symlink while jobs write through it", (
             try {
               transaction.view.write("door/file.txt", text(`job ${i}\n`));
               transaction.view.write(`door/new-${i}.txt`, text("new\n"));
-              await transaction.seal();
+              await transaction.seal(landsAll);
               const outcome = await bench.transactions.commit(jobId);
               outcomes.add(outcome.status);
               if (outcome.status === "done") await bench.transactions.undo(jobId, { force: true });
@@ -119,7 +120,7 @@ describe("a user who saves a file in a loop while jobs commit to it", () => {
           continue;
         }
         transaction.view.write("note.txt", text(`job over ${seen}`));
-        await transaction.seal();
+        await transaction.seal(landsAll);
         const outcome: SwapOutcome = await bench.transactions.commit(jobId);
         statuses.set(outcome.status, (statuses.get(outcome.status) ?? 0) + 1);
         if (outcome.status === "done") kept.push(join(bench.storage.folder, "jobs", jobId, "slots"));

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateStorage, workspaceId } from "../../src/infrastructure/work/transaction/storage.ts";
+import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
 import { git, sh } from "./fidelity-workspace.ts";
@@ -136,7 +137,7 @@ describe("what a copy cannot show", () => {
       chmodSync(bench.at("shut"), 0);
       const { jobId, transaction } = await bench.begin();
       sh(transaction.directory as string, "ls -A; rm -rf ./*; echo made >made.txt");
-      const sealed = await transaction.seal();
+      const sealed = await transaction.seal(landsAll);
       expect([...sealed.notes].sort()).toEqual([
         "not visible to the job: secret.txt",
         "not visible to the job: shut",
@@ -164,7 +165,7 @@ describe("what a copy cannot show", () => {
     const { jobId, transaction } = await bench.begin();
     await writer.exited;
     transaction.view.write("job.txt", text("job\n"));
-    const sealed = await transaction.seal();
+    const sealed = await transaction.seal(landsAll);
     expect(sealed.changes).toEqual([{ path: "job.txt", kind: "added" }]);
     expect((await bench.transactions.commit(jobId)).status).toBe("done");
     expect(readdirSync(bench.at("many")).length).toBe(700);
@@ -192,7 +193,7 @@ describe("a job whose process died", () => {
     const other = openTransactions(bench.storage, join(bench.folder, "home"));
     await other.begin({ jobId: newJobId(), kind: "direct" });
     transaction.view.write("a.txt", text("two\n"));
-    await transaction.seal();
+    await transaction.seal(landsAll);
     expect((await bench.transactions.commit(alive)).status).toBe("done");
     expect(readdirSync(jobs)).toContain(alive);
   });

@@ -71,7 +71,7 @@ export interface Refusal {
   readonly limitBytes?: number;
 }
 
-export interface Transaction {
+export interface Transaction extends Sides {
   readonly kind: TransactionKind;
   /** Files as the job sees them. */
   readonly view: View;
@@ -88,20 +88,54 @@ export interface Transaction {
    * repository does: puts them back to what they were at begin.
    */
   revert(paths: readonly string[]): void;
+  /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
+  rewrite(path: string, bytes: Uint8Array): void;
+  /** What the network of processes is limited to; absent where it is not. */
+  readonly network?: "off" | "allow-list";
+  /** Requests of processes that an allow-list refused since the last call. */
+  readonly takeRefused?: () => readonly RefusedHost[];
+  /**
+   * Ends the view and everything that runs in it, has the judge look at the difference that is left, and stages exactly
+   * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
+   */
+  seal(judge: Judge): Promise<Sealed>;
+  /** Ends the view and forgets everything it held. */
+  discard(): Promise<void>;
+}
+
+/** Says of a sealed difference what may not land. Called once, when nothing can change it any more. */
+export type Judge = (difference: Difference) => Verdict;
+
+/** What stood at begin and what stands now, for paths as `takeChanges` names them. No symlink is followed. */
+export interface Sides {
+  look(path: string, when: "before" | "after"): Standing | null;
   /** The bytes such a path had at begin; null when it was not a file. */
   original(path: string): Uint8Array | null;
   /** The bytes such a path has now; null when it is not a file. */
   current(path: string): Uint8Array | null;
   /** The workspace's repository, in such paths; null when it has none or no process can run. */
   readonly repository: Repository | null;
-  /** What the network of processes is limited to; absent where it is not. */
-  readonly network?: "off" | "allow-list";
-  /** Requests of processes that an allow-list refused since the last call. */
-  readonly takeRefused?: () => readonly RefusedHost[];
-  /** Ends the view; the change set stays staged under the job's id. */
-  seal(): Promise<Sealed>;
-  /** Ends the view and forgets everything it held. */
-  discard(): Promise<void>;
+}
+
+export interface Standing {
+  readonly kind: "file" | "directory" | "symlink" | "other";
+  /** Permissions with the bits 07000. */
+  readonly mode: number;
+}
+
+/** What a job changed, all in all, after everything that ran in it is gone. */
+export interface Difference extends Sides {
+  /** One entry a path, git's object store included. A folder that went with all it held is one. */
+  readonly changes: readonly Change[];
+  /** What lay below a folder that went or gave way to something else. */
+  below(path: string): Iterable<string>;
+}
+
+export interface Verdict {
+  /** Paths that stay as they were at begin, with all below; folders that were made for them alone go too. */
+  readonly drop: readonly string[];
+  /** Files of the job that land with other bytes. */
+  readonly rewrite: ReadonlyMap<string, Uint8Array>;
 }
 
 export interface RefusedHost {

@@ -1,6 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { readGitIndex } from "../../domain/policy/git-index.ts";
-import type { Transaction } from "../ports/transaction.ts";
+import type { Sides } from "../ports/transaction.ts";
 
 /**
  * What git itself put there (a checkout, a reset, a pull) is the repository's content, not a job's edit: the file
@@ -8,7 +8,7 @@ import type { Transaction } from "../ports/transaction.ts";
  * (`fetch.unpackLimit`), those of `git add` lie loose.
  */
 export function createGitsOwn(
-  transaction: Transaction,
+  transaction: Sides,
   changes: readonly Change[],
   sha1: (bytes: Uint8Array) => string,
 ): (change: Change) => boolean {
@@ -35,7 +35,7 @@ interface Listing {
 }
 
 /** Nested repositories whose index changed, deepest first, then the workspace's own. */
-function listings(transaction: Transaction, changes: readonly Change[]): Listing[] {
+function listings(transaction: Sides, changes: readonly Change[]): Listing[] {
   const { repository } = transaction;
   const read = (index: string) => ({
     now: objectsByPath(transaction.current(index)),
@@ -74,7 +74,7 @@ function blobName(bytes: Uint8Array, sha1: (bytes: Uint8Array) => string): strin
   return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]));
 }
 
-function isNewLooseObject(transaction: Transaction, objects: string, object: string): boolean {
+function isNewLooseObject(transaction: Sides, objects: string, object: string): boolean {
   const path = `${objects}/${object.slice(0, 2)}/${object.slice(2)}`;
   return transaction.current(path) !== null && transaction.original(path) === null;
 }

@@ -1,15 +1,7 @@
 import type { Change } from "../../domain/patch/result.ts";
-import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import type { Protection } from "../../domain/policy/protection.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import { createGitsOwn } from "./gits-own.ts";
-import { gitForbids, insideGit } from "./guard-git.ts";
-
-/** A change that was put back, and why. Protected files follow the configured action, the rest always fails. */
-export interface PutBack {
-  readonly path: string;
-  readonly why: string;
-  readonly rule: "protected" | "git" | "picoclaw";
-}
+import { judgeChanges, type PutBack } from "./judge-changes.ts";
 
 /** What a process did to files it may not touch, and what became of it. */
 export interface Guarded {
@@ -28,40 +20,20 @@ export interface GuardParts {
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
-/** Looks at what a process changed, and restores what it may not change. Confinement is not assumed. */
-export function guardChanges(parts: GuardParts, changes: readonly Change[]): Guarded {
-  const { transaction, protection } = parts;
-  const restored: PutBack[] = [];
-  const created: string[] = [];
-  const logged: string[] = [];
-  const isGitsOwn = createGitsOwn(transaction, changes, parts.sha1);
-  for (const change of changes) {
-    const { path, kind } = change;
-    const forbidden = forbiddenWhy(transaction, protection, change, changes);
-    if (forbidden !== null) {
-      restored.push(forbidden);
-      continue;
-    }
-    if (protection.protects(path) === null || inDependencyFolder(path) || insideGit(path)) continue;
-    if (protection.action === "log") logged.push(path);
-    else if (kind === "added") created.push(path);
-    else if (!isGitsOwn(change))
-      restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
-  }
-  transaction.revert(restored.map(({ path }) => path));
-  const back = new Set(restored.map(({ path }) => path));
-  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged };
-}
-
-function forbiddenWhy(
-  transaction: Transaction,
-  protection: Protection,
-  change: Change,
+/**
+ * Looks at what a process changed, and restores what it may not change, so that the next command does not build on it.
+ * What else runs may undo this at once: the last word is the judgement of what is sealed (`last-judgement.ts`).
+ */
+export function guardChanges(
+  { transaction, protection, sha1 }: GuardParts,
   changes: readonly Change[],
-): PutBack | null {
-  const { path } = change;
-  const why = gitForbids(transaction, change, changes);
-  if (why !== null) return { path, why, rule: "git" };
-  if (insideGit(path) || protection.forbids(path) !== "picoclaw") return null;
-  return { path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" };
+): Guarded {
+  const { restored, rewrite, created, logged } = judgeChanges(
+    { sides: transaction, protection, sha1 },
+    changes,
+  );
+  const back = new Set(restored.map(({ path }) => path).filter((path) => !rewrite.has(path)));
+  transaction.revert([...back]);
+  for (const [path, bytes] of rewrite) transaction.rewrite(path, bytes);
+  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged };
 }

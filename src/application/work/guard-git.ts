@@ -1,32 +1,50 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { type GitSetting, newProgramSettings } from "../../domain/policy/git-config.ts";
-import type { Transaction } from "../ports/transaction.ts";
+import type { Sides } from "../ports/transaction.ts";
+
+/** Why a change may not stay; `without` is the file without what may not, where the rest may. */
+export interface GitFinding {
+  readonly why: string;
+  readonly without?: Uint8Array;
+}
+
+export interface GitGuard {
+  forbids(change: Change): GitFinding | null;
+  /** Whether a path lies in a git directory. */
+  isInside(path: string): boolean;
+}
 
 /**
- * Why a change to a git directory would let a job run programs later, when the user calls git outside of any sandbox;
- * null where it would not. What the job deletes is its own business.
+ * Finds changes to git directories that would let a job run programs later, when the user calls git outside of any
+ * sandbox. What the job deletes is its own business.
  */
-export function gitForbids(
-  transaction: Pick<Transaction, "current" | "original">,
-  { path, kind }: Change,
-  changes: readonly Change[],
-): string | null {
+export function createGitGuard(sides: Sides, _changes: readonly Change[]): GitGuard {
+  return {
+    isInside: insideGit,
+    forbids(change) {
+      const why = gitForbids(sides, change);
+      return why === null ? null : { why };
+    },
+  };
+}
+
+function gitForbids(sides: Sides, { path, kind }: Change): string | null {
   if (kind === "deleted") return null;
-  const now = () => transaction.current(path);
-  // No bytes and nothing below: a link, or something else that is no folder.
-  const isNoFolder = () =>
-    !changes.some((other) => other.kind !== "deleted" && other.path.startsWith(`${path}/`));
+  const now = () => sides.current(path);
+  const isNoFolder = () => sides.look(path, "after")?.kind !== "directory";
   if (isGitEntry(path)) {
     const pointer = now();
     const leadsAway = pointer === null ? isNoFolder() : !ORDINARY_POINTER.test(textOf(pointer));
-    return kind === "modified" || leadsAway ? `a git directory cannot be replaced by a job: ${path}` : null;
+    return (kind === "modified" && isNoFolder()) || leadsAway
+      ? `a git directory cannot be replaced by a job: ${path}`
+      : null;
   }
   if (!insideGit(path)) return null;
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name === "hooks" && now() === null)
     return isNoFolder() ? `the folder of git hooks cannot be replaced by a job: ${path}` : null;
   if (/(^|\/)hooks\/./.test(path)) {
-    if (path.endsWith(".sample") || (now() === null && !isNoFolder())) return null;
+    if (path.endsWith(".sample") || !isNoFolder()) return null;
     return `git hooks cannot be installed by a job: ${path}`;
   }
   if (name === "commondir") {
@@ -38,7 +56,7 @@ export function gitForbids(
   const bytes = now();
   if (bytes === null)
     return isNoFolder() ? `the settings of git cannot be replaced by a link: ${path}` : null;
-  const added = newProgramSettings(textOf(transaction.original(path) ?? NOTHING), textOf(bytes)).filter(
+  const added = newProgramSettings(textOf(sides.original(path) ?? NOTHING), textOf(bytes)).filter(
     (setting) => !isSubmodulesPlace(path, setting),
   );
   if (added.length === 0) return null;
@@ -63,7 +81,7 @@ function isGitEntry(path: string): boolean {
   return path === ".git" || path.endsWith("/.git");
 }
 
-export function insideGit(path: string): boolean {
+function insideGit(path: string): boolean {
   return /(^|\/)\.git\//.test(path);
 }
 

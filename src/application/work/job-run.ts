@@ -27,6 +27,8 @@ interface CarryOut {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
+const NOTHING_SEALED: Sealed = { changes: [], outside: [], notes: [] };
+
 /** One job from its open view to its end. */
 export class JobRun {
   readonly #parts: WorkspaceParts;
@@ -175,33 +177,34 @@ export class JobRun {
 
   /** Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. */
   async end(
-    results: readonly CommandResult[],
+    settled: readonly CommandResult[],
     endedBefore: readonly string[],
     { preview }: { readonly preview: boolean },
   ): Promise<Execution> {
     const { jobId, transaction } = this;
     const request = this.#request;
     const ended = [...endedBefore];
-    const executed = results.filter(({ success }) => success).length;
-    const failedCmds = results.length - executed;
-    const aborted = request.signal.aborted;
-    if (results.some(({ command }) => command.type === "shell_command"))
+    if (settled.some(({ command }) => command.type === "shell_command"))
       this.#notes.push(whatStays(transaction));
-    const wantsRollback =
-      aborted || (failedCmds > 0 && (request.atomic || (request.autoCommit && request.stopOnError)));
-    const rollsBack = wantsRollback && transaction.kind !== "none";
     let gitCommit: string | null = null;
-    if (request.autoCommit && executed > 0 && !wantsRollback) {
+    if (request.autoCommit && settled.some(({ success }) => success) && !this.wantsRollback(settled)) {
       const after = await this.commitMoment("after");
       ended.push(...(await this.endProcesses()));
       if (after.ok) gitCommit = after.commit;
       else this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
     }
+    const isOver = this.wantsRollback(settled) && transaction.kind !== "none";
+    const { sealed, judged: results } = isOver
+      ? { sealed: NOTHING_SEALED, judged: settled }
+      : await this.seal(settled);
+    const aborted = request.signal.aborted;
+    const wantsRollback = this.wantsRollback(results);
+    const rollsBack = wantsRollback && transaction.kind !== "none";
     const end: JobEnd = {
       results,
-      gitCommit,
+      gitCommit: rollsBack ? null : gitCommit,
       ended,
-      sealed: { changes: [], outside: [], notes: [] },
+      sealed: NOTHING_SEALED,
       swapped: null,
       keptAfterFailure: wantsRollback && !rollsBack,
     };
@@ -219,7 +222,6 @@ export class JobRun {
       this.emit({ type: "rolled_back", reason: aborted ? "aborted" : (failure?.error ?? "") });
       return this.conclude(aborted ? "aborted" : "rolled-back", end);
     }
-    const sealed = await transaction.seal();
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
     this.#parts.archive.save(this.record(ending, results, sealed.changes, gitCommit));
@@ -242,17 +244,35 @@ export class JobRun {
 
   private async guardedLate(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
     if (ran.every(({ command }) => command.type === "file_edit")) return ran;
+    const { judgeSettled } = await import("./last-judgement.ts");
+    const results = judgeSettled(this.guardParts(), ran);
+    this.tellLate(ran, results);
+    return results;
+  }
+
+  /** Seals what the last judgement passes; the results with what it did not. */
+  private async seal(results: readonly CommandResult[]) {
+    const { sealJudged } = await import("./last-judgement.ts");
+    const ended = await sealJudged(this.guardParts(), results);
+    this.tellLate(results, ended.judged);
+    return ended;
+  }
+
+  private guardParts() {
     const { policy, planOptions } = this.#parts;
-    const { guardLate } = await import("./guard-late.ts");
-    const parts = {
-      transaction: this.transaction,
-      protection: policy.protection,
-      sha1: planOptions.sha1,
-    };
-    const results = guardLate(parts, ran);
+    return { transaction: this.transaction, protection: policy.protection, sha1: planOptions.sha1 };
+  }
+
+  private tellLate(ran: readonly CommandResult[], results: readonly CommandResult[]): void {
     for (const [index, { error }] of results.entries())
       if (error !== ran[index]?.error) this.emit({ type: "note", text: error });
-    return results;
+  }
+
+  /** Whether a job with these results is to be taken back, where it can be. */
+  private wantsRollback(results: readonly CommandResult[]): boolean {
+    const { signal, atomic, autoCommit, stopOnError } = this.#request;
+    const failed = results.some(({ success }) => !success);
+    return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
   }
 
   private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {

@@ -3,15 +3,18 @@ import { join, relative, resolve } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import { createFolderView } from "../../work/folder/folder-view.ts";
+import { standingBelow } from "../../work/folder/standing.ts";
+import { bytesOrNull, currentBytes, lookThrough } from "../../work/overlay/current-place.ts";
 import { lookAtUpper, sealDelta } from "../../work/overlay/delta-seal.ts";
 import { createFirstSight } from "../../work/overlay/first-sight.ts";
 import { createChangeWatch } from "../../work/overlay/overlay-changes.ts";
-import { bytesOrNull, currentBytes, type OverlayBegun } from "../../work/overlay/overlay-transaction.ts";
+import type { OverlayBegun } from "../../work/overlay/overlay-transaction.ts";
 import type { LaidRoot } from "../../work/overlay/upper.ts";
 import { readNoFollow } from "../../work/transaction/content.ts";
 import { takeStamp } from "../../work/transaction/fs-stamp.ts";
 import { isInside, repositoryOf } from "../../work/transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../../work/transaction/job-folder.ts";
+import { judgeOps } from "../../work/transaction/judge-ops.ts";
 import { makeDurable } from "../../work/transaction/make-durable.ts";
 import { changesOf } from "../../work/transaction/plan-changes.ts";
 
@@ -50,18 +53,27 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
     revert(changed) {
       for (const path of changed) leftOut.push(resolve(workspace, path));
     },
+    rewrite: () => {},
+    look(path, when) {
+      const absolute = resolve(workspace, path);
+      if (stage.kind === "overlay" || when === "before") return lookThrough(roots, absolute, when);
+      const root = roots.find((one) => isInside(one.path, absolute));
+      return root === undefined ? null : standingBelow(root.upper, relative(root.path, absolute));
+    },
     original: (path) => bytesOrNull(resolve(workspace, path)),
     current: (path) =>
       stage.kind === "copy"
         ? bytesInCopy(roots, resolve(workspace, path))
         : currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
-    async seal(): Promise<Sealed> {
-      const ops: Op[] = [];
+    async seal(judge): Promise<Sealed> {
+      const left: Op[] = [];
       roots.forEach((root, index) => {
-        const delta = { folder, root, index, firstSlot: ops.length, stamp, sight, leftOut };
-        ops.push(...sealDelta({ ...delta, before: before[index] ?? new Map() }));
+        const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
+        left.push(...sealDelta({ ...delta, before: before[index] ?? new Map() }));
       });
+      const { ops, turnedDown } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
+      leftOut.push(...turnedDown);
       // What is copied cannot be changed from inside any more.
       await stage.goOn();
       if (leftOut.length > 0) await stage.restoreInside(leftOut);

@@ -5,6 +5,7 @@ import type {
   Transaction,
   Transactions,
 } from "../../../application/ports/transaction.ts";
+import { standingOf } from "../folder/standing.ts";
 import { createJobFolder, jobFolder, readState, removeSlots, writeState } from "../transaction/job-folder.ts";
 import { createContainerView } from "./container-view.ts";
 import { createEditLog, swapEdits } from "./edit-log.ts";
@@ -51,6 +52,8 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
         return changes;
       },
       revert: (paths) => log.putBack(paths),
+      rewrite: (path, bytes) => view.write(path, bytes),
+      look: (path, when) => (when === "before" ? log.look(path) : standingOf(plain.look(path))),
       original: (path) => log.original(path),
       current: (path) => (plain.look(path).kind === "file" ? plain.read(path) : null),
       repository: null,

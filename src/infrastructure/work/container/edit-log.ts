@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Conflict } from "../../../application/ports/transaction.ts";
+import type { Conflict, Standing as FirstStanding } from "../../../application/ports/transaction.ts";
 import type { View } from "../../../application/ports/view.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { hashHex } from "../../runtime/hash.ts";
@@ -29,6 +29,8 @@ export interface EditLog {
   note(path: string): void;
   /** Paths that differ from what they were. */
   changes(): Change[];
+  /** What stood at a path at first; null when nothing did or it is not known. */
+  look(path: string): FirstStanding | null;
   /** The bytes a path had at first; null when it was not a file or is not known. */
   original(path: string): Uint8Array | null;
   /** Puts every path back that this job changed, or those given. */
@@ -53,6 +55,12 @@ export function createEditLog(
       if (!first.has(path)) first.set(path, stands(path));
     },
     changes,
+    look(path) {
+      const standing = first.get(path)?.standing;
+      if (standing === undefined || standing.kind === "missing") return null;
+      const kind = standing.kind === "large" ? "file" : standing.kind;
+      return { kind, mode: "mode" in standing ? standing.mode : 0o777 };
+    },
     original: (path) => first.get(path)?.bytes ?? null,
     putBack(paths = [...first.keys()].reverse()) {
       for (const path of paths) {

@@ -1,26 +1,26 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Begun, RefusedHost, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Installation } from "../../runtime/installation.ts";
-import { inParent } from "../folder/anchor.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchView } from "../folder/watch-view.ts";
-import { readNoFollow } from "../transaction/content.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
-import { isInside, repositoryOf, rootsFor } from "../transaction/git-roots.ts";
+import { repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
+import { judgeOps } from "../transaction/judge-ops.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
+import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
 import { createFirstSight } from "./first-sight.ts";
 import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
-import { restoreThrough } from "./restore.ts";
+import { restoreThrough, rewriteThrough } from "./restore.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { mountBelow } from "./staging.ts";
 import { type Executor, startExecutor } from "./start-executor.ts";
-import { type LaidRoot, lowerOf } from "./upper.ts";
+import type { LaidRoot } from "./upper.ts";
 
 export interface OverlayParts {
   readonly workspace: string;
@@ -113,18 +113,29 @@ function open(state: OpenOverlay): Transaction {
       for (const path of paths) restoreThrough(executor.call, resolve(workspace, path));
       takeChanges();
     },
+    rewrite(path, bytes) {
+      rewriteThrough(
+        executor.call,
+        resolve(workspace, path),
+        bytes,
+        currentPlace(roots, resolve(workspace, path)),
+      );
+      takeChanges();
+    },
+    look: (path, when) => lookThrough(roots, resolve(workspace, path), when),
     original: (path) => bytesOrNull(resolve(workspace, path)),
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
-    async seal(): Promise<Sealed> {
+    async seal(judge): Promise<Sealed> {
       const why = executor.whyEnded();
       if (why !== null) throw why;
       await leave();
-      const ops: Op[] = [];
+      const left: Op[] = [];
       roots.forEach((root, i) => {
-        for (const op of sealUpper(folder, root, state.stamp, sight, i, ops.length)) ops.push(op);
+        for (const op of sealUpper(folder, root, state.stamp, sight, i, left.length)) left.push(op);
       });
       const paths = roots.map(({ path }) => path);
+      const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
       clearLayers(folder, roots.length);
@@ -136,32 +147,6 @@ function open(state: OpenOverlay): Transaction {
       removeSlots(folder);
     },
   };
-}
-
-/** The bytes at an absolute path as the view has them: in the upper when the job changed it, else below. */
-export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
-  const root = roots.find(({ path }) => isInside(path, absolute));
-  if (root === undefined) return null;
-  const below = relative(root.path, absolute);
-  const parts = below.split("/");
-  let lower: string | null = "";
-  for (let i = 1; i <= parts.length; i++) {
-    const path = parts.slice(0, i).join("/");
-    const stats = lstatSync(join(root.upper, path), { throwIfNoEntry: false });
-    if (stats === undefined)
-      return lower === null ? null : bytesOrNull(join(root.path, lower, ...parts.slice(i - 1)));
-    if (i === parts.length)
-      return stats.isFile()
-        ? inParent(root.upper, below, (folder, name) => readNoFollow(`${folder}/${name}`))
-        : null;
-    if (!stats.isDirectory()) return null;
-    lower = lowerOf(root, path, lower);
-  }
-  return null;
-}
-
-export function bytesOrNull(absolute: string): Uint8Array | null {
-  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
 }
 
 /** The kernel leaves a folder without permissions inside each work folder. */

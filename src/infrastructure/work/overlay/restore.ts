@@ -10,10 +10,11 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { inParent } from "../folder/anchor.ts";
-import { isAbsence } from "../folder/identity.ts";
+import { identify, isAbsence } from "../folder/identity.ts";
 import { makeParents } from "../folder/make-parents.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { readNoFollow } from "../transaction/content.ts";
+import type { CurrentPlace } from "./current-place.ts";
 import type { Call } from "./frames.ts";
 
 /** Has the executor put a path back to what stands in the real workspace. */
@@ -33,6 +34,20 @@ export function restoreThrough(send: Call, absolute: string): void {
   else if (stats?.isDirectory())
     call({ op: "restore", path: absolute, kind: "directory", mode: stats.mode & 0o7777 });
   else call({ op: "restore", path: absolute, kind: "missing" });
+}
+
+/** Has the executor give a file of the view other bytes, where it is still a file. */
+export function rewriteThrough(
+  send: Call,
+  absolute: string,
+  bytes: Uint8Array,
+  place: CurrentPlace | null,
+): void {
+  const now = place === null ? null : identify(place.root, place.below);
+  if (now?.kind !== "file") return;
+  const mtimeMs = Number(BigInt(now.mtime) / 1_000_000n);
+  const head = { kind: "file", mode: now.mode, atimeMs: mtimeMs, mtimeMs, parents: [] };
+  send({ op: "restore", path: absolute, ...head }, bytes);
 }
 
 /** The modes of the folders on the way to a path that stands, outermost first. */

@@ -46,6 +46,10 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     const { path, stats } = entry;
     const a = manifest.entries.get(path) ?? null;
     if (isHidden(manifest.hidden, path) || isAsItWas(entry, a, started)) continue;
+    if (stats.isBlockDevice() || stats.isCharacterDevice()) {
+      notes.push(`not carried over, it is a device: ${path}`);
+      continue;
+    }
     if (above.has(path) && !stats.isDirectory()) {
       notes.push(`kept, because it holds what the job could not see: ${path}`);
       continue;

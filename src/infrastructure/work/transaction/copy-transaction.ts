@@ -1,11 +1,12 @@
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { Begun, Judge, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { identify, identifyAt } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
+import { rewriteFile, standingBelow } from "../folder/standing.ts";
 import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
 import type { ConfinedCopy } from "../overlay/confined-copy.ts";
@@ -16,6 +17,7 @@ import { takeStamp } from "./fs-stamp.ts";
 import { repointGit } from "./git-pointers.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
+import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { changesOf } from "./plan-changes.ts";
@@ -209,6 +211,18 @@ function open(state: OpenCopy): Transaction {
         else last?.delete(key);
       }
     },
+    rewrite(path, bytes) {
+      const { root, below, key } = place(path);
+      const { copy } = copies[root] as CopiedRoot;
+      rewriteFile(copy, below, bytes);
+      const now = identify(copy, below);
+      if (now) last?.set(key, BigInt(now.ctime));
+    },
+    look(path, when) {
+      const { root, below } = place(path);
+      if (when === "after") return standingBelow((copies[root] as CopiedRoot).copy, below);
+      return manifests[root]?.entries.get(below) ?? null;
+    },
     original(path) {
       const { root, below, original } = place(path);
       return manifests[root]?.entries.get(below)?.kind === "file" ? readNoFollow(original) : null;
@@ -218,11 +232,11 @@ function open(state: OpenCopy): Transaction {
       return bytesIn((copies[root] as CopiedRoot).copy, below);
     },
     repository: repositoryOf(workspace),
-    seal: async () => {
+    seal: async (judge) => {
       const why = confined?.whyEnded() ?? null;
       if (why !== null) throw why;
       await confined?.stop();
-      return seal(state);
+      return seal(state, judge);
     },
     discard: async () => {
       await confined?.stop();
@@ -242,20 +256,21 @@ function bytesIn(root: string, path: string): Uint8Array | null {
   }
 }
 
-async function seal(state: OpenCopy): Promise<Sealed> {
+async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const { workspace, folder, copies, manifests, stamp } = state;
-  const ops: Op[] = [];
+  const left: Op[] = [];
   const notes = manifests.flatMap(({ hidden }) =>
     [...hidden].map((path) => `not visible to the job: ${path}`),
   );
   for (const index of copies.keys()) {
-    const sealed = sealRoot(state, index, ops.length);
-    for (const op of sealed.ops) ops.push(op);
+    const sealed = sealRoot(state, index, left.length);
+    for (const op of sealed.ops) left.push(op);
     notes.push(...sealed.notes);
   }
-  const outside = changedMeanwhile(copies, manifests, new Set(ops.map((op) => `${op.root}:${op.path}`)));
+  const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);
+  const { ops } = judgeOps({ folder, workspace, roots, ops: left }, judge);
   makeDurable(folder, ops);
   writePlan(folder, { roots, stamp: String(stamp), ops });
   return {

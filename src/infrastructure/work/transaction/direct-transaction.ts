@@ -4,10 +4,12 @@ import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
 import { type Identity, identifyAt } from "../folder/identity.ts";
 import { createStagedView, type StagedView } from "../folder/staged-view.ts";
+import { standingBelow, standingOf } from "../folder/standing.ts";
 import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
+import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { changesOf } from "./plan-changes.ts";
 
@@ -30,6 +32,8 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     revert: (paths) => {
       for (const path of paths) view.forget(path);
     },
+    rewrite: (path, bytes) => view.write(path, bytes),
+    look: (path, when) => (when === "before" ? standingBelow(workspace, path) : standingOf(view.look(path))),
     original: (path) => {
       const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
       return identity?.kind === "file"
@@ -38,8 +42,9 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     },
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,
-    seal: async (): Promise<Sealed> => {
-      const ops = stagedOps(workspace, view);
+    seal: async (judge): Promise<Sealed> => {
+      const left = stagedOps(workspace, view);
+      const { ops } = judgeOps({ folder, workspace, roots: [workspace], ops: left }, judge);
       makeDurable(folder, ops);
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops });
       return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };

@@ -1,6 +1,7 @@
 import type { Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { createFolderView } from "../folder/folder-view.ts";
+import { standingOf } from "../folder/standing.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { type JobFolder, writePlan } from "./job-folder.ts";
 
@@ -24,6 +25,8 @@ export function createInPlaceTransaction(workspace: string, folder: JobFolder): 
       return changes;
     },
     revert: () => {},
+    rewrite: () => {},
+    look: (path, when) => (when === "before" ? null : standingOf(view.look(path))),
     original: () => null,
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,

@@ -1,0 +1,100 @@
+import type { Change, CommandResult } from "../../domain/patch/result.ts";
+import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import type { Note } from "../../domain/work/note.ts";
+import type { Difference, Sealed } from "../ports/transaction.ts";
+import { type GuardParts, guardChanges } from "./guard-changes.ts";
+import { judgeChanges, type PutBack } from "./judge-changes.ts";
+
+/**
+ * Seals a job with the last judgement: of what is left when nothing of it runs any more. A process that stays behind
+ * could wait for a command's own judgement and act after it; what it left is dropped here, and only what passes is
+ * committed. The blame goes to the last command that ran a process.
+ */
+export async function sealJudged(
+  { transaction, protection, sha1 }: GuardParts,
+  results: readonly CommandResult[],
+): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
+  let found: readonly PutBack[] = [];
+  const sealed = await transaction.seal((difference) => {
+    const changes = withGone(difference);
+    const { restored, rewrite, same } = judgeChanges({ sides: difference, protection, sha1 }, changes);
+    found = restored;
+    const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
+    return { drop: [...drop, ...same], rewrite };
+  });
+  return { sealed, judged: blamed(protection, results, found) };
+}
+
+/** When the processes of some commands are gone: judges what came after the commands' own judgements. */
+export function judgeSettled(
+  parts: GuardParts,
+  results: readonly CommandResult[],
+): readonly CommandResult[] {
+  const first = results.findIndex((one) => !isEdit(one));
+  if (first === -1 || parts.transaction.directory === null) return results;
+  // The look after an edit saw what processes did meanwhile, and nobody judged it.
+  const seen = results.slice(first).filter(isEdit);
+  const changes = latest([
+    ...seen.flatMap(({ changes }) => changes),
+    ...parts.transaction.takeChanges({ processRan: true }),
+  ]);
+  return blamed(parts.protection, results, guardChanges(parts, changes).restored);
+}
+
+/** What went with its folder counts as if it were named; what tools fill is theirs. */
+function withGone(difference: Difference): readonly Change[] {
+  const changes: Change[] = [...difference.changes];
+  for (const { path, kind } of difference.changes) {
+    if (kind === "added" || difference.look(path, "before")?.kind !== "directory") continue;
+    if (kind === "modified" && difference.look(path, "after")?.kind === "directory") continue;
+    if (inDependencyFolder(`${path}/`)) continue;
+    for (const below of difference.below(path)) changes.push({ path: below, kind: "deleted" });
+  }
+  return changes;
+}
+
+function blamed(
+  protection: Protection,
+  results: readonly CommandResult[],
+  found: readonly PutBack[],
+): readonly CommandResult[] {
+  const runner = results.findLastIndex((one) => !isEdit(one));
+  const last = runner === -1 ? results.length - 1 : runner;
+  const told = results[last];
+  if (told === undefined || found.length === 0) return results;
+  const skipped = found.filter(({ rule }) => rule === "protected" && protection.action === "skip");
+  const failing = found
+    .filter((one) => !skipped.includes(one))
+    .map(({ why }) => `${why} (restored)`)
+    // In a container the first judgement cannot put anything back: the second finds the same once more.
+    .filter((line) => results.every(({ error }) => !error.split("\n").includes(line)));
+  const note: Note = { code: "protected-restored", paths: skipped.map(({ path }) => path) };
+  return results.map((result, index) => {
+    if (index !== last) return result;
+    const { notes, success, error } = result;
+    return {
+      ...result,
+      success: success && failing.length === 0,
+      error: [error, ...failing].filter((line) => line !== "").join("\n"),
+      notes: skipped.length === 0 || notes.some((one) => isSame(one, note)) ? notes : [...notes, note],
+    };
+  });
+}
+
+function isSame(a: Note, b: Note): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function isEdit({ command }: CommandResult): boolean {
+  return command.type === "file_edit";
+}
+
+/** One change per path; what is new stays new, however often it was written. */
+function latest(changes: readonly Change[]): Change[] {
+  const byPath = new Map<string, Change>();
+  for (const change of changes) {
+    const isNew = byPath.get(change.path)?.kind === "added" && change.kind === "modified";
+    if (!isNew) byPath.set(change.path, change);
+  }
+  return [...byPath.values()];
+}

@@ -1,0 +1,65 @@
+import { lstatSync } from "node:fs";
+import { relative } from "node:path";
+import type { Standing } from "../../../application/ports/transaction.ts";
+import { inParent } from "../folder/anchor.ts";
+import { standingBelow } from "../folder/standing.ts";
+import { readNoFollow } from "../transaction/content.ts";
+import { isInside } from "../transaction/git-roots.ts";
+import { type LaidRoot, lowerOf } from "./upper.ts";
+
+/** Where the thing at a path of a view really lies. */
+export interface CurrentPlace {
+  /** The upper, or the workspace itself. */
+  readonly root: string;
+  readonly below: string;
+}
+
+/** In the upper when the job changed it, else below; null where the view has nothing. */
+export function currentPlace(roots: readonly LaidRoot[], absolute: string): CurrentPlace | null {
+  const root = rootOf(roots, absolute);
+  if (root === undefined) return null;
+  const below = relative(root.path, absolute);
+  const parts = below.split("/");
+  let lower: string | null = "";
+  for (let i = 1; i <= parts.length; i++) {
+    const path = parts.slice(0, i).join("/");
+    const stats = lstatSync(`${root.upper}/${path}`, { throwIfNoEntry: false, bigint: true });
+    if (stats === undefined) {
+      if (lower === null) return null;
+      return { root: root.path, below: [...(lower === "" ? [] : [lower]), ...parts.slice(i - 1)].join("/") };
+    }
+    if (stats.isCharacterDevice() && stats.rdev === 0n) return null;
+    if (i === parts.length) return { root: root.upper, below };
+    if (!stats.isDirectory()) return null;
+    lower = lowerOf(root, path, lower);
+  }
+  return null;
+}
+
+function rootOf(roots: readonly LaidRoot[], absolute: string): LaidRoot | undefined {
+  return roots.find(({ path }) => isInside(path, absolute));
+}
+
+export function lookThrough(
+  roots: readonly LaidRoot[],
+  absolute: string,
+  when: "before" | "after",
+): Standing | null {
+  if (when === "after") {
+    const place = currentPlace(roots, absolute);
+    return place === null ? null : standingBelow(place.root, place.below);
+  }
+  const root = rootOf(roots, absolute);
+  return root === undefined ? null : standingBelow(root.path, relative(root.path, absolute));
+}
+
+/** The bytes at an absolute path as the view has them; null where no file stands. */
+export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const place = currentPlace(roots, absolute);
+  if (place === null || standingBelow(place.root, place.below)?.kind !== "file") return null;
+  return inParent(place.root, place.below, (folder, name) => readNoFollow(`${folder}/${name}`));
+}
+
+export function bytesOrNull(absolute: string): Uint8Array | null {
+  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
+}
