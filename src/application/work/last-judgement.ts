@@ -26,10 +26,7 @@ export async function sealJudged(
 }
 
 /** When the processes of some commands are gone: judges what came after the commands' own judgements. */
-export function judgeSettled(
-  parts: GuardParts,
-  results: readonly CommandResult[],
-): readonly CommandResult[] {
+export function judgeSettled(parts: GuardParts, results: readonly CommandResult[]): readonly CommandResult[] {
   const first = results.findIndex((one) => !isEdit(one));
   if (first === -1 || parts.transaction.directory === null) return results;
   // The look after an edit saw what processes did meanwhile, and nobody judged it.
