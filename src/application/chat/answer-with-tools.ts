@@ -1,5 +1,7 @@
+import { type Said, say } from "../work/report/said.ts";
+import { answering } from "./answering.ts";
 import type { ChatParts } from "./parts.ts";
-import { describeToolJobs, jobsOfGroup } from "./tool-jobs.ts";
+import { jobsOfGroup, toolFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 import { work } from "./work.ts";
 
@@ -28,17 +30,19 @@ export async function answerWithTools(
       turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.workspace.mask(detail)) });
     const worked = await work(parts, turn, { text, duty: DUTIES[route], toolbox, withHistory: true });
     const jobs = jobsOfGroup(parts.workspace.archive, groupId);
-    const facts = describeToolJobs(parts, jobs, worked.calls);
+    const facts = toolFacts(parts, jobs, worked.calls);
     const { output, model } = worked;
-    const cloud =
-      model === undefined || model.local ? "" : parts.chat.cloudAnswered(`${model.provider}/${model.model}`);
+    const said: Said[] = [
+      ...facts.status,
+      { kind: "text", text: parts.workspace.mask(worked.text) },
+      facts.rest,
+      ...(model === undefined || model.local
+        ? []
+        : [say("cloudAnswered", `${model.provider}/${model.model}`)]),
+    ];
     const suggested = output?.suggestedRoute;
     return {
-      text: [facts.status, parts.workspace.mask(worked.text), facts.text, cloud]
-        .filter((part) => part !== "")
-        .join("\n\n"),
-      ok: output !== null,
-      agent: "Shiro",
+      ...answering(parts, said, output !== null, "Shiro"),
       jobs: facts.jobs,
       actions: facts.actions,
       ...(model !== undefined && {

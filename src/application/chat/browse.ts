@@ -1,8 +1,10 @@
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { storedFacts } from "../work/report/job-facts.ts";
+import { type Said, type Saying, say, wordSaid } from "../work/report/said.ts";
 import { toResultJson } from "../work/result-json.ts";
+import { saidOf } from "./answering.ts";
 import type { ChatParts } from "./parts.ts";
-import { describeOutward } from "./tool-jobs.ts";
+import { loopFacts, outwardOf } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 import { work } from "./work.ts";
 
@@ -22,9 +24,12 @@ export async function browse(
   turn: ChatTurn,
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {
-  const { chat, settings, workspace, messages } = parts;
-  if (!settings.mcpServers.includes("browser"))
-    return { ...done, ok: false, text: `${done.text}\n\n${chat.browserMissing}` };
+  const { settings, workspace, messages } = parts;
+  const failing = (saying: Saying): Answer => {
+    const said = [...saidOf(done), saying];
+    return { ...done, ok: false, said, text: wordSaid(messages.locale, said) };
+  };
+  if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
   const { groupId, sessionKey } = turn;
   const toolbox = await parts.openToolbox({
     groupId,
@@ -36,8 +41,7 @@ export async function browse(
   try {
     const [missing] = toolbox.unavailable;
     if (missing !== undefined) {
-      const text = chat.mcpUnavailable(missing.server, workspace.mask(missing.detail));
-      return { ...done, ok: false, text: `${done.text}\n\n${text}` };
+      return failing(say("mcpUnavailable", missing.server, workspace.mask(missing.detail)));
     }
     const worked = await work(parts, turn, {
       text: `${request}\n\nPlan:\n${proposal.plan}`,
@@ -56,11 +60,13 @@ export async function browse(
         });
     const stored = journalled === undefined ? null : workspace.archive.read(journalled);
     const failed = worked.output === null;
-    const facts = worked.calls.length === 0 ? "" : describeOutward(chat, worked.calls);
+    const said: Said[] = [...saidOf(done), { kind: "text", text: workspace.mask(worked.text) }];
+    if (worked.calls.length > 0) said.push(loopFacts({ outward: outwardOf(worked.calls) }));
     return {
       ...done,
       ok: done.ok && !failed,
-      text: [done.text, workspace.mask(worked.text), facts].filter((part) => part !== "").join("\n\n"),
+      said,
+      text: wordSaid(messages.locale, said),
       ...(stored !== null && {
         jobs: [toResultJson(messages, storedFacts(stored, workspace.archive.events(stored.jobId), true))],
       }),

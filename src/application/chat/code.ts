@@ -3,6 +3,8 @@ import type { PatchCommand } from "../../domain/patch/command.ts";
 import { affectedFiles } from "../../domain/proposal/affected-files.ts";
 import { hasFlag, type Proposal } from "../../domain/proposal/proposal.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
+import { say } from "../work/report/said.ts";
+import { answering } from "./answering.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import { propose } from "./propose.ts";
@@ -27,7 +29,7 @@ export async function answerWithCode(
   if (!proposed.ok) return { ...about, text: proposed.text, ok: false, jobs: [] };
   const { proposal, commands } = proposed;
   announce(parts, turn, proposal, commands);
-  if (turn.signal.aborted) return { ...about, text: parts.chat.aborted, ok: false, jobs: [] };
+  if (turn.signal.aborted) return { ...answering(parts, [say("aborted")], false), ...about };
   let jobId = "";
   const output = createLineOutput((text) =>
     turn.emit({ type: "job-output", jobId, text: parts.workspace.mask(text) }),
@@ -57,13 +59,14 @@ export async function answerWithCode(
   const report = reportJob(parts, execution, proposal);
   if (report.job !== undefined)
     turn.emit({ type: "job-finished", jobId: report.job.job_id, success: report.ok });
-  const { text, ok, actions } = report;
+  const { ok, actions } = report;
   const jobs = report.job === undefined ? [] : [report.job];
+  const done = { ...answering(parts, [report.said], ok), ...about, jobs, actions };
   if (ok && hasFlag(proposal, "uses_browser") && !turn.dryRun && !turn.preview) {
     const { browse } = await import("./browse.ts");
-    return browse(parts, turn, { request, proposal, done: { ...about, text, ok, jobs, actions } });
+    return browse(parts, turn, { request, proposal, done });
   }
-  return { ...about, text, ok, jobs, actions };
+  return done;
 }
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */

@@ -9,6 +9,8 @@ import type {
   Reply,
 } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
+import { type Saying, say, wordSaid } from "../work/report/said.ts";
+import { answering, saidOf } from "./answering.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
@@ -27,20 +29,20 @@ export function createConversation(parts: ChatParts): Conversation {
       const emit = quiet(options.onEvent);
       try {
         const text = cleanMessage(message.text);
-        if (text.trim() === "") return plain(parts.chat.emptyMessage);
-        if (text.length > LONGEST_MESSAGE) return plain(parts.chat.messageTooLong("1 MB"));
+        if (text.trim() === "") return plain(parts, say("emptyMessage"));
+        if (text.length > LONGEST_MESSAGE) return plain(parts, say("messageTooLong", "1 MB"));
         if (readSlashCommand(text)?.name === "stop") return await stop(parts, sessionKey);
         const queued = await parts.queue.run(
           sessionKey,
           (signal) => inTurn(parts, { ...message, text }, { sessionKey, signal, emit }),
           { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
         );
-        return queued.ran ? queued.value : plain(parts.chat.aborted);
+        return queued.ran ? queued.value : plain(parts, say("aborted"));
       } catch (error) {
-        if (options.signal.aborted) return plain(parts.chat.aborted);
+        if (options.signal.aborted) return plain(parts, say("aborted"));
         const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
-        return plain(parts.chat.unexpected(parts.workspace.mask(detail)));
+        return plain(parts, say("unexpected", parts.workspace.mask(detail)));
       }
     },
   };
@@ -63,7 +65,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
   }
   const request = preview ? (command?.rest ?? "") : message.text;
   if (preview && request.trim() === "")
-    return toReply(parts, turn, { text: parts.chat.previewUsage, ok: false, agent: "", jobs: [] }, undefined);
+    return toReply(parts, turn, answering(parts, [say("previewUsage")], false), undefined);
   const asked: Asked[] = [];
   const answers: Answer[] = [];
   for (const part of splitMessage(request)) {
@@ -80,12 +82,12 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     });
     emit({ type: "decided", decision });
     asked.push({ text, decision });
-    const nothing = (said: string): Answer => ({ text: said, ok: false, agent: "", jobs: [] });
-    if (text.trim() === "") answers.push(nothing(parts.chat.emptyMessage));
-    else if (preview && !isCoder(decision.route)) answers.push(nothing(parts.chat.previewUsage));
+    const nothing = (saying: Saying): Answer => answering(parts, [saying], false);
+    if (text.trim() === "") answers.push(nothing(say("emptyMessage")));
+    else if (preview && !isCoder(decision.route)) answers.push(nothing(say("previewUsage")));
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
-  const merged = mergeAnswers(parts.chat, asked, answers, () => groupActions(parts, turn));
+  const merged = mergeAnswers(parts, asked, answers, () => groupActions(parts, turn));
   await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(parts, turn, merged, asked[0]?.decision);
 }
@@ -102,10 +104,11 @@ async function answerAgain(
   turn.emit({ type: "decided", decision });
   const asked = { text, decision };
   const answers = await answerAll(parts, turn, asked);
-  const merged = mergeAnswers(parts.chat, [asked], answers, () => groupActions(parts, turn));
+  const merged = mergeAnswers(parts, [asked], answers, () => groupActions(parts, turn));
   await remember(parts, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
-  const whole = { ...merged, text: `${command.text}\n\n${merged.text}`, actions };
+  const said = [...saidOf(command), ...saidOf(merged)];
+  const whole = { ...merged, said, text: wordSaid(parts.messages.locale, said), actions };
   return toReply(parts, turn, whole, decision);
 }
 
@@ -129,10 +132,10 @@ async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: 
   parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
 }
 
-async function unknown({ chat, commands }: ChatParts, name: string): Promise<Answer> {
+async function unknown(parts: ChatParts, name: string): Promise<Answer> {
   const { nearestCommand } = await import("./commands/nearest-command.ts");
-  const text = chat.unknownCommand(name, nearestCommand(name, commandNames({ commands })));
-  return { text, ok: false, agent: "", jobs: [] };
+  const nearest = nearestCommand(name, commandNames(parts));
+  return answering(parts, [say("unknownCommand", name, nearest)], false);
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
@@ -179,16 +182,23 @@ async function answer(
 }
 
 /** In whichever process the chat's message runs; its job is taken back there. */
-async function stop({ queue, chat }: ChatParts, sessionKey: string): Promise<Reply> {
-  const stopped = await queue.stop(sessionKey);
-  return { ...plain(stopped ? chat.stopped : chat.nothingRuns), ok: true };
+async function stop(parts: ChatParts, sessionKey: string): Promise<Reply> {
+  const stopped = await parts.queue.stop(sessionKey);
+  return { ...plain(parts, stopped ? say("stopped") : say("nothingRuns")), ok: true };
 }
 
-function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
+function toReply(
+  { messages }: ChatParts,
+  turn: ChatTurn,
+  answer: Answer,
+  decision: Reply["decision"],
+): Reply {
   const usage = turn.models.used();
-  const notices = turn.models.notices().map((notice) => chat.budget(notice));
+  const notices = turn.models.notices().map((notice) => say("budget", notice));
+  const said = [...turn.notes, ...saidOf(answer), ...notices];
   return {
-    text: [...turn.notes, answer.text, ...notices].join("\n\n"),
+    text: wordSaid(messages.locale, said),
+    said,
     ok: answer.ok,
     sessionId: turn.session.id,
     groupId: turn.groupId,
@@ -200,8 +210,9 @@ function toReply({ chat }: ChatParts, turn: ChatTurn, answer: Answer, decision: 
   };
 }
 
-function plain(text: string): Reply {
-  return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+function plain({ messages }: ChatParts, saying: Saying): Reply {
+  const said = [saying];
+  return { text: wordSaid(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
 }
 
 /** A listener that fails is the listener's trouble. */

@@ -1,5 +1,6 @@
 import { readSlashCommand } from "../../domain/routing/slash-command.ts";
 import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
+import { say } from "../work/report/said.ts";
 import { exchangesOf } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import { type ChatTurn, groupPrefix } from "./turn.ts";
@@ -16,7 +17,7 @@ export async function openTurn(
   message: IncomingMessage,
   run: TurnOptions,
 ): Promise<ChatTurn> {
-  const { sessions, meter, settings, clock, chat, logger } = parts;
+  const { sessions, meter, settings, clock, logger } = parts;
   const { sessionKey, signal, emit } = run;
   const { channel, chatId } = message;
   logger.info("chat", "chat.message_received", "chat.message_received", {
@@ -47,7 +48,7 @@ export async function openTurn(
     dryRun: dry || settings.dryRun,
     preview: readSlashCommand(message.text)?.name === "preview",
     rounds: { count: 0 },
-    notes: cutOver === null ? [] : [chat.cutOver(session.id)],
+    notes: cutOver === null ? [] : [say("cutOver", session.id)],
   };
 }
 

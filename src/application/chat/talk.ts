@@ -1,5 +1,7 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { type Said, say } from "../work/report/said.ts";
+import { answering } from "./answering.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
@@ -42,16 +44,13 @@ export async function answerByTalking(
   });
   if (!answered.ok) return { text: answered.text, ok: false, agent: "Mio", jobs: [] };
   const { provider, model, local } = answered.model;
-  const said = parts.workspace.mask(answered.answer.text.trim());
-  const notes = [
-    ...(answered.cut ? [parts.chat.answerCut] : []),
-    ...(local ? [] : [parts.chat.cloudAnswered(`${provider}/${model}`)]),
+  const said: Said[] = [
+    { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+    ...(answered.cut ? [say("answerCut")] : []),
+    ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
   ];
   return {
-    text: [said, ...notes].join("\n\n"),
-    ok: true,
-    agent: "Mio",
-    jobs: [],
+    ...answering(parts, said, true, "Mio"),
     model: { provider, model, local },
   };
 }

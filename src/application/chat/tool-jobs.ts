@@ -1,12 +1,9 @@
 import type { Change } from "../../domain/patch/result.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
-import { reportMessages } from "../../domain/texts/messages.ts";
 import { jobActions, namedIn } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { changeLines } from "../work/report/change-lines.ts";
 import { storedFacts } from "../work/report/job-facts.ts";
-import { wordEviction, wordStatus } from "../work/report/word-job.ts";
+import type { LoopFacts, OutwardFacts, Said } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 
@@ -25,15 +22,15 @@ export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
 }
 
 export interface ToolFacts {
-  /** What became of the workspace; empty where the loop changed nothing there. */
-  readonly status: string;
-  readonly text: string;
+  /** What became of the workspace; none where the loop changed nothing there. */
+  readonly status: readonly Said[];
+  readonly rest: Said;
   readonly actions: Reply["actions"];
   readonly jobs: readonly ResultJson[];
 }
 
 /** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
-export function describeToolJobs(
+export function toolFacts(
   { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
   jobs: readonly StoredJob[],
   calls: readonly MadeCall[],
@@ -41,41 +38,36 @@ export function describeToolJobs(
   const facts = jobs.map((job) => storedFacts(job, workspace.archive.events(job.jobId), true));
   const committed = jobs.filter(({ state, changes }) => state === "committed" && changes.length > 0);
   const outward = calls.filter(({ server }) => server !== undefined);
-  const lines = [changeLines(messages, mergeChanges(committed))];
-  if (outward.length > 0) lines.push(describeOutward(chat, outward));
-  lines.push(...facts.filter(({ evicted }) => evicted.length > 0).map((one) => wordEviction(messages, one)));
   const actions = jobActions(committed, chat.actions);
-  const name = namedIn(actions[0]?.message ?? "");
-  if (name !== null) lines.push(reportMessages(messages.locale).undoHint.chat(name));
+  const failedCmds = committed.reduce((sum, job) => sum + job.failedCmds, 0);
   return {
-    status: committed.length === 0 ? "" : statusOfAll(messages, committed),
-    text: lines.filter((line) => line !== "").join("\n\n"),
+    status: committed.length === 0 ? [] : [{ kind: "loop-status", failedCmds }],
+    rest: loopFacts({
+      changes: mergeChanges(committed),
+      outward: outward.length === 0 ? null : outwardOf(outward),
+      evictions: facts
+        .filter(({ evicted }) => evicted.length > 0)
+        .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
+      undo: namedIn(actions[0]?.message ?? ""),
+    }),
     actions,
     jobs: facts.map((one) => toResultJson(messages, one)),
   };
 }
 
-/** Jobs that changed something, as one: a failed command in any of them is said. */
-function statusOfAll(messages: Messages, jobs: readonly StoredJob[]): string {
-  const failedCmds = jobs.reduce((sum, job) => sum + job.failedCmds, 0);
-  return wordStatus(messages, { status: failedCmds > 0 ? "partly" : "applied", failedCmds });
+export function loopFacts(known: Partial<LoopFacts>): LoopFacts {
+  return { kind: "loop", changes: [], outward: null, evictions: [], undo: null, ...known };
 }
 
 /** How many calls of MCP servers succeeded, and the first that failed. */
-export function describeOutward(chat: ChatParts["chat"], calls: readonly MadeCall[]): string {
+export function outwardOf(calls: readonly MadeCall[]): OutwardFacts {
   const failed = calls.filter(({ ok }) => !ok);
-  const total = calls.length;
-  const succeeded = total - failed.length;
   const [first] = failed;
-  const head =
-    first === undefined
-      ? chat.mcpCompleted({ succeeded, total })
-      : chat.mcpPartly({
-          succeeded,
-          total,
-          error: `${first.name}: ${firstWords(first.text)}`,
-        });
-  return `${head}\n${chat.browserNotUndoable}`;
+  return {
+    succeeded: calls.length - failed.length,
+    total: calls.length,
+    ...(first !== undefined && { error: `${first.name}: ${firstWords(first.text)}` }),
+  };
 }
 
 /** The first line that says something: servers begin with headings and rules. */

@@ -1,6 +1,7 @@
 import type { MeteredModels } from "../models/meter.ts";
 import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
 import type { Session } from "../ports/sessions.ts";
+import type { Said } from "../work/report/said.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
 /** One message on its way through the conversation. */
@@ -26,7 +27,7 @@ export interface ChatTurn {
   readonly dryRun: boolean;
   readonly preview: boolean;
   /** What the reply begins with: that a new day began. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Said[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
   readonly rounds: { count: number };
 }
@@ -41,6 +42,8 @@ export interface Exchange {
 /** What one agent has to say. */
 export interface Answer {
   readonly text: string;
+  /** What the text says, as facts; absent: nothing but the text is known. */
+  readonly said?: readonly Said[];
   readonly ok: boolean;
   readonly agent: string;
   readonly jobs: readonly ResultJson[];

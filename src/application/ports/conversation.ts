@@ -1,5 +1,6 @@
 import type { Decision, Route } from "../../domain/routing/route.ts";
 import type { Action } from "../../domain/work/job-actions.ts";
+import type { Said } from "../work/report/said.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
 export type { Decision, Route } from "../../domain/routing/route.ts";
@@ -82,6 +83,8 @@ export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export interface Reply {
   /** What to show, in the user's language, Markdown at most. */
   readonly text: string;
+  /** What the text says, as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
+  readonly said?: readonly Said[];
   readonly ok: boolean;
   readonly sessionId: string;
   readonly groupId?: string;

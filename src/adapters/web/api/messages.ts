@@ -1,6 +1,7 @@
 import type { InboundMessage, StoredMessage } from "../../../application/ports/channel.ts";
 import type { Reply, Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
+import { wordReply } from "../../../application/work/report/said.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { replyJson } from "../../reply-json.ts";
@@ -111,7 +112,7 @@ export function toJson(
         : answer.content.kind === "notice"
           ? { text: answer.content.text, ok: true, jobs: [], actions: [] }
           : {
-              text: answer.content.reply.text,
+              text: wordReply(locale(), answer.content.reply),
               ok: answer.content.reply.ok,
               ...replyJson({ ...answer.content.reply, actions: actionsOf(answer.content.reply) }),
             },

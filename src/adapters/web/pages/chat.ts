@@ -1,5 +1,7 @@
 import type { Reply } from "../../../application/ports/conversation.ts";
 import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
+import { wordReply } from "../../../application/work/report/said.ts";
+import { wordStatus } from "../../../application/work/report/word-job.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { actionButton, csrfField } from "../parts/form.ts";
@@ -92,10 +94,10 @@ function replyOf(context: PageContext, view: ChatView, reply: Reply): Markup {
   const actions = view.actionsOf(reply);
   return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
 <p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
-<div class="text">${markdown(reply.text)}</div>
+<div class="text">${markdown(wordReply(context.words.locale, reply))}</div>
 ${reply.jobs.map(
   (job) =>
-    html`<div class="job-card ${job.success ? "good" : "bad"}"><a href="/jobs/${encodeURIComponent(job.job_id)}">${t.replyJob(job.changes.length, job.success)}</a><span class="paths">${job.changes
+    html`<div class="job-card ${job.success ? "good" : "bad"}"><a href="/jobs/${encodeURIComponent(job.job_id)}">${wordCard(context, job)}</a><span class="paths">${job.changes
       .slice(0, 4)
       .map(({ path }) => visible(path))
       .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
@@ -103,4 +105,10 @@ ${reply.jobs.map(
 ${actions.length > 0 && html`<div class="actions">${actions.map(({ label, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
 ${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
 </div></div>`;
+}
+
+/** A reply of an older version does not know what became of its job. */
+function wordCard({ t, words }: PageContext, job: Reply["jobs"][number]): string {
+  const status = job.status ?? (job.success ? "applied" : "partly");
+  return `${wordStatus(words, { status, failedCmds: job.failed_cmds })} · ${t.changeCount(job.changes.length)}`;
 }

@@ -1,7 +1,8 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { actionsFor } from "../../work/present-actions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
-import { wordAction } from "../../work/report/word-action.ts";
+import { say } from "../../work/report/said.ts";
+import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
@@ -18,7 +19,7 @@ async function swap(
   rest: string,
   direction: "undo" | "redo",
 ): Promise<Answer> {
-  const { chat, messages, workspace } = parts;
+  const { chat, workspace } = parts;
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
@@ -26,8 +27,7 @@ async function swap(
   if (wanted === undefined) name = lastGroup(jobsOfChat(parts, turn), direction);
   else {
     const jobs = namedJobs(parts, turn, wanted);
-    if (jobs === "unknown") return said(messages.unknownJob(wanted), false);
-    if (jobs === "not-yours") return said(chat.notYourJob(wanted), false);
+    if (jobs === "not-yours") return answering(parts, [say("notYourJob", wanted)], false);
     name = wanted;
   }
   const outcome =
@@ -35,9 +35,10 @@ async function swap(
       ? ({ status: "nothing" } as const)
       : await workspace.takeBack({ direction, name, force });
   const facts = takeBackFacts(workspace, direction, outcome);
+  const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
   return {
-    ...said(wordAction(messages, facts, "chat"), outcome.status === "done"),
+    ...answering(parts, [{ kind: "action", facts }], done, done ? "Worker" : ""),
     // What is in the way is for the person to clear first; everything else is answered by how the jobs are now.
     actions:
       outcome.status === "conflict" || name === undefined
@@ -52,8 +53,4 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
   const ready = jobs.filter((job) => job.state === state && job.changes.length > 0 && job.kind !== "none");
   if (direction === "redo") ready.sort((a, b) => (a.stateAt < b.stateAt ? -1 : 1));
   return ready.at(-1)?.groupId;
-}
-
-function said(text: string, ok: boolean): Answer {
-  return { text, ok, agent: ok ? "Worker" : "", jobs: [] };
 }

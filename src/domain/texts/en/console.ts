@@ -65,8 +65,6 @@ export const texts = {
     `${model} · ${where === "local" ? "local" : "cloud"}`,
   tokens: (input: number, output: number) =>
     `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
-  replyJob: (changes: number, success: boolean) =>
-    `${success ? "Done" : "Finished with failures"}, ${many(changes, "file changed", "files changed")}`,
   chatEvents: {
     decided: (route: string) => `Goes to ${route}`,
     thinking: (agent: string) => `${agent} is thinking`,

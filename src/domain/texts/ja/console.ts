@@ -64,7 +64,6 @@ export const texts: typeof en = {
   notDelivered: "この返信は届けられませんでした。",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,
   tokens: (input, output) => `入力 ${input.toLocaleString("ja")} · 出力 ${output.toLocaleString("ja")}`,
-  replyJob: (changes, success) => `${success ? "完了" : "一部失敗"}、${changes} ファイルを変更`,
   chatEvents: {
     decided: (route) => `${route} に振り分けました`,
     thinking: (agent) => `${agent} が考えています`,

@@ -1,0 +1,151 @@
+import type { Change } from "../../../domain/patch/result.ts";
+import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
+import { type Locale, messagesFor, reportMessages } from "../../../domain/texts/messages.ts";
+import { type ChatMessages, chatMessagesFor } from "../../../domain/texts/texts.ts";
+import type { ActionFacts } from "./action-facts.ts";
+import { changeLines } from "./change-lines.ts";
+import type { JobFacts, RefusalFacts } from "./job-facts.ts";
+import { wordAction } from "./word-action.ts";
+import { paragraphs, wordChatJob, wordEviction, wordRefusal, wordStatus } from "./word-job.ts";
+
+/**
+ * One piece of a reply: plain JSON, kept with the reply and worded for whoever reads it. `text` is what stays as it
+ * is: a model's words.
+ */
+export type Said =
+  | { readonly kind: "text"; readonly text: string }
+  /** Stands above the next piece, on a line of its own. */
+  | { readonly kind: "heading"; readonly text: string }
+  | Saying
+  | {
+      readonly kind: "job";
+      readonly facts: JobFacts;
+      readonly plan: string;
+      /** Said beside the plan; lower ones are no news. */
+      readonly risk?: "high";
+    }
+  | { readonly kind: "refusal"; readonly facts: RefusalFacts }
+  | { readonly kind: "action"; readonly facts: ActionFacts }
+  | { readonly kind: "loop-status"; readonly failedCmds: number }
+  | LoopFacts;
+
+/** A text of the conversation by its name, with what it is filled with. */
+export interface Saying {
+  readonly kind: "say";
+  readonly name: keyof ChatMessages;
+  readonly with: readonly unknown[];
+}
+
+/** What a tool loop left behind. */
+export interface LoopFacts {
+  readonly kind: "loop";
+  readonly changes: readonly Change[];
+  /** Calls of MCP servers; null where there were none. */
+  readonly outward: OutwardFacts | null;
+  readonly evictions: readonly Pick<JobFacts, "evicted" | "quotaBytes">[];
+  /** The job or group that `/undo` takes back; null where there is nothing. */
+  readonly undo: string | null;
+}
+
+export interface OutwardFacts {
+  readonly succeeded: number;
+  readonly total: number;
+  /** Of the first that failed. */
+  readonly error?: string;
+}
+
+type SaysText = {
+  [Name in keyof ChatMessages]: ChatMessages[Name] extends string | ((...args: never[]) => string)
+    ? Name
+    : never;
+}[keyof ChatMessages];
+
+export function say<Name extends SaysText>(
+  name: Name,
+  ...filledWith: ChatMessages[Name] extends (...args: infer Args) => string ? Args : []
+): Saying {
+  return { kind: "say", name, with: filledWith };
+}
+
+export function wordSaid(locale: Locale, said: readonly Said[]): string {
+  let text = "";
+  for (const [at, piece] of said.entries()) {
+    const worded = wordPiece(locale, piece);
+    if (worded === "") continue;
+    text += text === "" ? worded : `${said[at - 1]?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
+  }
+  return text;
+}
+
+function wordPiece(locale: Locale, piece: Said): string {
+  const messages = messagesFor(locale);
+  const chat = chatMessagesFor(locale);
+  switch (piece.kind) {
+    case "text":
+    case "heading":
+      return piece.text;
+    case "say": {
+      const words: unknown = chat[piece.name];
+      return typeof words === "function" ? String(words(...piece.with)) : String(words ?? "");
+    }
+    case "job": {
+      const risk = piece.risk === undefined ? "" : chat.riskNote(piece.risk);
+      return wordChatJob(messages, piece.facts, [piece.plan, risk].filter((line) => line !== "").join("\n"));
+    }
+    case "refusal": {
+      const why = wordRefusal(messages, piece.facts);
+      return paragraphs([
+        reportMessages(locale).status("refused", 0),
+        piece.facts.why.kind === "refused" ? messages.workerFailed(why) : chat.proposalUnusable(why),
+      ]);
+    }
+    case "action":
+      return wordAction(messages, piece.facts, "chat");
+    case "loop-status": {
+      const { failedCmds } = piece;
+      return wordStatus(messages, { status: failedCmds > 0 ? "partly" : "applied", failedCmds });
+    }
+    case "loop":
+      return paragraphs([
+        changeLines(messages, piece.changes),
+        piece.outward === null ? "" : wordOutward(chat, piece.outward),
+        ...piece.evictions.map((one) => wordEviction(messages, one)),
+        piece.undo === null ? "" : reportMessages(locale).undoHint.chat(piece.undo),
+      ]);
+  }
+}
+
+/** How many calls of MCP servers succeeded, and the first that failed. */
+function wordOutward(chat: ChatMessages, { succeeded, total, error }: OutwardFacts): string {
+  const head =
+    error === undefined
+      ? chat.mcpCompleted({ succeeded, total })
+      : chat.mcpPartly({ succeeded, total, error });
+  return `${head}\n${chat.browserNotUndoable}`;
+}
+
+/** More of an output or an error than a chat shows is in the journal. */
+const KEPT_CHARACTERS = 2_000;
+
+/** The facts as they are kept with a reply: without what files hold, and with outputs as long as a chat shows them. */
+export function forReply(facts: JobFacts): JobFacts {
+  return {
+    ...facts,
+    commands: facts.commands.map((one) => ({
+      ...one,
+      command: { ...one.command, content: "" },
+      output: cutMiddle(one.output, KEPT_CHARACTERS),
+      error: cutMiddle(one.error, KEPT_CHARACTERS),
+      changes: [],
+    })),
+  };
+}
+
+/** A reply in the reader's language; one of an older version has its text alone, or names texts that are gone. */
+export function wordReply(
+  locale: Locale,
+  { text, said }: { readonly text: string; readonly said?: readonly Said[] },
+): string {
+  const known = said?.every((piece) => piece.kind !== "say" || piece.name in chatMessagesFor(locale));
+  return said === undefined || known !== true ? text : wordSaid(locale, said);
+}

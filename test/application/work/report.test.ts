@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { previewFacts, takeBackFacts } from "../../../src/application/work/report/action-facts.ts";
+import {
+  executionFacts,
+  type JobFacts,
+  storedFacts,
+} from "../../../src/application/work/report/job-facts.ts";
+import { say, wordReply, wordSaid } from "../../../src/application/work/report/said.ts";
+import { wordAction } from "../../../src/application/work/report/word-action.ts";
+import { wordChatJob, wordJob } from "../../../src/application/work/report/word-job.ts";
+import { toResultJson } from "../../../src/application/work/result-json.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import { createBench, edit, shell } from "./worker-kit.ts";
+
+const [en, ja] = [messagesFor("en"), messagesFor("ja")];
+let bench: ReturnType<typeof createBench>;
+beforeEach(() => {
+  bench = createBench();
+});
+afterEach(() => bench.remove());
+
+const firstLine = (text: string) => text.split("\n", 1)[0] as string;
+
+async function factsOf(...run: Parameters<typeof bench.execute>): Promise<JobFacts> {
+  const facts = executionFacts(bench.workspace, await bench.execute(...run));
+  if (facts.about !== "job") throw new Error("the job did not begin");
+  return facts;
+}
+
+describe("the first line of a report is what became of the job:", () => {
+  const write = edit("create", "a", "1");
+  test.each([
+    ["applied", [write], {}, "Applied", "実行完了！", "実行完了 (1/1 コマンド成功)"],
+    [
+      "applied in part",
+      [write, shell("exit 3")],
+      {},
+      "Applied, 1 command failed",
+      "反映済み、1 件のコマンドが失敗",
+      "反映済み、1 件のコマンドが失敗 (1/2 コマンド成功)",
+    ],
+    ["nothing to do", [], {}, "No change", "変更なし", "変更なし"],
+    [
+      "nothing but failures",
+      [shell("exit 3")],
+      {},
+      "No change, 1 command failed",
+      "変更なし、1 件のコマンドが失敗",
+      "変更なし、1 件のコマンドが失敗",
+    ],
+    [
+      "a preview",
+      [write],
+      { preview: true },
+      "Preview, nothing applied",
+      "プレビュー（まだ何も反映していません）",
+      "プレビュー（まだ何も反映していません）",
+    ],
+    [
+      "a dry run",
+      [write],
+      { dryRun: true },
+      "Preview, nothing applied",
+      "プレビュー（まだ何も反映していません）",
+      "プレビュー（まだ何も反映していません）",
+    ],
+    [
+      "rolled back",
+      [write, shell("exit 3")],
+      { atomic: true },
+      "Stopped, nothing changed",
+      "中断しました（何も変更していません）",
+      "中断しました（何も変更していません）",
+    ],
+  ] as const)("%s", async (_name, commands, request, english, japanese, chat) => {
+    const facts = await factsOf(commands, request);
+    expect([wordJob(en, facts), wordJob(ja, facts), wordChatJob(ja, facts, "p")].map(firstLine)).toEqual([
+      english,
+      japanese,
+      chat,
+    ]);
+  });
+
+  test("undo, redo, a preview that is applied, and what cannot be", async () => {
+    const workspace = await bench.open();
+    const { jobId } = await factsOf([write], { preview: true });
+    const said = (facts: Parameters<typeof wordAction>[1]) => firstLine(wordAction(en, facts, "chat"));
+    const apply = async () => said(previewFacts(workspace, jobId, await workspace.commitPreview(jobId)));
+    const swap = async (direction: "undo" | "redo") =>
+      said(
+        takeBackFacts(
+          workspace,
+          direction,
+          await workspace.takeBack({ direction, name: jobId, force: false }),
+        ),
+      );
+    expect([await apply(), await apply()]).toEqual(["Applied", "Refused"]);
+    expect([await swap("undo"), await swap("undo"), await swap("redo")]).toEqual([
+      "Taken back",
+      "Refused",
+      "Applied",
+    ]);
+    bench.write("a", "mine");
+    expect(await swap("undo")).toBe("Refused");
+    expect(said(takeBackFacts(workspace, "undo", { status: "nothing" }))).toBe("No change");
+  });
+});
+
+test("what the quota evicted is said by the text, the document, the journal and the chat", async () => {
+  const settings = { PICOCLAW_WORKER_UNDO_QUOTA: "20000" };
+  bench.write("big", "x".repeat(30_000));
+  const first = await factsOf([edit("delete", "big")], { settings });
+  bench.write("big", "y".repeat(15_000));
+  const second = await factsOf([edit("delete", "big")], { settings });
+  const evicted = [first, second].flatMap((facts) => facts.evicted.map(({ jobId }) => jobId));
+  const told = [first, second].find((facts) => facts.evicted.length > 0) as JobFacts;
+  expect(evicted).toContain(first.jobId);
+  const workspace = await bench.open(settings);
+  const stored = workspace.archive.read(told.jobId);
+  const later = storedFacts(
+    stored as NonNullable<typeof stored>,
+    workspace.archive.events(told.jobId),
+    false,
+  );
+  for (const facts of [told, later]) {
+    expect(wordJob(en, facts)).toContain("These jobs can no longer be taken back:");
+    expect(wordChatJob(ja, facts, "")).toContain("次のジョブはもう取り消せません");
+    expect(toResultJson(en, facts).evicted).toEqual([{ job_id: first.jobId, bytes: expect.any(Number) }]);
+  }
+});
+
+describe("a reply that was kept", () => {
+  test("is worded for whoever reads it, from JSON", async () => {
+    const facts = await factsOf([edit("create", "a", "1"), shell("true")]);
+    const said = [{ kind: "job", facts, plan: "Write a" } as const, say("cloudAnswered", "claude/m")];
+    const row = JSON.parse(JSON.stringify({ text: wordSaid("en", said), said }));
+    expect(wordReply("en", row)).toBe(row.text);
+    const japanese = wordReply("ja", row);
+    expect(firstLine(japanese)).toBe("実行完了 (2/2 コマンド成功)");
+    expect(japanese).toContain("取り消しの対象外: ネットワーク越しの操作");
+    expect(japanese).toContain("クラウドのモデル（claude/m）");
+    expect(japanese).not.toMatch(/Applied|Undo does not|Transaction|To take it back/);
+  });
+
+  test("of an older version, or with a text that is gone, stands as it was said", () => {
+    expect(wordReply("ja", { text: "Done (1/1 commands succeeded)" })).toBe("Done (1/1 commands succeeded)");
+    const gone = JSON.parse('[{"kind":"say","name":"goneByNow","with":[]}]');
+    expect(wordReply("ja", { text: "As said.", said: gone })).toBe("As said.");
+  });
+});
