@@ -1,4 +1,4 @@
-import { projectChecks, READ_FOR_CHECKS } from "../../domain/tasks/solve/checks.ts";
+import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
@@ -40,8 +40,8 @@ async function runChecks({ config, mask }: SolveParts, work: Work): Promise<Chec
   for (const name of READ_FOR_CHECKS)
     if (names.includes(name)) texts[name] = (await environment.run(`cat ./${name}`, signal)).stdout;
   const facts: CheckFact[] = [];
-  for (const { kind, command } of projectChecks({ names, texts }, config.testCommand)) {
-    const { exitCode, stdout, stderr, durationMs } = await environment.run(command, signal);
+  for (const { kind, command, line } of findChecks({ names, texts }, config.testCommand)) {
+    const { exitCode, stdout, stderr, durationMs } = await environment.run(line, signal);
     const tail = mask(`${stdout}${stderr}`.slice(-TAIL_CHARS));
     work.say(`$ ${command} → ${exitCode}`);
     // A linter that is not installed says nothing about the change.

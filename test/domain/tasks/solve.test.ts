@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { jsonInAnswer } from "../../../src/domain/agents/json-in-answer.ts";
 import { branchName } from "../../../src/domain/forges/branch-name.ts";
 import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
-import { projectChecks } from "../../../src/domain/tasks/solve/checks.ts";
 import { PHASES, phaseAfter, phaseToResume } from "../../../src/domain/tasks/solve/phase.ts";
 import { readDone, readPlan } from "../../../src/domain/tasks/solve/plan.ts";
 import { afterCommand, afterThought, mustReflectBefore } from "../../../src/domain/tasks/solve/reflection.ts";
@@ -73,58 +72,6 @@ describe("a model's plan", () => {
   test("a text of nothing but braces is given up in time", () => {
     expect(jsonInAnswer("{".repeat(200_000))).toBeUndefined();
   });
-});
-
-describe("how a project is checked", () => {
-  const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
-    projectChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
-  const cases: readonly [what: string, got: () => string[], expected: string[]][] = [
-    [
-      "npm's scripts",
-      () => checks(["package.json"], { "package.json": '{"scripts":{"test":"x","lint":"y"}}' }),
-      ["test: npm test", "lint: npm run lint"],
-    ],
-    [
-      "npm's own empty script is none",
-      () =>
-        checks(["package.json"], {
-          "package.json": '{"scripts":{"test":"echo \\"Error: no test specified\\""}}',
-        }),
-      [],
-    ],
-    [
-      "pnpm and yarn by their lock files",
-      () => [
-        ...checks(["package.json", "pnpm-lock.yaml"], { "package.json": '{"scripts":{"test":"x"}}' }),
-        ...checks(["package.json", "yarn.lock"], { "package.json": '{"scripts":{"test":"x"}}' }),
-      ],
-      ["test: pnpm test", "test: yarn test"],
-    ],
-    ["pytest", () => checks(["requirements.txt", "tests"]), ["test: python -m pytest -q"]],
-    ["a test beside its module", () => checks(["calc.py", "test_calc.py"]), ["test: python -m pytest -q"]],
-    ["Python without tests", () => checks(["calc.py"]), []],
-    [
-      "ruff and flake8",
-      () => [
-        ...checks(["pyproject.toml"], { "pyproject.toml": "[tool.ruff]\n" }),
-        ...checks(["setup.cfg"], { "setup.cfg": "[flake8]\n" }),
-      ],
-      ["lint: ruff check .", "lint: flake8"],
-    ],
-    [
-      "Rust, Go",
-      () => [...checks(["Cargo.toml"]), ...checks(["go.mod"])],
-      ["test: cargo test", "test: go test ./..."],
-    ],
-    [
-      "a Makefile",
-      () => checks(["Makefile"], { Makefile: "all:\ntest: all\n\ttrue\n" }),
-      ["test: make test"],
-    ],
-    ["what the configuration says wins", () => checks(["Cargo.toml"], {}, "just test"), ["test: just test"]],
-    ["a package.json that is no JSON", () => checks(["package.json"], { "package.json": "{" }), []],
-  ];
-  for (const [what, got, expected] of cases) test(what, () => expect(got()).toEqual(expected));
 });
 
 test("a command that failed is not repeated before something was said or changed", () => {

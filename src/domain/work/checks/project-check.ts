@@ -1,0 +1,17 @@
+/** What a project's root holds, as far as it tells how the project is checked. */
+export interface ProjectFiles {
+  /** Names in the root folder. */
+  readonly names: readonly string[];
+  /** Texts of the few files that were read. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+export interface ProjectCheck {
+  readonly kind: "test" | "lint";
+  /** As people type it, and as they are told. */
+  readonly command: string;
+  /** What is run: the command, asked to name every test where the tool can. */
+  readonly line: string;
+  /** A folder of dependencies that is not there, so that the check cannot run here. That is not red. */
+  readonly missing?: string;
+}

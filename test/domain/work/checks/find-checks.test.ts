@@ -1,0 +1,105 @@
+import { describe, expect, test } from "bun:test";
+import { findChecks } from "../../../../src/domain/work/checks/find-checks.ts";
+
+describe("how a project is checked", () => {
+  const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
+    findChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
+  const cases: readonly [what: string, got: () => string[], expected: string[]][] = [
+    [
+      "npm's scripts",
+      () => checks(["package.json"], { "package.json": '{"scripts":{"test":"x","lint":"y"}}' }),
+      ["test: npm test", "lint: npm run lint"],
+    ],
+    [
+      "npm's own empty script is none",
+      () =>
+        checks(["package.json"], {
+          "package.json": '{"scripts":{"test":"echo \\"Error: no test specified\\""}}',
+        }),
+      [],
+    ],
+    [
+      "pnpm and yarn by their lock files",
+      () => [
+        ...checks(["package.json", "pnpm-lock.yaml"], { "package.json": '{"scripts":{"test":"x"}}' }),
+        ...checks(["package.json", "yarn.lock"], { "package.json": '{"scripts":{"test":"x"}}' }),
+      ],
+      ["test: pnpm test", "test: yarn test"],
+    ],
+    ["pytest", () => checks(["requirements.txt", "tests"]), ["test: python -m pytest -q"]],
+    ["a test beside its module", () => checks(["calc.py", "test_calc.py"]), ["test: python -m pytest -q"]],
+    ["Python without tests", () => checks(["calc.py"]), []],
+    [
+      "ruff and flake8",
+      () => [
+        ...checks(["pyproject.toml"], { "pyproject.toml": "[tool.ruff]\n" }),
+        ...checks(["setup.cfg"], { "setup.cfg": "[flake8]\n" }),
+      ],
+      ["lint: ruff check .", "lint: flake8"],
+    ],
+    [
+      "Rust, Go",
+      () => [...checks(["Cargo.toml"]), ...checks(["go.mod"])],
+      ["test: cargo test", "test: go test ./..."],
+    ],
+    [
+      "a Makefile",
+      () => checks(["Makefile"], { Makefile: "all:\ntest: all\n\ttrue\n" }),
+      ["test: make test"],
+    ],
+    [
+      "bun by its lock file, a runner without a script, gradle and maven by their wrappers, tox, make check",
+      () => [
+        ...checks(["package.json", "bun.lock"], { "package.json": '{"scripts":{"test":"x"}}' }),
+        ...checks(["package.json"], { "package.json": '{"devDependencies":{"vitest":"4"}}' }),
+        ...checks(["build.gradle.kts", "gradlew"]),
+        ...checks(["pom.xml"]),
+        ...checks(["tox.ini"]),
+        ...checks(["Makefile"], { Makefile: "check: all\n\ttrue\n" }),
+      ],
+      [
+        "test: bun run test",
+        "test: npx vitest run",
+        "test: ./gradlew test",
+        "test: mvn -q test",
+        "test: tox",
+        "test: make check",
+      ],
+    ],
+    ["what the configuration says wins", () => checks(["Cargo.toml"], {}, "just test"), ["test: just test"]],
+    ["a package.json that is no JSON", () => checks(["package.json"], { "package.json": "{" }), []],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got()).toEqual(expected));
+});
+
+describe("what is run of a check", () => {
+  const lineOf = (names: string[], text = "{}") => findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
+  const script = (test: string) => JSON.stringify({ scripts: { test } });
+  const cases: readonly [string, string | undefined, string][] = [
+    ["go", lineOf(["go.mod"]), "go test -v ./..."],
+    ["cargo", lineOf(["Cargo.toml"]), "cargo test --no-fail-fast"],
+    ["pytest", lineOf(["pytest.ini", "a.py"]), "python -m pytest -q -rpxXsfE"],
+    ["jest", lineOf(["package.json"], script("NODE_ENV=test jest --ci src")), "npm test -- --verbose"],
+    ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],
+    ["jest after something else", lineOf(["package.json"], script("tsc && jest")), "npm test"],
+    ["jest with a reporter of its own", lineOf(["package.json"], script("jest --silent")), "npm test"],
+  ];
+  for (const [what, line, expected] of cases) test(what, () => expect(line).toBe(expected));
+});
+
+describe("whether dependencies are installed", () => {
+  const missing = (names: string[], manifest: object) =>
+    findChecks({ names, texts: { "package.json": JSON.stringify(manifest) } }, null).map((check) => check.missing);
+  const scripts = { test: "mocha", lint: "eslint ." };
+  test("a project that needs packages and has none cannot be checked", () =>
+    expect(missing(["package.json"], { scripts, devDependencies: { mocha: "1" } })).toEqual([
+      "node_modules",
+      "node_modules",
+    ]));
+  test("one that has them, plugs them in, or needs none can", () => {
+    const none = [undefined, undefined];
+    expect(missing(["package.json", "node_modules"], { scripts, dependencies: { a: "1" } })).toEqual(none);
+    expect(missing(["package.json", ".pnp.cjs"], { scripts, dependencies: { a: "1" } })).toEqual(none);
+    expect(missing(["package.json"], { scripts, dependencies: {} })).toEqual(none);
+  });
+});
