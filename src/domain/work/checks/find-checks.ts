@@ -66,7 +66,9 @@ function isPython({ names }: ProjectFiles): boolean {
 
 function hasPytest(files: ProjectFiles): boolean {
   const { names } = files;
-  return names.includes("pytest.ini") || names.includes("conftest.py") || /pytest/.test(pythonSettings(files));
+  return (
+    names.includes("pytest.ini") || names.includes("conftest.py") || /pytest/.test(pythonSettings(files))
+  );
 }
 
 function hasTestFile({ names }: ProjectFiles): boolean {

@@ -20,7 +20,9 @@ export function findPackageTest(files: ProjectFiles): Found | null {
 
 /** Flags that make a script name its tests; only for a script that is one plain call of the runner. */
 function namesEveryTest(script: string): string | null {
-  const call = /^(?:[A-Z_]+=\S+ +|cross-env +)*(?:npx +)?(jest|vitest)(?: [^&|;<>()`$]*)?$/.exec(script.trim());
+  const call = /^(?:[A-Z_]+=\S+ +|cross-env +)*(?:npx +)?(jest|vitest)(?: [^&|;<>()`$]*)?$/.exec(
+    script.trim(),
+  );
   if (call === null || /--(?:reporter|silent|json|verbose|watch)/.test(script)) return null;
   return call[1] === "jest" ? "--verbose" : "--reporter=verbose";
 }

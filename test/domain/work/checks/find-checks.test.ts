@@ -73,7 +73,8 @@ describe("how a project is checked", () => {
 });
 
 describe("what is run of a check", () => {
-  const lineOf = (names: string[], text = "{}") => findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
+  const lineOf = (names: string[], text = "{}") =>
+    findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
   const script = (test: string) => JSON.stringify({ scripts: { test } });
   const cases: readonly [string, string | undefined, string][] = [
     ["go", lineOf(["go.mod"]), "go test -v ./..."],
@@ -89,7 +90,9 @@ describe("what is run of a check", () => {
 
 describe("whether dependencies are installed", () => {
   const missing = (names: string[], manifest: object) =>
-    findChecks({ names, texts: { "package.json": JSON.stringify(manifest) } }, null).map((check) => check.missing);
+    findChecks({ names, texts: { "package.json": JSON.stringify(manifest) } }, null).map(
+      (check) => check.missing,
+    );
   const scripts = { test: "mocha", lint: "eslint ." };
   test("a project that needs packages and has none cannot be checked", () =>
     expect(missing(["package.json"], { scripts, devDependencies: { mocha: "1" } })).toEqual([
