@@ -34,7 +34,8 @@ export type {
   ModelUsage,
   ToolCall,
 } from "./application/ports/model.ts";
-export type { Workspace, WorkspaceFiles } from "./application/ports/workspace.ts";
+export type { Workspace } from "./application/ports/workspace.ts";
+export type { WorkspaceFiles } from "./application/ports/workspace-files.ts";
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";

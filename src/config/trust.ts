@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { workspaceConfigFile } from "./home.ts";
 
 /**
- * Which `picoclaw.yaml` the user has read and accepts: `$PICOCLAW_HOME/trust.json`, by the workspace's real path and
- * the SHA-256 of the file, so that a changed file is a stranger again. An unreadable list trusts nobody.
+ * Which folders the user trusts, and with which `picoclaw.yaml`: `$PICOCLAW_HOME/trust.json`, by the workspace's real
+ * path and the SHA-256 of the file (of nothing, where there is none), so that a changed file is a stranger again. An unreadable list trusts nobody.
  */
 export interface TrustEntry {
   readonly sha256: string;
@@ -23,19 +23,34 @@ export function isTrusted(at: {
   return Object.hasOwn(list, path) && list[path]?.sha256 === sha256(at.content);
 }
 
+/** Whether the user trusts the folder with the file that it has now, or without one. */
+export function isFolderTrusted({
+  home,
+  workspace,
+}: {
+  readonly home: string;
+  readonly workspace: string;
+}): boolean {
+  const content = readFile(workspaceConfigFile(workspace)) ?? NO_FILE;
+  return isTrusted({ home, workspace, content });
+}
+
+/** What stands in the list for a folder that had no file. */
+const NO_FILE = new Uint8Array();
+
 export type TrustResult =
   | { readonly ok: true; readonly workspace: string; readonly sha256: string }
-  | { readonly ok: false; readonly reason: "no-file" | "not-written"; readonly cause?: unknown };
+  | { readonly ok: false; readonly reason: "no-folder" | "not-written"; readonly cause?: unknown };
 
-/** Trusts the workspace's file as it is now. Idempotent. */
+/** Trusts the folder, with its file as it is now. Idempotent. */
 export function trustWorkspace(at: {
   readonly home: string;
   readonly workspace: string;
   readonly now: Date;
 }): TrustResult {
   const path = realPath(at.workspace);
-  const content = path === undefined ? undefined : readFile(workspaceConfigFile(path));
-  if (path === undefined || content === undefined) return { ok: false, reason: "no-file" };
+  if (path === undefined) return { ok: false, reason: "no-folder" };
+  const content = readFile(workspaceConfigFile(path)) ?? NO_FILE;
   const entry: TrustEntry = { sha256: sha256(content), trusted_at: at.now.toISOString() };
   const written = writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
   return written.ok ? { ok: true, workspace: path, sha256: entry.sha256 } : written;

@@ -5,6 +5,7 @@ import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
+import { isFolderTrusted } from "../config/trust.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Messages } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
@@ -77,6 +78,7 @@ export async function openWorkspace(
     logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),
     messages,
     mask,
+    isTrusted: () => isFolderTrusted({ home, workspace: root }),
     hostEnv: env,
   });
   return { ok: true, config, messages, warnings, loaded, ...folder };

@@ -6,7 +6,7 @@ import { DEFAULTS } from "../../src/config/defaults.ts";
 import { checkConfig, describeConfig } from "../../src/config/describe.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { LoadedConfig, LoadInput, RefusedConfig } from "../../src/config/loaded.ts";
-import { trustWorkspace } from "../../src/config/trust.ts";
+import { isFolderTrusted, trustWorkspace } from "../../src/config/trust.ts";
 
 interface Setting {
   readonly home?: string;
@@ -514,9 +514,19 @@ describe("a workspace's own file", () => {
     ]);
   });
 
-  test("nothing to trust is said so", () => {
+  test("a folder without a file can be trusted, until one appears", () => {
     const at = folders({});
-    expect(trustWorkspace({ ...at, now: new Date(0) })).toEqual({ ok: false, reason: "no-file" });
+    expect(isFolderTrusted(at)).toBe(false);
+    expect(trustWorkspace({ ...at, now: new Date(0) })).toMatchObject({ ok: true });
+    expect(isFolderTrusted(at)).toBe(true);
+    writeFileSync(join(at.workspace, "picoclaw.yaml"), "locale: ja\n");
+    expect(isFolderTrusted(at)).toBe(false);
+  });
+
+  test("a folder that is not there cannot be trusted", () => {
+    const { home } = folders({});
+    const workspace = join(home, "nowhere");
+    expect(trustWorkspace({ home, workspace, now: new Date(0) })).toEqual({ ok: false, reason: "no-folder" });
   });
 });
 

@@ -46,15 +46,15 @@ describe("config", () => {
     expect(change().code).toBe(1);
   });
 
-  test("trust without a file is refused", () => {
-    expect(cli.run(["trust"])).toEqual({
+  test("trust of a folder that is not there is refused", () => {
+    expect(cli.run(["trust", "--workspace", "nowhere"])).toEqual({
       code: 3,
       out: "",
-      err: "There is no picoclaw.yaml in this folder.\n",
+      err: "There is no such folder.\n",
     });
-    expect(cli.json(cli.run(["trust", "--json"]))).toMatchObject({
+    expect(cli.json(cli.run(["trust", "--json", "--workspace", "nowhere"]))).toMatchObject({
       success: false,
-      error: { code: "no-file" },
+      error: { code: "no-folder" },
     });
   });
 });

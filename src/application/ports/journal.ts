@@ -32,6 +32,17 @@ export type JobEvent =
       readonly notes: readonly Note[];
     }
   | {
+      readonly type: "check_finished";
+      readonly attempt: number;
+      readonly over: "draft" | "baseline";
+      readonly command: string;
+      /** Null when it did not end by itself. */
+      readonly exit_code: number | null;
+      /** Head and tail. */
+      readonly output: string;
+      readonly duration: number;
+    }
+  | {
       readonly type: "auto_commit";
       readonly moment: "before" | "after";
       readonly commit: string | null;

@@ -2,7 +2,8 @@ import type { Change } from "../../domain/patch/result.ts";
 import type { Refused } from "../../domain/policy/network.ts";
 import type { TransactionKind, TransactionReason } from "../../domain/work/transaction-kind.ts";
 import type { ProcessRunner } from "./process.ts";
-import type { View } from "./view.ts";
+import type { Entry, View } from "./view.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
 
 /**
  * The transaction: stages a job's changes until commit or rollback.
@@ -43,6 +44,10 @@ export interface BeginRequest {
   readonly kind: TransactionKind;
   /** Whether processes may reach the network, where the view can keep them from it. Default: yes. */
   readonly network?: boolean;
+  /** For a job that stays open: nothing is started before `layers.wake`, and it has a home layer of its own. */
+  readonly resting?: boolean;
+  /** The job has been begun as `direct`, and goes on in a view of another kind, to which its caller takes its edits. */
+  readonly again?: boolean;
 }
 
 export type Begun =
@@ -94,6 +99,8 @@ export interface Transaction extends Sides {
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
+  /** What a job that stays open over several steps needs. Absent where it cannot. */
+  readonly layers?: Layers;
   /**
    * Ends the view and everything that runs in it, has the judge look at the difference that is left, and stages exactly
    * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
@@ -136,6 +143,67 @@ export interface Verdict {
   readonly drop: readonly string[];
   /** Files of the job that land with other bytes. */
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
+}
+
+/** A transaction as what lies on disk, while sandboxes come and go. Resting or awake, it can be sealed or discarded. */
+export interface Layers {
+  /** Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. */
+  rest(): Promise<void>;
+  /** Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. */
+  wake(): Promise<Refusal | null>;
+  /** Everything that differs from the workspace. */
+  changes(): Change[];
+  /** Files as the job has them, resting or awake. */
+  readonly files: WorkspaceFiles;
+  /**
+   * Opens a view over what the job has so far, or over the workspace as it stands, whose changes are thrown away. The
+   * job must rest, unless the view is of the workspace. Absent where that cannot be.
+   */
+  readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
+  /** Edits that are staged without any process, for another view; they are forgotten here. */
+  readonly takeEdits?: () => TakenEdits;
+}
+
+export interface CheckViewRequest {
+  readonly over: "draft" | "baseline";
+  readonly network: boolean;
+  /** Whether what `keepBuilt` kept shows. */
+  readonly built: boolean;
+}
+
+export type OpenedCheck =
+  | { readonly ok: true; readonly check: CheckView }
+  | { readonly ok: false; readonly message: string };
+
+export interface CheckView {
+  readonly view: View;
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Absent where any process runner will do. */
+  readonly processes?: ProcessRunner;
+  /** Whether what runs here is kept from the rest of the machine. */
+  readonly confined: boolean;
+  /** Whether `keepBuilt` kept something that shows here. */
+  readonly hasBuilt: boolean;
+  /**
+   * Keeps what was written here below these paths, relative to the workspace, for checks that ask for it. Called when
+   * nothing runs in it any more, before `close`. Absent where it cannot.
+   */
+  readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
+  /** Ends what runs in it, and throws its changes away. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type TakenEdits =
+  | { readonly ok: true; readonly edits: readonly TakenEdit[] }
+  /** Somebody changed this path of the workspace since it was edited here. */
+  | { readonly ok: false; readonly path: string };
+
+export interface TakenEdit {
+  readonly path: string;
+  readonly entry: Entry;
+  /** Of a file. */
+  readonly bytes: Uint8Array | null;
 }
 
 export interface RefusedHost {

@@ -1,11 +1,12 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { DraftRequest, OpenedDraft } from "../work/draft.ts";
 import type { Execution, JobRequest } from "../work/execution.ts";
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
 import type { JobArchive } from "./jobs.ts";
 import type { BeginRequest, Begun, Repaired, Staging } from "./transaction.ts";
-import type { View } from "./view.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
 
 /**
  * The workspace: the only place where anything is read, written or run. A folder of this machine stands behind it, or
@@ -42,6 +43,11 @@ export interface Workspace {
    * they are committed; in a container they happen at once, and `discard` puts edits back.
    */
   begin(request: BeginRequest): Promise<Begun>;
+  /**
+   * Opens a job that stays open while a coder works: patches run in it, checks judge it, and it ends as one commit, a
+   * preview or nothing. Refused where nothing could be staged for it.
+   */
+  openDraft(request: DraftRequest): Promise<OpenedDraft>;
   /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
   /**
@@ -62,10 +68,4 @@ export interface Workspace {
   isAlive(pid: number): boolean;
   /** Removes secrets from a text, those of this environment too. Idempotent. */
   mask(text: string): string;
-}
-
-/** No symlink is followed in any component. Throws `ViewFault`. */
-export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
-  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
-  readPart(path: string, offset: number, length: number): Uint8Array;
 }

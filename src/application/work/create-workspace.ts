@@ -1,4 +1,5 @@
-import type { Workspace, WorkspaceFiles } from "../ports/workspace.ts";
+import type { Workspace } from "../ports/workspace.ts";
+import type { WorkspaceFiles } from "../ports/workspace-files.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
@@ -46,6 +47,7 @@ export function createWorkspace({
         autoCommit: request.autoCommit ?? config.auto_commit,
       }),
     begin: (request) => transactions.begin(request),
+    openDraft: async (request) => (await import("./open-draft.ts")).openDraft(parts, request),
     commitPreview: async (jobId) => (await import("./commit-preview.ts")).commitPreview(parts, jobId),
     takeBack: async (request) => (await import("./take-back.ts")).takeBack(parts, request),
     stop: async (jobId) =>

@@ -1,17 +1,15 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
-import type { ParseResult } from "../../domain/patch/parse-error.ts";
-import { tryJsonPatch } from "../../domain/patch/parse-json-patch.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
-import type { TransactionKind } from "../../domain/work/transaction-kind.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Begun } from "../ports/transaction.ts";
-import { toViewFault } from "../ports/view.ts";
+import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
 import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
 import { groupOf } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { maskCommand } from "./mask-command.ts";
+import { parseCommands } from "./parse-commands.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /**
@@ -20,7 +18,7 @@ import type { WorkspaceParts } from "./workspace-parts.ts";
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
 export async function executePatch(parts: WorkspaceParts, request: ExecuteRequest): Promise<Execution> {
-  const parsed = await parse(request.patch);
+  const parsed = await parseCommands(request.patch);
   const { logger } = parts;
   if (!parsed.ok) {
     logger.error("worker", ...LOG.executionError, { error: parsed.failure.message });
@@ -58,7 +56,13 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
   });
   const setting = runsProcesses ? settingRefusal(parts, request) : null;
   const begun: Begun | { ok: false; refusal: SettingRefusal } =
-    setting !== null ? { ok: false, refusal: setting } : await begin(parts, request, jobId, kind);
+    setting !== null
+      ? { ok: false, refusal: setting }
+      : await beginJob(parts, {
+          jobId,
+          kind,
+          network: !request.preview || request.allowNetwork === true,
+        });
   if (!begun.ok) {
     const { code, message } = begun.refusal;
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
@@ -66,52 +70,6 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
   }
   const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
   return run.run(commands, warnings);
-}
-
-/** The other formats are loaded when a patch is in one of them. */
-async function parse(patch: string): Promise<ParseResult> {
-  const tried = tryJsonPatch(patch);
-  return tried.result ?? (await import("../../domain/patch/parse-patch.ts")).parseAfterJson(tried);
-}
-
-/** Where something else had to serve than was chosen, the job says so. */
-function stagedAs(
-  parts: WorkspaceParts,
-  { transaction, insteadOf }: Extract<Begun, { ok: true }>,
-): WorkspaceParts {
-  if (insteadOf === undefined || transaction.kind === "direct") return parts;
-  return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
-}
-
-/** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
-function settingRefusal(parts: WorkspaceParts, request: ExecuteRequest): SettingRefusal | null {
-  if (parts.config.confine === "on" && !parts.staging.confinable)
-    return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
-  const { mode } = parts.config.network;
-  if (mode !== "on" && !parts.staging.confinable) return { code: "network", message: mode };
-  if (request.preview && parts.staging.kind === "none")
-    return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
-  return null;
-}
-
-/** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
-async function begin(
-  parts: WorkspaceParts,
-  request: ExecuteRequest,
-  jobId: string,
-  kind: TransactionKind,
-): Promise<Begun> {
-  try {
-    return await parts.transactions.begin({
-      jobId,
-      kind,
-      network: !request.preview || request.allowNetwork === true,
-    });
-  } catch (error) {
-    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.root);
-    if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
-    return { ok: false, refusal: { code: fault.code, message: fault.message } };
-  }
 }
 
 function dryRun(

@@ -90,13 +90,13 @@ export class JobRun {
     }
   }
 
-  start(): void {
+  start(options: { readonly again?: boolean } = {}): void {
     const counts = executionSummary(this.#commands);
     const { transaction } = this;
-    this.#request.onStart?.(this.jobId);
+    if (options.again !== true) this.#request.onStart?.(this.jobId);
     this.#notes.push(...kindNotes(this.#parts, transaction));
     // A job of edits alone is over before anybody could ask for it.
-    if (transaction.kind !== "direct") this.#parts.archive.save(this.record("running", [], [], null));
+    if (transaction.kind !== "direct") this.saveRunning();
     this.emit({
       type: "job_started",
       workspace: this.#parts.root,
@@ -106,6 +106,17 @@ export class JobRun {
       shell_commands: counts.shellCommands,
       git_operations: counts.gitOperations,
     });
+  }
+
+  /** Names the job while it runs, so that it is known as dead when its process is gone. */
+  saveRunning(): void {
+    this.#parts.archive.save(this.record("running", [], [], null));
+  }
+
+  /** Forgets what is staged; the story stays. */
+  async drop(reason: string): Promise<void> {
+    await this.forget();
+    this.emit({ type: "rolled_back", reason });
   }
 
   /** The commit before the first command, where it is wanted; a refusal when it failed. */
@@ -152,21 +163,23 @@ export class JobRun {
 
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
   private async refuse(before: Exclude<AutoCommit, { ok: true }>): Promise<Execution> {
-    await this.transaction.discard();
-    await this.#parts.transactions.discard(this.jobId);
-    this.#parts.archive.save(this.record("rolled-back", [], [], null));
+    await this.forget();
     return {
       status: "refused",
       refusal: { code: "auto-commit", cause: before.code, message: before.error },
     };
   }
 
+  private async forget(): Promise<void> {
+    await this.transaction.discard();
+    await this.#parts.transactions.discard(this.jobId);
+    this.#parts.archive.save(this.record("rolled-back", [], [], null));
+  }
+
   /** Drops what the job had staged, as far as a broken disk lets it. */
   private async broken(error: unknown): Promise<JobBroken> {
     try {
-      await this.transaction.discard();
-      await this.#parts.transactions.discard(this.jobId);
-      this.#parts.archive.save(this.record("rolled-back", [], [], null));
+      await this.forget();
     } catch {
       // The result names the cause; the rest is for `doctor --repair`.
     }

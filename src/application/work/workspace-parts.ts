@@ -48,6 +48,8 @@ export interface WorkspaceParts {
   readonly logger: Logger;
   readonly messages: Messages;
   readonly mask: (text: string) => string;
+  /** Whether the user trusts what this folder holds, as far as to run it where nothing confines. */
+  readonly isTrusted: () => boolean;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   /** This process, so that a job whose process died is told from one that runs. */

@@ -1,4 +1,4 @@
-import type { WorkspaceFiles } from "../../application/ports/workspace.ts";
+import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
 import { type IgnoreRule, parseIgnoreRules } from "./ignore-rules.ts";
 
 /** Names that no listing and no search enters: git's own and PicoClaw's own. */

@@ -1,4 +1,4 @@
-import type { WorkspaceFiles } from "../../application/ports/workspace.ts";
+import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
 import { fileAt, type Place } from "../place.ts";
 import { ToolError } from "../tool-error.ts";
 import { decode, detect, type Encoding, type KnownEncoding } from "./decode.ts";

@@ -39,6 +39,12 @@ ${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
+    case "check_finished":
+      return {
+        tone: event.exit_code === 0 ? "good" : "bad",
+        what: html`<span>${event.exit_code === 0 ? "✓" : "✗"} ${words.check(event.over)} <code>${visible(event.command)}</code> ${duration(event.duration)}</span>
+${event.output.trim() !== "" && html`<details><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
+      };
     case "auto_commit":
       return {
         tone: event.error === undefined ? "plain" : "bad",

@@ -119,6 +119,7 @@ export const texts = {
   liveTitle: "Live output",
   timeline: {
     started: (kind: string) => `Started (${kind})`,
+    check: (over: "draft" | "baseline"): string => (over === "draft" ? "Check" : "Check before the change"),
     autoCommit: (moment: "before" | "after", commit: string | null) =>
       `${moment === "before" ? "Commit before" : "Commit after"}: ${commit ?? "nothing to commit"}`,
     staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,

@@ -127,6 +127,8 @@ export const texts = {
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
   changesHeader: (count: number) => `Changed files: ${count}`,
+  checksNeedTrust:
+    "Not checked: nothing confines commands on this machine, and checks run the project's own code. `picoclaw trust` in this folder lets them run; bubblewrap confines them.",
   rolledBack: (error: string) =>
     `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
   cannotRollBack: (error: string) =>
@@ -247,8 +249,8 @@ export const texts = {
   configValid: "The configuration is valid.",
   configProblem: problemText,
   configWarning: warningText,
-  workspaceTrusted: (path: string) => `The picoclaw.yaml in ${path} is trusted (until it changes).`,
-  nothingToTrust: "There is no picoclaw.yaml in this folder.",
+  workspaceTrusted: (path: string) => `${path} and its picoclaw.yaml are trusted (until that changes).`,
+  nothingToTrust: "There is no such folder.",
   usageError: (detail: string) => `Usage error: ${detail}`,
   unknownCommand: (name: string, nearest: string | undefined) =>
     `Unknown command: ${name}${perhaps(nearest)}`,

@@ -112,6 +112,7 @@ export const texts: typeof en = {
   liveTitle: "実行中の出力",
   timeline: {
     started: (kind) => `開始（${kind}）`,
+    check: (over) => (over === "draft" ? "チェック" : "変更前のチェック"),
     autoCommit: (moment, commit) =>
       `${moment === "before" ? "実行前コミット" : "実行後コミット"}: ${commit ?? "コミット対象なし"}`,
     staged: (changes) => `プレビューとして保留（${changes} 件の変更）`,

@@ -111,6 +111,8 @@ export const texts: typeof en = {
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
     `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
   changesHeader: (count) => `変更されたファイル: ${count} 件`,
+  checksNeedTrust:
+    "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダーで `picoclaw trust` を実行すると許可されます (bubblewrap があれば隔離されます)。",
   rolledBack: (error) => `実行失敗: ${error}. 変更はすべて取り消し、実行前の状態に戻しました。`,
   cannotRollBack: (error) =>
     `実行失敗: ${error}. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。`,
@@ -206,8 +208,8 @@ export const texts: typeof en = {
   configValid: "設定に問題はないよ。",
   configProblem: problemText,
   configWarning: warningText,
-  workspaceTrusted: (path) => `${path} の picoclaw.yaml を信頼しました（内容が変わるまで有効）。`,
-  nothingToTrust: "このフォルダに picoclaw.yaml はないよ。",
+  workspaceTrusted: (path) => `${path} とその picoclaw.yaml を信頼しました（内容が変わるまで有効）。`,
+  nothingToTrust: "そのフォルダはないよ。",
   usageError: (detail) => `使い方の誤り: ${detail}`,
   unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
   unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,

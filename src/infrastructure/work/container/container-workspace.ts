@@ -59,6 +59,7 @@ export async function openContainerWorkspace(
     policy: { protection, rootNames: [root] },
     processes: async () => processes,
     hostEnv: {},
+    isTrusted: () => true,
   };
   const workspace = createWorkspace({
     parts,

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { toViewFault, ViewFault } from "../../../application/ports/view.ts";
-import type { WorkspaceFiles } from "../../../application/ports/workspace.ts";
+import type { WorkspaceFiles } from "../../../application/ports/workspace-files.ts";
 import { inParent } from "./anchor.ts";
 import { createFolderView } from "./folder-view.ts";
 

@@ -1,18 +1,22 @@
 import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
+import { HOME_LAYER } from "../transaction/job-folder.ts";
 import { mountPoints } from "../transaction/storage.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
+import { adoptHome } from "./adopt-home.ts";
 import { confineCopy } from "./confined-copy.ts";
 import { shapeOf } from "./home-pieces.ts";
 import type { JobLimits } from "./job-limits.ts";
-import { type NetworkSettings, openNetwork } from "./job-network.ts";
+import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
+import { limitedNetwork } from "./limited-network.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
-import { openPrivateHome } from "./private-home.ts";
+import { openPrivateHome, openStackedHome } from "./private-home.ts";
 import { isRealRoot } from "./real-root.ts";
-import type { SandboxPlan } from "./sandbox.ts";
+import { sandboxEnvironment } from "./sandbox.ts";
 import { rememberFailure, type Staging } from "./staging.ts";
-import { type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
+import { allowedSockets, type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
+import type { OpenedSandbox } from "./wakeable.ts";
 
 export interface SandboxParts extends SurroundingsParts {
   /** Nothing may run unconfined. */
@@ -24,22 +28,25 @@ export interface SandboxParts extends SurroundingsParts {
   readonly installation?: Installation;
 }
 
+/** `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one. */
+type HomeUse = "shared" | { readonly above: readonly string[] };
+
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxParts): Sandbox {
   const { storage, staging } = wiring;
   const { workspace } = storage;
   const installation = wiring.installation ?? findInstallation();
   const bubblewrap = staging.bubblewrap ?? "bwrap";
+  const shared = join(storage.folder, HOME_LAYER);
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
-  async function openSandbox(job: string, wanted: boolean) {
+  async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
     const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
     const uid = process.getuid?.() ?? 0;
     const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
-    const own = { shared: join(storage.folder, "home"), own: join(job, "home") };
-    const opened = shape === null ? null : openPrivateHome({ ...own, folders: shape.folders, secrets });
+    const opened = shape === null ? null : openHome(job, home, shape.folders, secrets);
     const network = await openNetwork(wiring.network, job, wanted);
-    const sandbox: Omit<SandboxPlan, "roots" | "job" | "directory"> = {
+    const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
       bubblewrap,
       home:
@@ -60,13 +67,32 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
   }
 
+  function openHome(job: string, use: HomeUse, folders: readonly string[], secrets: readonly string[]) {
+    const own = join(job, HOME_LAYER);
+    if (use === "shared") return openPrivateHome({ shared, own, folders, secrets });
+    return openStackedHome({ own, below: [...use.above, shared], folders, secrets });
+  }
+
   return {
-    async overlay(folder, { network }) {
-      const { release, ...opened } = await openSandbox(folder.path, network);
-      const parts = { workspace, folder, installation, env, ...opened, onEnd: release };
-      const begun = await beginOverlayTransaction(parts);
-      if (!begun.ok) release();
-      return begun;
+    async overlay(folder, { network, resting }) {
+      const home: HomeUse = resting ? { above: [] } : "shared";
+      const own = join(folder.path, HOME_LAYER);
+      const plan = networkPlan(wiring.network, network);
+      const sockets = allowedSockets(wiring);
+      return beginOverlayTransaction({
+        workspace,
+        folder,
+        installation,
+        env,
+        resting,
+        redirects: isRealRoot(),
+        environment: sandboxEnvironment({ confined: wiring.confined, sockets, network: plan }),
+        limited: limitedNetwork(plan, undefined).network,
+        openSandbox: () => openSandbox(folder.path, network, home),
+        openThrowAway: (into, { network, over }) =>
+          openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
+        onSealed: () => (resting ? adoptHome(own, shared) : undefined),
+      });
     },
     fallsBack(complaint) {
       if (staging.reason === "configured" || staging.bubblewrap === null) return null;
@@ -75,7 +101,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network }) => {
-            const { release, ...opened } = await openSandbox(job, network);
+            const { release, ...opened } = await openSandbox(job, network, "shared");
             const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
             if ("complaint" in copy) {
               release();

@@ -12,6 +12,8 @@ export interface CurrentPlace {
   /** The upper, or the workspace itself. */
   readonly root: string;
   readonly below: string;
+  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
+  readonly shows?: string;
 }
 
 /** In the upper when the job changed it, else below; null where the view has nothing. */
@@ -29,9 +31,9 @@ export function currentPlace(roots: readonly LaidRoot[], absolute: string): Curr
       return { root: root.path, below: [...(lower === "" ? [] : [lower]), ...parts.slice(i - 1)].join("/") };
     }
     if (stats.isCharacterDevice() && stats.rdev === 0n) return null;
-    if (i === parts.length) return { root: root.upper, below };
-    if (!stats.isDirectory()) return null;
-    lower = lowerOf(root, path, lower);
+    if (!stats.isDirectory()) return i === parts.length ? { root: root.upper, below } : null;
+    lower = path === "" ? "" : lowerOf(root, path, lower);
+    if (i === parts.length) return { root: root.upper, below, ...(lower !== null && { shows: lower }) };
   }
   return null;
 }

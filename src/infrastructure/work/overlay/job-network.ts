@@ -17,15 +17,20 @@ export interface OpenNetwork {
   readonly release: () => Promise<void>;
 }
 
+/** What a sandbox is going to have; the proxy's socket is not there yet. */
+export function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
+  if (!wanted || mode === "off") return "none";
+  return mode === "on" ? "host" : { proxy: SOCKET };
+}
+
 /** The network of one job. With an allow-list that is a proxy of its own, on a socket in the job's folder. */
 export async function openNetwork(
   settings: NetworkSettings,
   job: string,
   wanted: boolean,
 ): Promise<OpenNetwork> {
-  const nothing = async () => {};
-  if (!wanted || settings.mode === "off") return { plan: "none", release: nothing };
-  if (settings.mode === "on") return { plan: "host", release: nothing };
+  const plan = networkPlan(settings, wanted);
+  if (typeof plan === "string") return { plan, release: async () => {} };
   const [{ startProxy }, { createRefusalCount }] = await Promise.all([
     import("../../network/proxy.ts"),
     import("../../network/refusals.ts"),

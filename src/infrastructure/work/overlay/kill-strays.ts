@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from "node:fs";
  * first word leaves a child that waits for it for ever; that child still carries bubblewrap's command line, which names
  * the job's folder.
  */
-export function killStrays(job: string): void {
+export function killStrays(...jobs: string[]): void {
   if (process.platform !== "linux") return;
   for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid) || !isSandboxOf(pid, job)) continue;
+    if (!/^\d+$/.test(pid) || !isSandboxOf(pid, jobs)) continue;
     try {
       process.kill(Number(pid), "SIGKILL");
     } catch {
@@ -17,10 +17,10 @@ export function killStrays(job: string): void {
   }
 }
 
-function isSandboxOf(pid: string, job: string): boolean {
+function isSandboxOf(pid: string, jobs: readonly string[]): boolean {
   try {
     const argv = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-    return argv.includes("--as-pid-1") && argv.includes(job);
+    return argv.includes("--as-pid-1") && argv.some((one) => jobs.includes(one));
   } catch {
     return false;
   }

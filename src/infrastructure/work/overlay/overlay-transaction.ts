@@ -1,48 +1,64 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Begun, RefusedHost, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Installation } from "../../runtime/installation.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchView } from "../folder/watch-view.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
 import { repositoryOf, rootsFor } from "../transaction/git-roots.ts";
-import { type JobFolder, type Op, removeSlots, writePlan } from "../transaction/job-folder.ts";
+import {
+  BUILT,
+  HOME_LAYER,
+  type JobFolder,
+  type Op,
+  removeSlots,
+  writePlan,
+} from "../transaction/job-folder.ts";
 import { judgeOps } from "../transaction/judge-ops.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
 import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
 import { createFirstSight } from "./first-sight.ts";
-import { type LimitedNetwork, limitedNetwork } from "./limited-network.ts";
+import { createLayeredFiles } from "./layered-files.ts";
+import type { LimitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
+import { createOverlayChecks, type OverlayChecks } from "./overlay-check.ts";
 import { sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { restoreThrough, rewriteThrough } from "./restore.ts";
-import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { mountBelow } from "./staging.ts";
-import { type Executor, startExecutor } from "./start-executor.ts";
+import { startExecutor } from "./start-executor.ts";
 import type { LaidRoot } from "./upper.ts";
+import { createWakeable, type OpenedSandbox, type Wakeable } from "./wakeable.ts";
 
 export interface OverlayParts {
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
-  /** Called once, when the sandbox is gone. */
-  readonly onEnd: () => void;
-  /** What a proxy outside refused; absent where there is none. */
-  readonly takeRefused?: () => readonly RefusedHost[];
-  /** Everything of the plan but the roots and the job's folder. */
-  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+  /** Opens what a sandbox needs, each time that one is started. */
+  readonly openSandbox: () => Promise<OpenedSandbox>;
+  /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
+  readonly openThrowAway: OverlayChecks["openThrowAway"];
+  /** The job stays open: nothing is started yet. */
+  readonly resting: boolean;
+  /** Called when the layers are sealed, before they go. */
+  readonly onSealed: () => void;
+  /** Real root makes the mounts. */
+  readonly redirects: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork["network"];
 }
 
 export type OverlayBegun = Begun | { readonly ok: false; readonly complaint: string };
 
 /**
  * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen
- * only by the executor in its sandbox. The upper is the change set; cost follows the change.
+ * only by the executor in its sandbox. The upper is the change set; cost follows the change. The sandbox may end and
+ * another be started over the same upper.
  */
 export async function beginOverlayTransaction(parts: OverlayParts): Promise<OverlayBegun> {
-  const { workspace, folder } = parts;
+  const { workspace, folder, installation, env } = parts;
   const mounted = mountBelow(rootsFor(workspace));
   if (mounted !== null)
     return { ok: false, complaint: `something is mounted below the workspace: ${mounted}` };
@@ -50,54 +66,46 @@ export async function beginOverlayTransaction(parts: OverlayParts): Promise<Over
   const roots = rootsFor(workspace).map((path, i): LaidRoot => {
     const upper = join(folder.path, `u${i}`);
     mkdirSync(upper);
-    mkdirSync(join(folder.path, `w${i}`));
     chmodSync(upper, lstatSync(path).mode & 0o7777);
-    return { path, upper, redirects: parts.sandbox.redirects };
+    return { path, upper, redirects: parts.redirects };
   });
-  const plan: SandboxPlan = {
-    ...parts.sandbox,
-    job: folder.path,
-    directory: workspace,
-    roots: roots.map(({ path }) => ({ path, source: { kind: "overlay" } })),
-  };
-  const started = await startExecutor(plan, parts.installation, parts.env);
-  if (!started.ok) {
+  const executor = createWakeable({
+    open: parts.openSandbox,
+    start(sandbox) {
+      freshWork(folder.path, roots.length);
+      const source = { kind: "overlay" } as const;
+      const plan = { ...sandbox, job: folder.path, directory: workspace };
+      return startExecutor(
+        { ...plan, roots: roots.map(({ path }) => ({ path, source })) },
+        installation,
+        env,
+      );
+    },
+  });
+  const complaint = parts.resting ? null : await executor.wake();
+  if (complaint !== null) {
     clearLayers(folder, roots.length);
-    return { ok: false, complaint: started.complaint };
+    return { ok: false, complaint };
   }
-  return {
-    ok: true,
-    transaction: open({
-      workspace,
-      folder,
-      roots,
-      stamp,
-      executor: started.executor,
-      onEnd: parts.onEnd,
-      environment: sandboxEnvironment(parts.sandbox),
-      limited: limitedNetwork(parts.sandbox.network, parts.takeRefused),
-    }),
-  };
+  return { ok: true, transaction: open({ ...parts, roots, stamp, executor }) };
 }
 
-interface OpenOverlay {
-  readonly workspace: string;
-  readonly folder: JobFolder;
+/** A volatile overlay refuses the work folder of another mount. */
+function freshWork(folder: string, count: number): void {
+  for (let i = 0; i < count; i++) {
+    removeTree(join(folder, `w${i}`));
+    mkdirSync(join(folder, `w${i}`));
+  }
+}
+
+interface OpenOverlay extends OverlayParts {
   readonly roots: readonly LaidRoot[];
   readonly stamp: bigint;
-  readonly executor: Executor;
-  readonly onEnd: () => void;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly limited: LimitedNetwork;
+  readonly executor: Wakeable;
 }
 
 function open(state: OpenOverlay): Transaction {
-  const { workspace, folder, roots, executor } = state;
-  let left: Promise<void> | null = null;
-  const leave = () => {
-    left ??= executor.stop().then(state.onEnd);
-    return left;
-  };
+  const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight();
   const takeChanges = createChangeWatch(roots, workspace, sight);
   return {
@@ -105,7 +113,8 @@ function open(state: OpenOverlay): Transaction {
     view: watchView(createRemoteView(executor.call), (path) => sight.note(join(workspace, path))),
     directory: workspace,
     environment: state.environment,
-    ...state.limited,
+    ...(limited !== undefined && { network: limited }),
+    ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
     processes: executor.processes,
     takeChanges,
     revert(paths) {
@@ -126,10 +135,20 @@ function open(state: OpenOverlay): Transaction {
     original: (path) => bytesOrNull(resolve(workspace, path)),
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
+    layers: {
+      rest: executor.rest,
+      async wake() {
+        const complaint = await executor.wake();
+        return complaint === null ? null : { code: "failed", message: complaint };
+      },
+      changes: () => createChangeWatch(roots, workspace, sight)(),
+      files: createLayeredFiles(roots, workspace),
+      openCheck: createOverlayChecks(state),
+    },
     async seal(judge): Promise<Sealed> {
       const why = executor.whyEnded();
       if (why !== null) throw why;
-      await leave();
+      await executor.rest();
       const left: Op[] = [];
       roots.forEach((root, i) => {
         for (const op of sealUpper(folder, root, state.stamp, sight, i, left.length)) left.push(op);
@@ -138,11 +157,12 @@ function open(state: OpenOverlay): Transaction {
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
+      state.onSealed();
       clearLayers(folder, roots.length);
       return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
     },
     async discard() {
-      await leave();
+      await executor.rest();
       clearLayers(folder, roots.length);
       removeSlots(folder);
     },
@@ -153,4 +173,5 @@ function open(state: OpenOverlay): Transaction {
 function clearLayers(folder: JobFolder, count: number): void {
   for (let i = 0; i < count; i++)
     for (const layer of ["w", "u"]) removeTree(join(folder.path, `${layer}${i}`));
+  for (const name of [HOME_LAYER, BUILT]) removeTree(join(folder.path, name));
 }

@@ -10,6 +10,8 @@ import { isInside } from "../transaction/git-roots.ts";
 export interface HomeLayer {
   readonly path: string;
   readonly folder: string;
+  /** Layers of others that show through, uppermost first. */
+  readonly lowers?: readonly string[];
 }
 
 export interface PrivateHome {
@@ -41,6 +43,32 @@ export function openPrivateHome(at: {
     for (const layer of layers) unlockWork(layer);
     if (locked.ok) closeSync(fd);
     else removeTree(at.own);
+  };
+  return { layers, release };
+}
+
+/**
+ * A home of one's own above those below, each a folder as `openPrivateHome` lays them out. It waits for nobody: the
+ * homes below may be in use, and what their jobs write meanwhile may show or not.
+ */
+export function openStackedHome(at: {
+  readonly own: string;
+  /** Uppermost first. */
+  readonly below: readonly string[];
+  readonly folders: readonly string[];
+  readonly secrets: readonly string[];
+}): PrivateHome {
+  const layers = at.folders.map((path): HomeLayer => {
+    const name = encodeURIComponent(basename(path));
+    const lowers = at.below.map((home) => join(home, name, "u")).filter((upper) => existsSync(upper));
+    return { path, folder: join(at.own, name), lowers };
+  });
+  for (const layer of layers) {
+    removeTree(join(layer.folder, "w"));
+    prepareLayer(layer, at.secrets);
+  }
+  const release = () => {
+    for (const layer of layers) unlockWork(layer);
   };
   return { layers, release };
 }

@@ -42,7 +42,10 @@ export interface SandboxPlan {
 /** `proxy`: no network but the socket of a proxy outside, which the executor stands before. */
 export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 
-export type OverlaySource = { readonly kind: "overlay" } | { readonly kind: "bind"; readonly folder: string };
+/** `lowers`: folders of the host between the root and its upper, uppermost first. */
+export type OverlaySource =
+  | { readonly kind: "overlay"; readonly lowers?: readonly string[] }
+  | { readonly kind: "bind"; readonly folder: string };
 
 /**
  * Where a sandbox keeps its plain names while it is being set up; hidden before anything else runs. One that shows the
@@ -95,22 +98,31 @@ export function overlayOptions(redirects: boolean): string {
  */
 function mountTable(plan: SandboxPlan, stage: string): string {
   const { home, roots, veiled } = plan;
-  const overlay = (lower: string, upper: string, work: string, how = "userxattr") =>
-    `lowerdir=${stage}/${lower},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
+  const overlay = (lowers: readonly string[], upper: string, work: string, how = "userxattr") =>
+    `lowerdir=${lowers.map((lower) => `${stage}/${lower}`).join(":")},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
+  const stacked = (name: string, between: readonly string[] = []) => [
+    ...between.map((_, j) => `${name}.${j}`),
+    name,
+  ];
   const how = overlayOptions(plan.redirects);
   const lines = [
-    ...(home?.layers ?? []).map(({ path }, i) => [
+    ...(home?.layers ?? []).map(({ path, lowers }, i) => [
       "picoclaw",
       path,
       "overlay",
-      overlay(`home${i}`, `hometx${i}/u`, `hometx${i}/w`),
+      overlay(stacked(`home${i}`, lowers), `hometx${i}/u`, `hometx${i}/w`),
     ]),
     ...belowHome(plan).map((folder, i) => [`${stage}/own${i}`, folder, "none", "bind"]),
     ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
     ...roots.map(({ path, source }, i) =>
       source.kind === "bind"
         ? [`${stage}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
-        : ["picoclaw", path, "overlay", overlay(`low${i}`, `tx/u${i}`, `tx/w${i}`, how)],
+        : [
+            "picoclaw",
+            path,
+            "overlay",
+            overlay(stacked(`low${i}`, source.lowers), `tx/u${i}`, `tx/w${i}`, how),
+          ],
     ),
     ["picoclaw", stage, "tmpfs", "mode=0755"],
   ];
@@ -161,7 +173,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
     if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
-    else args.push("--ro-bind", path, `${stage}/low${i}`);
+    else args.push("--ro-bind", path, `${stage}/low${i}`, ...between(`${stage}/low${i}`, source.lowers));
   });
   args.push("--bind", plan.job, `${stage}/tx`);
   for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
@@ -175,6 +187,11 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   return args;
 }
 
+/** Layers that lie between a folder and its upper. */
+function between(name: string, lowers: readonly string[] = []): string[] {
+  return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
+}
+
 function homeArguments(home: SandboxPlan["home"], stage: string): string[] {
   if (home === null) return [];
   const { path, layers, pieces } = home;
@@ -186,6 +203,7 @@ function homeArguments(home: SandboxPlan["home"], stage: string): string[] {
     ...layers.flatMap((layer, i) => [
       ...shown(layer.path),
       ...["--ro-bind", layer.path, `${stage}/home${i}`],
+      ...between(`${stage}/home${i}`, layer.lowers),
       ...["--bind", layer.folder, `${stage}/hometx${i}`],
     ]),
   ];

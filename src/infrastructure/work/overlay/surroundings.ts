@@ -31,8 +31,8 @@ const PRIVATE = ["/run", "/tmp", "/var/tmp", "/dev"];
 
 /** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
 export function surroundingsOf(wiring: SurroundingsParts, installation: Installation): Surroundings {
-  const { env, storage, home, confined, allowSshAgent } = wiring;
-  const sockets = allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
+  const { env, storage, home, confined } = wiring;
+  const sockets = allowedSockets(wiring);
   if (!confined)
     return { userHome: null, secrets: [], hidden: [], veiled: [], readable: [], files: [], sockets };
   const roots = rootsFor(storage.workspace);
@@ -57,6 +57,10 @@ export function surroundingsOf(wiring: SurroundingsParts, installation: Installa
     files: resolverFile(),
     sockets,
   };
+}
+
+export function allowedSockets({ env, allowSshAgent }: SurroundingsParts): string[] {
+  return allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
 }
 
 /** Where other workspaces keep their jobs when that is not in PicoClaw's home. */

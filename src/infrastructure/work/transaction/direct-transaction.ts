@@ -1,8 +1,16 @@
-import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import { mkdirSync } from "node:fs";
+import type {
+  Layers,
+  Sealed,
+  TakenEdit,
+  TakenEdits,
+  Transaction,
+} from "../../../application/ports/transaction.ts";
 import type { Entry } from "../../../application/ports/view.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
-import { type Identity, identifyAt } from "../folder/identity.ts";
+import { type Identity, identify, identifyAt } from "../folder/identity.ts";
+import { removeTree } from "../folder/remove-tree.ts";
 import { createStagedView, type StagedView } from "../folder/staged-view.ts";
 import { standingBelow, standingOf } from "../folder/standing.ts";
 import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
@@ -42,6 +50,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     },
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,
+    layers: directLayers(workspace, folder, view),
     seal: async (judge): Promise<Sealed> => {
       const left = stagedOps(workspace, view);
       const { ops } = judgeOps({ folder, workspace, roots: [workspace], ops: left }, judge);
@@ -50,6 +59,44 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };
     },
     discard: async () => removeSlots(folder),
+  };
+}
+
+/** Nothing of it is mounted and nothing runs, so it always rests. */
+function directLayers(workspace: string, folder: JobFolder, view: StagedView): Layers {
+  const { look, list, read } = view;
+  return {
+    rest: async () => {},
+    wake: async () => null,
+    changes: () => {
+      const changes: Change[] = [];
+      for (const [path, { base, slotPath }] of view.staged()) {
+        const after = slotPath === null ? null : view.look(path);
+        if (after === null && base !== null) changes.push({ path, kind: "deleted" });
+        if (after !== null && !(after.kind === "directory" && base?.kind === "directory"))
+          changes.push({ path, kind: base === null ? "added" : "modified" });
+      }
+      return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
+    },
+    files: {
+      look,
+      list,
+      read,
+      readPart: (path, offset, length) => view.read(path).subarray(offset, offset + length),
+    },
+    takeEdits(): TakenEdits {
+      const edits: TakenEdit[] = [];
+      for (const [path, { base }] of view.staged()) {
+        const now = identify(workspace, path);
+        const isFolder = base?.kind === "directory" && now?.kind === "directory";
+        if (!isFolder && (now?.ctime !== base?.ctime || now?.ino !== base?.ino)) return { ok: false, path };
+        const entry = view.look(path);
+        edits.push({ path, entry, bytes: entry.kind === "file" ? view.read(path) : null });
+      }
+      removeTree(`${folder.path}/slots`);
+      mkdirSync(`${folder.path}/slots`, { mode: 0o700 });
+      return { ok: true, edits };
+    },
   };
 }
 

@@ -157,8 +157,19 @@ export function appendJournal(folder: JobFolder, line: string): void {
   appendFileSync(join(folder.path, "journal.ndjson"), line);
 }
 
-/** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay and of a home of its own. */
-const STAGED = /^(slots|view|home|proxy|[uw]\d+)$/;
+/** A home layer of the job's own, and what checks of the baseline built. */
+export const HOME_LAYER = "home";
+export const BUILT = "built";
+
+/** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay, of a home and of checks. */
+const STAGED = /^(slots|view|home|proxy|built|check\.\d+|[uw]\d+)$/;
+
+/** Where the throw-away views of checks lie. */
+export function checkFolders({ path }: JobFolder): string[] {
+  return readNames(path)
+    .filter((name) => name.startsWith("check."))
+    .map((name) => join(path, name));
+}
 
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {

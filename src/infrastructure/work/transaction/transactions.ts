@@ -16,6 +16,7 @@ import { createDirectTransaction } from "./direct-transaction.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
 import {
+  checkFolders,
   createJobFolder,
   type JobFolder,
   jobFolder,
@@ -48,8 +49,14 @@ export interface TransactionParts {
   readonly checkpoint?: Checkpoint;
 }
 
+interface OpenOptions {
+  readonly network: boolean;
+  /** The job stays open, and is woken when it is needed. */
+  readonly resting: boolean;
+}
+
 export interface Sandbox {
-  overlay(folder: JobFolder, options: { network: boolean }): Promise<OverlayBegun>;
+  overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBegun>;
   /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
   fallsBack(complaint: string): TransactionReason | null;
   confine(): ConfineCopy | null;
@@ -67,12 +74,13 @@ export function createTransactions(parts: TransactionParts): Transactions {
     at: parts.checkpoint ?? (() => {}),
   };
 
-  async function begin({ jobId, kind, network = true }: BeginRequest): Promise<Begun> {
+  async function begin(request: BeginRequest): Promise<Begun> {
+    const { jobId } = request;
     const trouble = workspaceTrouble(workspace);
     if (trouble !== null) return trouble;
     try {
       for (const dead of running.sweep()) forget(dead);
-      const begun = await open(jobId, kind, network);
+      const begun = await open(request);
       if (!begun.ok) forget(jobId);
       return begun;
     } catch (error) {
@@ -81,9 +89,10 @@ export function createTransactions(parts: TransactionParts): Transactions {
     }
   }
 
-  async function open(jobId: string, kind: BeginRequest["kind"], network: boolean): Promise<Begun> {
-    running.start(jobId);
-    const folder = createJobFolder(storage.folder, jobId);
+  async function open(request: BeginRequest): Promise<Begun> {
+    const { jobId, kind, network = true, resting = false, again = false } = request;
+    if (!again) running.start(jobId);
+    const folder = again ? jobFolder(storage.folder, jobId) : createJobFolder(storage.folder, jobId);
     setState(folder, "running");
     switch (kind) {
       case "direct":
@@ -94,13 +103,13 @@ export function createTransactions(parts: TransactionParts): Transactions {
       case "none":
         return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
       case "overlay":
-        return overlayOr(folder, network, () => copy(folder, network));
+        return overlayOr(folder, { network, resting }, () => copy(folder, { network, resting }));
       case "copy":
-        return copy(folder, network);
+        return copy(folder, { network, resting });
     }
   }
 
-  async function copy(folder: JobFolder, network: boolean): Promise<Begun> {
+  async function copy(folder: JobFolder, { network }: OpenOptions): Promise<Begun> {
     const { copyLimitBytes: limitBytes, ownFolders } = parts;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
     const confine = (await parts.sandbox?.())?.confine() ?? null;
@@ -110,11 +119,11 @@ export function createTransactions(parts: TransactionParts): Transactions {
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
   async function overlayOr(
     folder: JobFolder,
-    network: boolean,
+    options: OpenOptions,
     otherwise: () => Promise<Begun>,
   ): Promise<Begun> {
     const sandbox = await parts.sandbox?.();
-    const begun = await sandbox?.overlay(folder, { network });
+    const begun = await sandbox?.overlay(folder, options);
     if (begun === undefined || "complaint" in begun) {
       const complaint = begun?.complaint ?? "there is no sandbox here";
       const reason = sandbox?.fallsBack(complaint) ?? null;
@@ -128,7 +137,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
   /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
   function forget(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
-    killStrays(folder.path);
+    killStrays(folder.path, ...checkFolders(folder));
     const state = readState(folder)?.state;
     if (state === undefined || state === "running") {
       removeSlots(folder);

@@ -1,0 +1,327 @@
+/** What every draft keeps, however its changes are staged. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Workspace } from "../../src/application/ports/workspace.ts";
+import type { Draft, DraftRequest } from "../../src/application/work/draft.ts";
+import { type Bench, createBench, edit, type Settings, shell } from "../application/work/worker-kit.ts";
+import { treeOf } from "./tree.ts";
+
+type Commands = readonly Readonly<Record<string, unknown>>[];
+
+export function describeDrafts(name: string, settings: Settings): void {
+  describe(`a draft: ${name}`, () => {
+    let bench: Bench;
+    let workspace: Workspace;
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    beforeEach(async () => {
+      bench = createBench();
+      bench.write("a.txt", "one\n");
+      bench.write("lib/b.txt", "two\n");
+      workspace = await bench.open(settings);
+    });
+    afterEach(() => bench.remove());
+
+    async function open(more: Partial<DraftRequest> = {}): Promise<Draft> {
+      const signal = new AbortController().signal;
+      const opened = await workspace.openDraft({ source: "test", checked: true, signal, ...more });
+      if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
+      return opened.draft;
+    }
+    async function ran(draft: Draft, commands: Commands, attempt = 1) {
+      const run = await draft.run({ attempt, work: { patch: JSON.stringify(commands) } });
+      if (run.status !== "ran") throw new Error(JSON.stringify(run));
+      return run;
+    }
+    const check = (draft: Draft, command: string, more: object = {}) =>
+      draft.check({ commands: [command], over: "draft", timeoutSeconds: 60, ...more });
+    async function green(draft: Draft, command: string, more: object = {}) {
+      const checked = await check(draft, command, more);
+      if (!checked.ok) throw new Error(JSON.stringify(checked));
+      return checked.runs.map(({ exitCode, output }) => ({ exitCode, output }));
+    }
+    const storedBytes = (id: string) =>
+      readdirSync(join(workspace.storage, "jobs", id)).filter((one) =>
+        /^([uw]\d|view|check|built|home)/.test(one),
+      );
+
+    test("attempts add up, checks see them, and the workspace stays as it is until the commit", async () => {
+      const before = treeOf(bench.workspace);
+      const draft = await open();
+      const first = await ran(draft, [edit("update", "a.txt", "1\n"), shell("rm lib/b.txt && false")]);
+      expect(first.results.map(({ success }) => success)).toEqual([true, false]);
+      expect(await green(draft, "cat a.txt; ls lib")).toEqual([{ exitCode: 0, output: "1\n" }]);
+      const second = await ran(
+        draft,
+        [shell("mkdir -p new/deep && echo 3 > new/deep/c"), edit("update", "a.txt", "2\n")],
+        2,
+      );
+      expect(second.changes).toEqual([
+        { path: "a.txt", kind: "modified" },
+        { path: "lib/b.txt", kind: "deleted" },
+        { path: "new", kind: "added" },
+        { path: "new/deep", kind: "added" },
+        { path: "new/deep/c", kind: "added" },
+      ]);
+      expect(treeOf(bench.workspace)).toEqual(before);
+      expect(draft.files.list("").sort()).toEqual(["a.txt", "lib", "new"]);
+      expect([draft.files.list("lib"), draft.files.look("lib/b.txt").kind]).toEqual([[], "missing"]);
+      expect([decode(draft.files.read("a.txt")), decode(draft.files.readPart("new/deep/c", 0, 1))]).toEqual([
+        "2\n",
+        "3",
+      ]);
+      expect(draft.diff().map(({ path }) => path)).toEqual(["a.txt", "lib/b.txt", "new/deep/c"]);
+      const done = await draft.commit();
+      expect(done).toMatchObject({
+        status: "ran",
+        outcome: "committed",
+        result: { success: true, executedCmds: 3, failedCmds: 0 },
+      });
+      expect([bench.read("a.txt"), bench.read("new/deep/c"), existsSync(bench.path("lib/b.txt"))]).toEqual([
+        "2\n",
+        "3\n",
+        false,
+      ]);
+      expect(storedBytes(draft.id)).toEqual([]);
+      expect(await workspace.takeBack({ direction: "undo", force: false })).toMatchObject({
+        status: "done",
+        jobs: [{ job: { jobId: draft.id } }],
+      });
+      expect(treeOf(bench.workspace)).toEqual(before);
+      const attempts = workspace.archive
+        .events(draft.id)
+        .flatMap(({ event }) => (event.type === "command_finished" ? [event.attempt] : []));
+      expect(attempts).toEqual([1, 1, 2, 2]);
+    });
+
+    test("what checks write and remove never reaches the draft", async () => {
+      const draft = await open();
+      await ran(draft, [edit("create", "made.txt", "made\n"), shell("rm lib/b.txt")]);
+      const before = draft.changes();
+      expect(
+        await green(
+          draft,
+          "mkdir coverage && echo x > coverage/y && rm -r a.txt made.txt && echo z > lib/b.txt && ls",
+        ),
+      ).toEqual([{ exitCode: 0, output: "coverage\nlib\n" }]);
+      expect(draft.changes()).toEqual(before);
+      expect(await green(draft, "cat made.txt a.txt; ls")).toEqual([
+        { exitCode: 0, output: "made\none\na.txt\nlib\nmade.txt\n" },
+      ]);
+      await draft.commit();
+      expect(readdirSync(bench.workspace).sort()).toEqual(["a.txt", "lib", "made.txt"]);
+    });
+
+    test("the baseline is the workspace without the draft", async () => {
+      const draft = await open();
+      await ran(draft, [edit("update", "a.txt", "1\n")]);
+      expect(await green(draft, "cat a.txt; echo z > a.txt", { over: "baseline" })).toEqual([
+        { exitCode: 0, output: "one\n" },
+      ]);
+      expect([bench.read("a.txt"), decode(draft.files.read("a.txt"))]).toEqual(["one\n", "1\n"]);
+      await draft.discard("test");
+    });
+
+    test("files can be shown to a check as they were before", async () => {
+      bench.write("t/old.test", "old test\n");
+      const draft = await open();
+      await ran(draft, [
+        edit("update", "t/old.test", "weaker\n"),
+        edit("create", "t/new.test", "new\n"),
+        edit("update", "a.txt", "1\n"),
+      ]);
+      const asBefore = ["t/old.test", "t/new.test"];
+      expect(await green(draft, "cat a.txt t/*", { asBefore })).toEqual([
+        { exitCode: 0, output: "1\nold test\n" },
+      ]);
+      expect(await green(draft, "cat t/*")).toEqual([{ exitCode: 0, output: "new\nweaker\n" }]);
+      await draft.discard("test");
+    });
+
+    test("a red check tells its exit code and its output, and a hanging one is ended", async () => {
+      const draft = await open();
+      const red = await check(draft, "echo out; echo err >&2; exit 3");
+      expect(red).toMatchObject({
+        ok: true,
+        runs: [{ outcome: "exited", exitCode: 3, wholeStdout: "out\n", repeated: false }],
+      });
+      expect(await check(draft, "echo begun; sleep 60 & sleep 60", { timeoutSeconds: 1 })).toMatchObject({
+        ok: true,
+        runs: [{ outcome: "timed-out", exitCode: null, output: "begun\n" }],
+      });
+      const events = workspace.archive.events(draft.id).map(({ event }) => event);
+      expect(events.filter(({ type }) => type === "check_finished")).toMatchObject([
+        { exit_code: 3 },
+        { exit_code: null },
+      ]);
+      await draft.discard("test");
+    });
+
+    test("a discarded draft leaves the workspace and no layers, and says why", async () => {
+      const before = treeOf(bench.workspace);
+      const draft = await open();
+      await ran(draft, [edit("update", "a.txt", "1\n"), shell("sleep 60 & echo x > x")]);
+      await draft.discard("not wanted");
+      await draft.discard("again");
+      expect(treeOf(bench.workspace)).toEqual(before);
+      expect(storedBytes(draft.id)).toEqual([]);
+      expect(workspace.archive.read(draft.id)).toMatchObject({ state: "discarded", outcome: "rolled-back" });
+      expect(workspace.archive.events(draft.id).at(-1)?.event).toEqual({
+        type: "rolled_back",
+        reason: "not wanted",
+      });
+      expect(draft.commit()).rejects.toThrow("has ended");
+    });
+
+    test("a kept draft is a preview that can be committed later", async () => {
+      const draft = await open();
+      await ran(draft, [shell("echo 1 > a.txt")]);
+      expect(await draft.keep()).toMatchObject({ outcome: "staged", result: { jobId: draft.id } });
+      expect(bench.read("a.txt")).toBe("one\n");
+      expect(await workspace.commitPreview(draft.id)).toMatchObject({ status: "done" });
+      expect(bench.read("a.txt")).toBe("1\n");
+    });
+
+    test("of two drafts of one file the second is a conflict, and stays as a preview", async () => {
+      const [x, y] = [await open(), await open()];
+      await ran(x, [shell("echo x > a.txt")]);
+      await ran(y, [shell("echo y > a.txt; echo y > only-y")]);
+      expect(await green(x, "cat a.txt")).toEqual([{ exitCode: 0, output: "x\n" }]);
+      expect(await x.commit()).toMatchObject({ outcome: "committed" });
+      expect(await y.commit()).toMatchObject({ outcome: "conflict", conflicts: [{ path: "a.txt" }] });
+      expect([bench.read("a.txt"), existsSync(bench.path("only-y"))]).toEqual(["x\n", false]);
+      expect(workspace.archive.read(y.id)).toMatchObject({ state: "staged" });
+      const diff = workspace.archive.differences(y.id).find(({ path }) => path === "only-y");
+      expect(decode(diff?.after ?? new Uint8Array())).toBe("y\n");
+    });
+
+    test("what the user edits while it is open is never overwritten", async () => {
+      const draft = await open();
+      await ran(draft, [edit("update", "a.txt", "draft\n")]);
+      bench.write("a.txt", "user\n");
+      bench.write("mine.txt", "mine\n");
+      rmSync(bench.path("lib/b.txt"));
+      await ran(draft, [edit("create", "c.txt", "c\n")], 2);
+      expect(await draft.commit()).toMatchObject({
+        outcome: "conflict",
+        conflicts: [{ path: "a.txt", reason: "changed" }],
+      });
+      expect([bench.read("a.txt"), bench.read("mine.txt"), existsSync(bench.path("c.txt"))]).toEqual([
+        "user\n",
+        "mine\n",
+        false,
+      ]);
+    });
+
+    test("an abort ends what runs; nothing is applied from then on", async () => {
+      const abort = new AbortController();
+      const draft = await open({ signal: abort.signal });
+      const run = draft.run({
+        attempt: 1,
+        work: {
+          patch: JSON.stringify([
+            edit("update", "a.txt", "1\n"),
+            shell("echo go; sleep 60"),
+            edit("create", "z", "z"),
+          ]),
+        },
+        onOutput: () => abort.abort(),
+      });
+      expect(await run).toMatchObject({ status: "ran", aborted: true, totalCmds: 3 });
+      expect(await check(draft, "true")).toMatchObject({ ok: false, why: "aborted" });
+      expect(await draft.commit()).toMatchObject({ outcome: "aborted", result: { changes: [] } });
+      expect(bench.read("a.txt")).toBe("one\n");
+      expect(storedBytes(draft.id)).toEqual([]);
+    });
+
+    test("edits without checks are staged cheaply, and go on where processes run when one is needed", async () => {
+      const draft = await open({ checked: false });
+      const commands = [
+        edit("update", "a.txt", "1\n"),
+        edit("delete", "lib/b.txt"),
+        edit("create", "n/m.txt", "m\n"),
+        edit("delete", "missing.txt"),
+      ];
+      expect((await ran(draft, commands)).results.map(({ success }) => success)).toEqual([
+        true,
+        true,
+        true,
+        false,
+      ]);
+      expect(workspace.archive.read(draft.id)).toMatchObject({ state: "running", kind: "direct" });
+      const { results, changes } = await ran(draft, [shell("cat a.txt n/m.txt; ls lib")], 2);
+      expect(results[0]?.output).toBe("1\nm\n");
+      expect(changes.map(({ path }) => path)).toEqual(["a.txt", "lib/b.txt", "n", "n/m.txt"]);
+      expect(await draft.commit()).toMatchObject({
+        outcome: "committed",
+        result: { executedCmds: 4, failedCmds: 0 },
+      });
+      expect([bench.read("a.txt"), bench.read("n/m.txt"), existsSync(bench.path("lib/b.txt"))]).toEqual([
+        "1\n",
+        "m\n",
+        false,
+      ]);
+    });
+
+    test("edits on a file that the user changed since cannot go on", async () => {
+      const draft = await open({ checked: false });
+      await ran(draft, [edit("update", "a.txt", "1\n")]);
+      bench.write("a.txt", "user\n");
+      expect(await draft.run({ attempt: 2, work: { patch: JSON.stringify([shell("true")]) } })).toMatchObject(
+        { status: "refused", refusal: { code: "failed" } },
+      );
+      expect([bench.read("a.txt"), workspace.archive.read(draft.id)?.state]).toEqual(["user\n", "discarded"]);
+    });
+
+    test("one edit is one direct job", async () => {
+      const draft = await open({ checked: false });
+      await ran(draft, [edit("update", "a.txt", "1\n")]);
+      expect(await draft.commit()).toMatchObject({
+        outcome: "committed",
+        kind: "direct",
+        result: { undo: "available" },
+      });
+      expect(bench.read("a.txt")).toBe("1\n");
+    });
+
+    test("a text that is no patch runs nothing and leaves the draft open", async () => {
+      const draft = await open();
+      expect(await draft.run({ attempt: 1, work: { patch: "hello" } })).toMatchObject({
+        status: "parse-error",
+      });
+      await ran(draft, [edit("update", "a.txt", "1\n")], 2);
+      expect(await draft.commit()).toMatchObject({ outcome: "committed" });
+    });
+
+    test("a protected file stays as it is, also when a process is late", async () => {
+      bench.write(".env", "SECRET=1\n");
+      const draft = await open();
+      const { results } = await ran(draft, [shell("echo changed > .env")]);
+      expect(results[0]).toMatchObject({ success: false });
+      await draft.commit();
+      expect(bench.read(".env")).toBe("SECRET=1\n");
+    });
+
+    test("commits before and after are part of the one job", async () => {
+      bench.git("init", "-q");
+      bench.git("add", ".");
+      bench.git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "first");
+      // Objects that nothing names are left to git.
+      const without = (path: string) => path.startsWith(".git/objects");
+      bench.write("uncommitted.txt", "u\n");
+      const before = treeOf(bench.workspace, { without });
+      const draft = await open({ autoCommit: true });
+      await ran(draft, [edit("update", "a.txt", "1\n")]);
+      await ran(draft, [shell("echo 2 >> a.txt")], 2);
+      expect(bench.git("log", "--oneline").split("\n")).toHaveLength(2);
+      expect(await draft.commit()).toMatchObject({
+        outcome: "committed",
+        result: { gitCommit: expect.any(String) },
+      });
+      expect(bench.git("log", "--format=%s").trim().split("\n")).toHaveLength(3);
+      expect(bench.git("status", "--porcelain")).toBe("");
+      await workspace.takeBack({ direction: "undo", force: false });
+      expect(treeOf(bench.workspace, { without })).toEqual(before);
+    });
+  });
+}

@@ -1,0 +1,8 @@
+import { requirePart } from "../require.ts";
+import { describeDrafts } from "./draft.contract.ts";
+
+if (requirePart("bwrap"))
+  describeDrafts("in an overlay", {
+    PICOCLAW_WORKER_TRANSACTION: "overlay",
+    PICOCLAW_WORKER_CONFINE: "on",
+  });
