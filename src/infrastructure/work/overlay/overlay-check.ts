@@ -77,7 +77,7 @@ export function createOverlayChecks(parts: OverlayChecks) {
           await stop();
           removeTree(join(folder.path, BUILT));
           const absolute = paths.map((path) => join(workspace, path));
-          laid.forEach((root, i) => keepBelow(root, absolute, builtLayers[i] as string));
+          for (const [i, root] of laid.entries()) keepBelow(root, absolute, builtLayers[i] as string);
         },
         async close() {
           await stop();
