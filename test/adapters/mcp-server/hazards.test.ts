@@ -48,7 +48,7 @@ describe.if(process.platform === "linux")("a long command", () => {
       expect(await ended).toBe(0);
       expect(long.processes()).toBe(0);
       expect(mcp.tree()).toEqual({});
-      expect(mcp.run(["jobs"]).out).toContain("rolled back");
+      expect(mcp.run(["jobs"]).out).toContain("Stopped, nothing changed");
     },
   );
 });
