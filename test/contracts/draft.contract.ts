@@ -4,6 +4,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../src/application/ports/workspace.ts";
 import type { Draft, DraftRequest } from "../../src/application/work/draft.ts";
+import { trustWorkspace } from "../../src/config/trust.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "../application/work/worker-kit.ts";
 import { treeOf } from "./tree.ts";
 
@@ -19,6 +20,8 @@ export function describeDrafts(name: string, settings: Settings): void {
       bench.write("a.txt", "one\n");
       bench.write("lib/b.txt", "two\n");
       workspace = await bench.open(settings);
+      const now = new Date(0);
+      trustWorkspace({ home: bench.environment().PICOCLAW_HOME as string, workspace: bench.workspace, now });
     });
     afterEach(() => bench.remove());
 

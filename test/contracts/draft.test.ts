@@ -6,3 +6,11 @@ if (requirePart("bwrap"))
     PICOCLAW_WORKER_TRANSACTION: "overlay",
     PICOCLAW_WORKER_CONFINE: "on",
   });
+
+describeDrafts("in a copy", { PICOCLAW_WORKER_TRANSACTION: "copy", PICOCLAW_WORKER_CONFINE: "off" });
+
+if (requirePart("bwrap"))
+  describeDrafts("in a confined copy", {
+    PICOCLAW_WORKER_TRANSACTION: "copy",
+    PICOCLAW_WORKER_CONFINE: "on",
+  });

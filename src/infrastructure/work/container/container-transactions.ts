@@ -1,6 +1,7 @@
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type {
   JobState,
+  Layers,
   SwapOutcome,
   Transaction,
   Transactions,
@@ -33,8 +34,15 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
   const setState = (jobId: string, state: JobState) =>
     writeState(folderOf(jobId), { state, at: now().toISOString(), turn: 0, bytes: 0 });
 
+  const logs = new Map<string, ReturnType<typeof createEditLog>>();
+  const logOf = (jobId: string) => {
+    const log = logs.get(jobId) ?? createEditLog(plain, folderOf(jobId));
+    logs.set(jobId, log);
+    return log;
+  };
+
   function open(jobId: string, kind: "direct" | "none"): Transaction {
-    const log = createEditLog(plain, folderOf(jobId));
+    const log = logOf(jobId);
     const touched = new Set<string>();
     const view = createContainerView(channel, (path) => {
       log.note(path);
@@ -57,8 +65,41 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
       original: (path) => log.original(path),
       current: (path) => (plain.look(path).kind === "file" ? plain.read(path) : null),
       repository: null,
-      seal: async () => ({ changes: log.keep(), outside: [], notes: [] }),
-      discard: async () => log.putBack(),
+      layers: containerLayers(jobId, log),
+      seal: async () => {
+        logs.delete(jobId);
+        return { changes: log.keep(), outside: [], notes: [] };
+      },
+      discard: async () => {
+        logs.delete(jobId);
+        log.putBack();
+      },
+    };
+  }
+
+  /** A draft is the task's clone itself: checks run in it, and what they write is the task's to leave out. */
+  function containerLayers(jobId: string, log: ReturnType<typeof createEditLog>): Layers {
+    return {
+      rest: async () => void (await processes.killJobProcesses(jobId)),
+      wake: async () => null,
+      changes: () => log.changes(),
+      files: plain,
+      takeEdits: () => ({ ok: true, edits: [] }),
+      openCheck: async ({ over }) =>
+        over === "baseline"
+          ? { ok: false, message: "a container has no view of its project without the draft" }
+          : {
+              ok: true,
+              check: {
+                view: plain,
+                directory: root,
+                environment: {},
+                processes,
+                confined: true,
+                hasBuilt: false,
+                close: async () => {},
+              },
+            },
     };
   }
 
@@ -81,8 +122,8 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
   };
 
   return {
-    async begin({ jobId, kind }) {
-      createJobFolder(storage, jobId);
+    async begin({ jobId, kind, again }) {
+      if (again !== true) createJobFolder(storage, jobId);
       setState(jobId, "running");
       return { ok: true, transaction: open(jobId, kind === "direct" ? "direct" : "none") };
     },

@@ -23,10 +23,18 @@ export interface ConfinedCopy {
   readonly processes: ProcessRunner;
   readonly environment: Readonly<Record<string, string>>;
   readonly limited: LimitedNetwork;
+  /** Whether it is kept from the rest of the machine. */
+  readonly confined: boolean;
   /** Why its executor ended before the job did. */
   readonly whyEnded: () => Error | null;
   readonly stop: () => Promise<void>;
 }
+
+export type ConfineCopy = (
+  job: string,
+  copies: ConfinedCopyParts["copies"],
+  options: { readonly network: boolean; readonly throwAway?: boolean },
+) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 
 /** Shows each copy in the place of its original inside a sandbox; the rest of the machine is as for an overlay. */
 export async function confineCopy({
@@ -49,6 +57,7 @@ export async function confineCopy({
     ...rest,
     view: createRemoteView(call),
     environment: sandboxEnvironment(sandbox),
+    confined: sandbox.confined,
     limited: limitedNetwork(sandbox.network, takeRefused),
   };
 }

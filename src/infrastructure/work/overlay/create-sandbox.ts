@@ -100,8 +100,9 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     },
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
-        ? async (job, copies, { network }) => {
-            const { release, ...opened } = await openSandbox(job, network, "shared");
+        ? async (job, copies, { network, throwAway = false }) => {
+            const home: HomeUse = throwAway ? { above: [] } : "shared";
+            const { release, ...opened } = await openSandbox(job, network, home);
             const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
             if ("complaint" in copy) {
               release();

@@ -84,11 +84,15 @@ export function restoreEntry({ original, copy }: CopiedRoot, path: string, from:
   inParent(copy, path, (folder, name) => {
     removeTree(`${folder}/${name}`);
     if (!stands) return;
-    const options = process.platform === "linux" ? ["-a", "-T", "--reflink=auto"] : ["-cpRP"];
-    // The folder is named through a descriptor of this process, not of the one that copies.
-    const to = `${folder.replace("/proc/self/", `/proc/${process.pid}/`)}/${name}`;
-    spawnSync("cp", [...options, "--", from, to]);
+    copyEntry(from, `${folder}/${name}`);
   });
+}
+
+/** One entry with everything that belongs to it. A folder may be named through a descriptor of this process. */
+export function copyEntry(from: string, to: string): void {
+  const options = process.platform === "linux" ? ["-a", "-T", "--reflink=auto"] : ["-cpRP"];
+  const named = [from, to].map((path) => path.replace("/proc/self/", `/proc/${process.pid}/`));
+  spawnSync("cp", [...options, "--", ...named]);
 }
 
 /** Null where a parent is missing or no folder. */

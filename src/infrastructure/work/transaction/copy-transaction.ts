@@ -3,14 +3,17 @@ import { join, relative, resolve } from "node:path";
 import type { Begun, Judge, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
+import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { identify, identifyAt } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { rewriteFile, standingBelow } from "../folder/standing.ts";
 import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
-import type { ConfinedCopy } from "../overlay/confined-copy.ts";
+import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
 import { readNoFollow } from "./content.ts";
+import { createCopyChecks } from "./copy-check.ts";
+import { type CopyLook, FOLDER, lookAtCopies } from "./copy-look.ts";
 import { type CopiedRoot, copyRoots, restoreEntry } from "./copy-roots.ts";
 import { type CopySeal, sealRoot } from "./copy-seal.ts";
 import { takeStamp } from "./fs-stamp.ts";
@@ -32,12 +35,6 @@ export interface CopyParts {
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
 }
-
-export type ConfineCopy = (
-  job: string,
-  copies: readonly CopiedRoot[],
-  options: { network: boolean },
-) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 
 /**
  * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
@@ -91,18 +88,17 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
       stamp,
       started,
       confined,
+      confine,
     }),
   };
 }
-
-/** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
-const FOLDER = -1n;
 
 interface OpenCopy extends CopySeal {
   readonly workspace: string;
   /** Before the manifest was taken: what the user changes from then on is a conflict. */
   readonly stamp: bigint;
   readonly confined: ConfinedCopy | null;
+  readonly confine: ConfineCopy | null;
 }
 
 function open(state: OpenCopy): Transaction {
@@ -111,26 +107,14 @@ function open(state: OpenCopy): Transaction {
   const prefix = relative(top.original, workspace);
   const directory = join(top.copy, prefix);
   /** The view as of the last look: path → ctime, for telling what one command changed. */
-  let last: Map<string, bigint> | null = null;
+  let last: CopyLook | null = null;
   const touched = new Set<string>();
   const inTop = (path: string) => (prefix === "" ? path : `${prefix}/${path}`);
 
-  /** A folder that the job shut to itself is taken to hold what it held. */
-  function snapshot(before: Map<string, bigint>): Map<string, bigint> {
-    const now = new Map<string, bigint>();
-    const shut: string[] = [];
-    copies.forEach(({ copy }, i) => {
-      const unreadable = (path: string) => void shut.push(`${i}:${path}/`);
-      for (const { path, stats } of walk(copy, { unreadable }))
-        now.set(`${i}:${path}`, stats.isDirectory() ? FOLDER : stats.ctimeNs);
-    });
-    for (const [key, ctime] of shut.length === 0 ? [] : before)
-      if (shut.some((prefix) => key.startsWith(prefix))) now.set(key, ctime);
-    return now;
-  }
+  const snapshot = (before: CopyLook) => lookAtCopies(copies, before);
 
   /** The last look, brought up to date where our own edits went. */
-  function glance(before: Map<string, bigint>): Map<string, bigint> {
+  function glance(before: CopyLook): CopyLook {
     const now = new Map(before);
     for (const path of touched) {
       const key = `0:${inTop(path)}`;
@@ -145,8 +129,8 @@ function open(state: OpenCopy): Transaction {
     return now;
   }
 
-  function initial(): Map<string, bigint> {
-    const known = new Map<string, bigint>();
+  function initial(): CopyLook {
+    const known: CopyLook = new Map();
     manifests.forEach(({ entries }, i) => {
       for (const [path, identity] of entries)
         known.set(`${i}:${path}`, identity.kind === "directory" ? FOLDER : 0n);
@@ -154,7 +138,7 @@ function open(state: OpenCopy): Transaction {
     return known;
   }
 
-  function differences(before: Map<string, bigint>, now: Map<string, bigint>): Change[] {
+  function differences(before: CopyLook, now: CopyLook): Change[] {
     const changes: Change[] = [];
     for (const [key, ctime] of now) {
       const then = before.get(key);
@@ -183,6 +167,23 @@ function open(state: OpenCopy): Transaction {
     const below = relative(original, absolute);
     return { root, below, key: `${root}:${below}`, original: absolute, copy: join(copy, below) };
   }
+
+  /** Whether the job made or changed what stands there; what a check changed was put back with its times. */
+  function isChanged(key: string): boolean {
+    const root = Number(key[0]);
+    const then = manifests[root]?.entries.get(key.slice(2));
+    const now = identify((copies[root] as CopiedRoot).copy, key.slice(2));
+    if (then === undefined || now === null || then.kind !== now.kind) return true;
+    return (
+      then.kind !== "directory" &&
+      (then.mtime !== now.mtime || then.size !== now.size || then.mode !== now.mode)
+    );
+  }
+
+  const changes = () =>
+    differences(initial(), snapshot(last ?? initial())).filter(
+      ({ path, kind }) => kind !== "modified" || isChanged(place(path).key),
+    );
 
   return {
     kind: "copy",
@@ -232,6 +233,21 @@ function open(state: OpenCopy): Transaction {
       return bytesIn((copies[root] as CopiedRoot).copy, below);
     },
     repository: repositoryOf(workspace),
+    layers: {
+      rest: async () => void (await confined?.processes.killJobProcesses(folder.id)),
+      wake: async () => null,
+      changes,
+      files: createWorkspaceFiles(directory),
+      openCheck: createCopyChecks({
+        ...state,
+        look: () => snapshot(last ?? initial()),
+        isOwn: (key) => isChanged(key),
+        onBack: () => {
+          last = snapshot(last ?? initial());
+          touched.clear();
+        },
+      }),
+    },
     seal: async (judge) => {
       const why = confined?.whyEnded() ?? null;
       if (why !== null) throw why;

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
+import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { standingOf } from "../folder/standing.ts";
 import { takeStamp } from "./fs-stamp.ts";
@@ -30,6 +31,12 @@ export function createInPlaceTransaction(workspace: string, folder: JobFolder): 
     original: () => null,
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,
+    layers: {
+      rest: async () => {},
+      wake: async () => null,
+      changes: () => [...all.values()],
+      files: createWorkspaceFiles(workspace),
+    },
     seal: async () => {
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops: [] });
       return { changes: [...all.values()], outside: [], notes: [] };

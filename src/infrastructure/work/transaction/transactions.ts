@@ -9,9 +9,9 @@ import type {
 } from "../../../application/ports/transaction.ts";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { removeTree } from "../folder/remove-tree.ts";
+import type { ConfineCopy } from "../overlay/confined-copy.ts";
 import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
-import type { ConfineCopy } from "./copy-transaction.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
