@@ -1,5 +1,6 @@
 import type { Workspace } from "../application/ports/workspace.ts";
 import type { Execution, JobRequest } from "../application/work/execution.ts";
+import { describeConflict } from "../application/work/report/describe-conflict.ts";
 import { ranFacts } from "../application/work/report/job-facts.ts";
 import { notesOf } from "../application/work/report/word-job.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
@@ -65,7 +66,7 @@ function landed(execution: Ran): Ran {
     case "conflict":
       throw new ToolError(
         "CONFLICT",
-        `nothing was written: ${execution.conflicts.map(describeConflict).join(", ")}`,
+        `nothing was written: ${execution.conflicts.map((one) => describeConflict(messagesFor("en"), one)).join(", ")}`,
       );
     case "aborted":
       throw new ToolError("ABORTED", "the call was aborted; nothing was written");
@@ -78,11 +79,6 @@ function landed(execution: Ran): Ran {
       throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? execution.outcome}`);
     }
   }
-}
-
-export function describeConflict(conflict: Ran["conflicts"][number]): string {
-  const { path, reason, by } = conflict;
-  return `${path} (${reason}${by === undefined ? "" : `, by ${by}`})`;
 }
 
 /** What the caller should know beside the result. Tools speak to models, in English. */

@@ -85,9 +85,11 @@ describe("language", () => {
   test("a parse error is said with its detail", () => {
     const ja = cli.run(["apply"], { input: "hello", env: { PICOCLAW_LOCALE: "ja" } });
     expect([ja.code, ja.out]).toEqual([2, ""]);
-    expect(ja.err).toStartWith("patch のフォーマットが不正だよ。JSON または Markdown で書いてね。\n詳細");
+    expect(ja.err).toStartWith(
+      "実行できません\npatch のフォーマットが不正だよ。JSON または Markdown で書いてね。\n詳細",
+    );
     expect(cli.run(["apply"], { input: "hello" }).err).toStartWith(
-      "The patch is not in a valid format. Write it as JSON or Markdown.\nDetail",
+      "Refused\nThe patch is not in a valid format. Write it as JSON or Markdown.\nDetail",
     );
   });
 
@@ -125,7 +127,7 @@ describe("who is let in, and environments", () => {
 test("a list of jobs speaks Japanese in every column", () => {
   cli.apply([{ type: "file_edit", action: "create", target: "a", content: "1" }]);
   const { out } = cli.run(["jobs"], { env: { PICOCLAW_LOCALE: "ja" } });
-  expect(out).toContain("成功");
+  expect(out).toContain("実行完了");
   expect(out).toContain("可能");
   expect(out).not.toContain("available");
 });

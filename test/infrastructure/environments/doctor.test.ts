@@ -23,10 +23,11 @@ describe("doctor, of the engine", () => {
     expect(check).toEqual({
       name: "docker",
       ok: false,
+      optional: false,
       text: "Docker: not reachable: unix:///nonexistent/docker.sock: no such socket",
       remedy: "start Docker (systemctl start docker), or set DOCKER_HOST to a running engine",
     });
-    expect((await diagnose("tcp://127.0.0.1:1", false))[0]?.ok).toBe(true);
+    expect((await diagnose("tcp://127.0.0.1:1", false))[0]).toMatchObject({ ok: false, optional: true });
     expect((await diagnose("ssh://somewhere", true))[0]?.text).toBe(
       "Docker: ssh://somewhere is no address of an engine",
     );

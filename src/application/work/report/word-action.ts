@@ -13,7 +13,9 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   const first = status === null ? "" : words.status(status, facts.failedCmds);
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
-    return paragraphs([[first, whyNot(messages, facts, at)].filter(Boolean).join("\n"), swappedBefore]);
+    const force = code === "conflict" && action !== "apply" ? words.forceHint[at](action, name) : "";
+    const lines = [first, wordReason(messages, facts), force].filter((line) => line !== "");
+    return paragraphs([lines.join("\n"), swappedBefore]);
   }
   switch (action) {
     case "stop":
@@ -52,7 +54,8 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
   return [...new Map(changes.map((change) => [change.path, change])).values()];
 }
 
-function whyNot(messages: Messages, facts: ActionFacts, at: Surface): string {
+/** Why nothing came of it, without its status and without what would help a person. */
+export function wordReason(messages: Messages, facts: ActionFacts): string {
   const { code, action, name, conflicts, workspace } = facts;
   const words = reportMessages(messages.locale);
   switch (code) {
@@ -63,7 +66,7 @@ function whyNot(messages: Messages, facts: ActionFacts, at: Surface): string {
     case "conflict": {
       if (action === "apply") return describeConflicts(messages, name, conflicts);
       const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
-      return `${words.inTheWay(action, name, paths)}\n${words.forceHint[at](action, name)}`;
+      return words.inTheWay(action, name, paths);
     }
     case "busy":
       return messages.workspaceBusy(workspace);

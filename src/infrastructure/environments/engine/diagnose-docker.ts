@@ -17,7 +17,13 @@ export async function diagnoseDocker(
   const texts = dockerMessages(messages.locale);
   if ("ok" in engine)
     return [
-      { name: "docker", ok: !enabled, text: texts.badHost(docker.host), remedy: texts.remedy("set-host") },
+      {
+        name: "docker",
+        ok: false,
+        optional: !enabled,
+        text: texts.badHost(docker.host),
+        remedy: texts.remedy("set-host"),
+      },
     ];
   const facts = await readFacts(engine, AbortSignal.timeout(PATIENCE_MS));
   if (!facts.ok) {
@@ -25,7 +31,8 @@ export async function diagnoseDocker(
     return [
       {
         name: "docker",
-        ok: !enabled,
+        ok: false,
+        optional: !enabled,
         text: forbidden
           ? texts.notPermitted(docker.host, enabled)
           : texts.notReachable(facts.detail, enabled),
@@ -55,7 +62,8 @@ export async function diagnoseDocker(
     },
     {
       name: "environment-limits",
-      ok: facts.missing.length === 0 || !enabled,
+      ok: facts.missing.length === 0,
+      optional: !enabled,
       text: texts.limits(facts.missing),
       remedy: texts.remedy("kernel-limits"),
     },
@@ -63,7 +71,8 @@ export async function diagnoseDocker(
     { name: "environment-network", ok: true, text: networkText(texts, docker.network) },
     {
       name: "environment-hardening",
-      ok: facts.seccomp || !enabled,
+      ok: facts.seccomp,
+      optional: !enabled,
       text: texts.hardening(facts.seccomp),
       remedy: texts.remedy("seccomp"),
     },
