@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { AllJobs } from "../application/ports/job-index.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
@@ -33,8 +32,7 @@ export async function openJobIndex(
     index: {
       ...index,
       async syncAll() {
-        for (const folder of jobStorages(join(home, "workspaces")))
-          await index.sync(createJobArchive(folder, now));
+        for (const folder of jobStorages(home)) await index.sync(createJobArchive(folder, now));
       },
     },
   };

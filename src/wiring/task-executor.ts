@@ -114,7 +114,7 @@ function staged(
   const { root, storage: folder } = workspace;
   const inside = folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   const transactions = createTransactions({
-    storage: { workspace: root, folder, inside },
+    storage: { workspace: root, folder, inside, trusted: true },
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
     ownFolders: [folder, loaded.home],

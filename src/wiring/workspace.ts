@@ -9,6 +9,7 @@ import { isFolderTrusted } from "../config/trust.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Messages } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
+import type { Remedy } from "../domain/work/machine.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import { protectFolder } from "../infrastructure/work/folder/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/work/folder/folder-workspace.ts";
@@ -40,6 +41,7 @@ export async function openWorkspace(
   if (trouble !== null) return trouble;
   const root = realpathSync(given);
   const storage = locateStorage(root, home, findGit(root)?.topLevel ?? root);
+  if (!storage.trusted) return notOpened(messages, messages.storageForeign(storage.folder), "own-storage");
   const { mask } = createMasker({ secrets: loaded.secrets.values() });
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const homeInside = relative(root, home);
@@ -89,11 +91,15 @@ function folderTrouble(path: string, messages: Messages): NotOpened | null {
   if (stats?.isDirectory()) return null;
   const message =
     stats === undefined ? messages.workspaceMissing(path) : messages.workspaceNotADirectory(path);
+  return notOpened(messages, message, "create-workspace");
+}
+
+function notOpened(messages: Messages, message: string, remedy: Remedy): NotOpened {
   return {
     ok: false,
     exitCode: 3,
     messages,
     problems: [],
-    message: `${message}\n${messages.remedy("create-workspace")}`,
+    message: `${message}\n${messages.remedy(remedy)}`,
   };
 }

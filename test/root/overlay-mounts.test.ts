@@ -52,7 +52,7 @@ const told = (ran: Ran) => JSON.stringify(cli.json(ran));
 
 /** Without PicoClaw's own folder, which lies in a workspace that is a mount. */
 const tree = () =>
-  Object.fromEntries(Object.entries(cli.tree()).filter(([path]) => !path.startsWith(".picoclaw/")));
+  Object.fromEntries(Object.entries(cli.tree()).filter(([path]) => !path.startsWith(".picoclaw-")));
 
 function prepare(who: Who): void {
   cli.write("kept", "kept\n");

@@ -17,6 +17,7 @@ export type Remedy =
   | "raise-undo-quota"
   | "free-space"
   | "create-workspace"
+  | "own-storage"
   | "trust-workspace"
   | "set-git-identity"
   | "start-docker"

@@ -72,6 +72,8 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "Raise worker.undo_quota.",
   "free-space": "Free some disk space.",
   "create-workspace": "Create the folder, or name another one with --workspace.",
+  "own-storage":
+    "Remove it or make it yours alone (chown, chmod 700), or name another home with PICOCLAW_HOME.",
   "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
   "set-git-identity": "Set `git config user.name` and `git config user.email`.",
   "start-docker": "Start Docker.",
@@ -234,6 +236,8 @@ export const texts = {
   // Workspace and files
   workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
+  storageForeign: (path: string) =>
+    `The folder with the jobs of this workspace belongs to somebody else, or others can write to it: ${path}`,
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
   remedy: (remedy: Remedy) => REMEDIES[remedy],

@@ -65,6 +65,8 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "worker.undo_quota を大きくしてください。",
   "free-space": "空き容量を増やしてください。",
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
+  "own-storage":
+    "削除するか、自分だけのものにしてください（chown、chmod 700）。PICOCLAW_HOME で別のホームを指定することもできます。",
   "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
   "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
   "start-docker": "Docker を起動してください。",
@@ -195,6 +197,8 @@ export const texts: typeof en = {
 
   workspaceMissing: (path) => `workspace が見つからないよ: ${path}`,
   workspaceNotADirectory: (path) => `workspace がフォルダではないよ: ${path}`,
+  storageForeign: (path) =>
+    `この workspace のジョブを置くフォルダが他人のものか、他人が書き込めるようになっているよ: ${path}`,
   workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
   remedy: (remedy) => REMEDIES[remedy],

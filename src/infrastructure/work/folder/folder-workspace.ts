@@ -42,7 +42,7 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
       copyAttributes: (from, fd) => void copyXattrs(from, fd),
       now,
     }),
-    archive: createJobArchive(storage.folder, now),
+    archive: createJobArchive(storage.folder, now, storage.workspace),
     processes: async () => (await import("../process/process-runner.ts")).createProcessRunner(),
   };
   const workspace = createWorkspace({

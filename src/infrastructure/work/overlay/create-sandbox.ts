@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
 import { HOME_LAYER } from "../transaction/job-folder.ts";
-import { mountPoints } from "../transaction/storage.ts";
+import { mountPoints } from "../transaction/mounts.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
 import { adoptHome } from "./adopt-home.ts";
 import { confineCopy } from "./confined-copy.ts";

@@ -4,7 +4,7 @@ import type { Check } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import { confinementMessages } from "../../../domain/texts/messages.ts";
 import { rootsFor } from "../transaction/git-roots.ts";
-import { fileSystemOf, mountPoints } from "../transaction/storage.ts";
+import { fileSystemOf, mountPoints } from "../transaction/mounts.ts";
 import { findProgram } from "./staging.ts";
 import { trySandbox } from "./try-sandbox.ts";
 

@@ -3,7 +3,7 @@ import { release } from "node:os";
 import { join } from "node:path";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { isInside, rootsFor } from "../transaction/git-roots.ts";
-import { mountPoints } from "../transaction/storage.ts";
+import { mountPoints } from "../transaction/mounts.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */
 export interface Staging {

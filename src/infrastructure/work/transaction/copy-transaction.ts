@@ -23,8 +23,8 @@ import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts
 import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
+import { renameable } from "./mounts.ts";
 import { changesOf } from "./plan-changes.ts";
-import { renameable } from "./storage.ts";
 
 export interface CopyParts {
   readonly workspace: string;

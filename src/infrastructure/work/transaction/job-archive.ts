@@ -9,18 +9,21 @@ import {
   jobFolder,
   listJobIds,
   type Op,
-  type Plan,
   readJson,
-  readPlan,
   readStands,
   readState,
   readText,
   slot,
   writeDurably,
 } from "./job-folder.ts";
+import { readOwnPlan } from "./own-plan.ts";
 
-/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. */
-export function createJobArchive(storage: string, now: () => Date): JobArchive {
+/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. Without a workspace no difference is known. */
+export function createJobArchive(
+  storage: string,
+  now: () => Date,
+  workspace: string | null = null,
+): JobArchive {
   function read(jobId: string): StoredJob | null {
     const folder = jobFolder(storage, jobId);
     const record = readJson<JobRecord>(join(folder.path, "job.json"));
@@ -55,7 +58,7 @@ export function createJobArchive(storage: string, now: () => Date): JobArchive {
       (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
         .split("\n")
         .flatMap((line) => journalLine(line)),
-    differences: (jobId) => differences(storage, jobId, list),
+    differences: (jobId) => (workspace === null ? [] : differences({ storage, workspace, list }, jobId)),
   };
 }
 
@@ -68,12 +71,19 @@ function journalLine(line: string): JournalLine[] {
   }
 }
 
+interface Archived {
+  readonly storage: string;
+  readonly workspace: string;
+  readonly list: () => StoredJob[];
+}
+
 /** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
-function differences(storage: string, jobId: string, list: () => StoredJob[]): FileDifference[] {
-  const folder = jobFolder(storage, jobId);
-  const plan = readPlan(folder);
+function differences(archived: Archived, jobId: string): FileDifference[] {
+  const folder = jobFolder(archived.storage, jobId);
+  const own = readOwnPlan(folder, archived.workspace);
   const record = readState(folder);
-  if (plan === null || record === null) return [];
+  if (own.status !== "own" || record === null) return [];
+  const { plan } = own;
   const { state } = record;
   const stands = readStands(folder, record.turn);
   const inEffect = state === "committed";
@@ -85,7 +95,7 @@ function differences(storage: string, jobId: string, list: () => StoredJob[]): F
         const now = identifyAt(path);
         const known = stands?.entries.get(op.n)?.standing;
         if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
-        return fromLaterJob(storage, list, jobId, plan, op, inEffect ? op.bHash : op.aHash);
+        return fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
       };
       const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
       const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
@@ -95,10 +105,8 @@ function differences(storage: string, jobId: string, list: () => StoredJob[]): F
 
 /** A later job that replaced this one's file kept it as its own "before". */
 function fromLaterJob(
-  storage: string,
-  list: () => StoredJob[],
+  { storage, workspace, list }: Archived,
   jobId: string,
-  plan: Plan,
   op: Op,
   hash: string | undefined,
 ): Uint8Array | undefined {
@@ -106,10 +114,11 @@ function fromLaterJob(
   for (const other of list()) {
     if (other.jobId === jobId || other.state !== "committed") continue;
     const folder = jobFolder(storage, other.jobId);
-    const match = readPlan(folder)?.ops.find(
-      (candidate) =>
-        candidate.path === op.path && candidate.aHash === hash && plan.roots[op.root] !== undefined,
-    );
+    const own = readOwnPlan(folder, workspace);
+    const match =
+      own.status === "own"
+        ? own.plan.ops.find((candidate) => candidate.path === op.path && candidate.aHash === hash)
+        : undefined;
     if (match) return bytesAt(slot(folder, match.n, "a"));
   }
   return undefined;

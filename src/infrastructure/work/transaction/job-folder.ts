@@ -120,12 +120,6 @@ export function readPlan(folder: JobFolder): Plan | null {
   return { roots, stamp, ops: lines.map((line) => JSON.parse(line) as Op) };
 }
 
-/** The folders that a job reaches; none before it is sealed. */
-export function rootsOf(folder: JobFolder): readonly string[] {
-  const header = readText(join(folder.path, "plan.ndjson"))?.split("\n", 1)[0];
-  return header === undefined ? [] : (JSON.parse(header) as Plan).roots;
-}
-
 export function writeStands(folder: JobFolder, turn: number, stands: Stands): void {
   const lines = [JSON.stringify({ stamp: stands.stamp })];
   for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));

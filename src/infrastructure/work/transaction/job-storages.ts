@@ -1,11 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { trustedStorages } from "./storage.ts";
 
 /** Where each workspace keeps its jobs; a `location` file points to a storage on another file system. */
-export function jobStorages(workspaces: string): string[] {
+export function jobStorages(home: string): string[] {
+  const workspaces = join(home, "workspaces");
   if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces).map((id) => {
-    const pointer = join(workspaces, id, "location");
-    return existsSync(pointer) ? readFileSync(pointer, "utf8").trim() : join(workspaces, id);
-  });
+  return trustedStorages(
+    home,
+    readdirSync(workspaces).map((id) => join(workspaces, id)),
+  );
 }

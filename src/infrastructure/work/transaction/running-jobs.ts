@@ -57,3 +57,9 @@ function names(folder: string): string[] {
     return [];
   }
 }
+
+/** Whether the process of some job is still at work. */
+export function hasLiveJobs(storage: string): boolean {
+  const folder = join(storage, "running");
+  return names(folder).some((jobId) => !isDead(join(folder, jobId)));
+}

@@ -1,11 +1,23 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { hashHex } from "../../runtime/hash.ts";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { renameable } from "./mounts.ts";
+import { isTrusted, keepsModes } from "./trusted-folder.ts";
+import { findEntry, noteWorkspace, workspaceId } from "./workspace-register.ts";
 
 /**
  * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
- * First choice is PicoClaw's home; where that is another file system, a hidden folder beside the workspace
- * (beside the repository when the workspace lies in one), and last `<workspace>/.picoclaw`.
+ * First choice is the workspace's entry in PicoClaw's home; where that is another file system, a hidden folder beside
+ * the workspace (beside the repository when the workspace lies in one), and last one inside of it. Such a folder has a
+ * name that nobody can guess, and only the entry says which it is: whatever else lies there is a stranger's.
  */
 export interface Storage {
   readonly workspace: string;
@@ -13,15 +25,8 @@ export interface Storage {
   readonly folder: string;
   /** Path of the storage relative to the workspace when it lies inside it. */
   readonly inside: string | null;
-}
-
-export function workspaceId(workspace: string): string {
-  const hash = hashHex("sha256", workspace).slice(0, 10);
-  return `${
-    basename(workspace)
-      .replace(/[^\w.-]+/g, "_")
-      .slice(0, 40) || "root"
-  }-${hash}`;
+  /** False when it belongs to another user or others may write to it: then nothing in it may be read or carried out. */
+  readonly trusted: boolean;
 }
 
 /**
@@ -29,28 +34,78 @@ export function workspaceId(workspace: string): string {
  * reason.
  */
 export function locateStorage(workspace: string, home: string, outermost: string): Storage {
-  const id = workspaceId(workspace);
-  const inHome = join(home, "workspaces", id);
-  const pointer = join(inHome, "location");
-  const known = existsSync(pointer) ? readFileSync(pointer, "utf8").trim() : "";
-  if (known !== "" && existsSync(known) && renameable(known, workspace)) return storage(workspace, known);
-  if (renameable(nearestExisting(home), workspace) && prepare(inHome)) return storage(workspace, inHome);
-  const beside = join(dirname(outermost), `.${id}.picoclaw`);
-  const places = renameable(dirname(outermost), workspace) ? [beside] : [];
-  for (const place of [...places, join(workspace, ".picoclaw")]) {
-    if (!prepare(place, workspace)) continue;
-    attempt(() => {
-      mkdirSync(inHome, { recursive: true, mode: 0o700 });
-      writeFileSync(pointer, `${place}\n`);
-    });
-    return storage(workspace, place);
+  const { folder: entry, movedFrom } = findEntry(workspace, home);
+  const at = (folder: string, trusted = true) => storage(workspace, folder, trusted);
+  if (lstatSync(entry, { throwIfNoEntry: false }) !== undefined && !isTrusted(entry, home))
+    return at(entry, false);
+  const known = readLocation(entry, workspace, movedFrom);
+  if (known !== null && renameable(known.folder, workspace)) {
+    if (!isTrusted(known.folder, home, known)) return at(known.folder, false);
+    attempt(() => noteWorkspace(entry, workspace));
+    return at(known.folder);
   }
-  return storage(workspace, join(workspace, ".picoclaw"));
+  if (renameable(nearestExisting(home), workspace) && prepare(entry)) {
+    attempt(() => noteWorkspace(entry, workspace));
+    return at(entry);
+  }
+  return at(makeElsewhere(entry, workspace, outermost));
+}
+
+interface Location {
+  readonly folder: string;
+  /** The file system shows no modes. */
+  readonly anyMode: boolean;
+}
+
+/** The first line is the folder; where it moved along with the workspace, it is found there. */
+function readLocation(entry: string, workspace: string, movedFrom: string | null): Location | null {
+  const pointer = locationFile(entry);
+  if (!existsSync(pointer)) return null;
+  const [known = "", mode = ""] = readFileSync(pointer, "utf8").split("\n");
+  const anyMode = mode === ANY_MODE;
+  if (known === "") return null;
+  if (existsSync(known)) return { folder: known, anyMode };
+  const along = movedFrom === null ? known : resolve(workspace, relative(movedFrom, known));
+  if (!existsSync(along)) return null;
+  writeLocation(entry, { folder: along, anyMode });
+  return { folder: along, anyMode };
+}
+
+const ANY_MODE = "any-mode";
+
+function writeLocation(entry: string, { folder, anyMode }: Location): void {
+  writeFileSync(locationFile(entry), `${folder}\n${anyMode ? `${ANY_MODE}\n` : ""}`, { mode: 0o600 });
+}
+
+function locationFile(entry: string): string {
+  return join(entry, "location");
+}
+
+/** Registered first, then made under a name that was free. */
+function makeElsewhere(entry: string, workspace: string, outermost: string): string {
+  const random = Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex");
+  const beside = join(dirname(outermost), `.${workspaceId(workspace)}-${random}.picoclaw`);
+  const inside = join(workspace, `.picoclaw-${random}`);
+  if (!existsSync(workspace)) return inside;
+  for (const folder of renameable(dirname(outermost), workspace) ? [beside, inside] : [inside]) {
+    const registered = attempt(() => {
+      mkdirSync(entry, { recursive: true, mode: 0o700 });
+      writeLocation(entry, { folder, anyMode: false });
+    });
+    if (!registered) return entry;
+    const made = attempt(() => {
+      mkdirSync(folder, { mode: 0o700 });
+      if (!keepsModes(folder)) writeLocation(entry, { folder, anyMode: true });
+      noteWorkspace(entry, workspace);
+    });
+    if (made && prepare(folder)) return folder;
+    attempt(() => rmSync(locationFile(entry), { force: true }));
+  }
+  return inside;
 }
 
 /** Makes a storage that no `git status` shows; false where that cannot be. */
-function prepare(folder: string, within = ""): boolean {
-  if (within !== "" && !existsSync(within)) return false;
+function prepare(folder: string): boolean {
   return attempt(() => {
     mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -68,56 +123,19 @@ function attempt(act: () => void): boolean {
   }
 }
 
-function storage(workspace: string, folder: string): Storage {
+function storage(workspace: string, folder: string, trusted: boolean): Storage {
   const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
-  return { workspace, folder, inside };
+  return { workspace, folder, inside, trusted };
 }
 
-/** Whether a rename between the two folders can work: one device, one mount. */
-export function renameable(a: string, b: string): boolean {
-  try {
-    if (statSync(a).dev !== statSync(b).dev) return false;
-  } catch {
-    return false;
-  }
-  if (process.platform !== "linux") return true;
-  const mounts = mountPoints();
-  return longestPrefix(mounts, a) === longestPrefix(mounts, b);
-}
-
-export function mountPoints(): string[] {
-  const points: string[] = [];
-  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
-    const point = line.split(" ", 5)[4];
-    if (point !== undefined) points.push(unescaped(point));
-  }
-  return points;
-}
-
-function unescaped(point: string): string {
-  return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-}
-
-/** The type of the file system that a path lies on. */
-export function fileSystemOf(path: string): string {
-  if (process.platform !== "linux") return "?";
-  let best = { point: "", type: "?" };
-  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
-    const [before, after] = line.split(" - ");
-    const point = unescaped(before?.split(" ", 5)[4] ?? "");
-    const holds = point === "/" || path === point || path.startsWith(`${point}/`);
-    if (point !== "" && holds && point.length >= best.point.length)
-      best = { point, type: after?.split(" ")[0] ?? "?" };
-  }
-  return best.type;
-}
-
-function longestPrefix(points: readonly string[], path: string): string {
-  let best = "/";
-  for (const point of points) {
-    if (point.length > best.length && (path === point || path.startsWith(`${point}/`))) best = point;
-  }
-  return best;
+/** Where the storage of each workspace in PicoClaw's home lies; those that may be a stranger's are left out. */
+export function trustedStorages(home: string, entries: readonly string[]): string[] {
+  return entries.flatMap((entry) => {
+    if (!isTrusted(entry, home)) return [];
+    const known = readLocation(entry, "", null);
+    if (known === null) return existsSync(locationFile(entry)) ? [] : [entry];
+    return isTrusted(known.folder, home, known) ? [known.folder] : [];
+  });
 }
 
 function nearestExisting(path: string): string {

@@ -18,13 +18,13 @@ import {
   type Left,
   type Op,
   type Plan,
-  readPlan,
   readStands,
   readState,
   removeStands,
   writeStands,
   writeState,
 } from "./job-folder.ts";
+import { type OwnPlan, readOwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
 import { slotBytes } from "./quota.ts";
 import { editedSince, interruptedSwap, reverse } from "./repair.ts";
@@ -181,6 +181,10 @@ function targetState(direction: Intent["direction"]): JobState {
   return direction === "undo" ? "undone" : "committed";
 }
 
+export function foreignRoot({ root }: Extract<OwnPlan, { status: "foreign" }>, workspace: string): Conflict {
+  return { path: relative(workspace, root), reason: "no-access" };
+}
+
 /** Finishes the swap that an intent says was begun. Called under the lock; null when there is none. */
 export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean }): Repaired | null {
   const { storage, workspace, at } = parts;
@@ -188,17 +192,19 @@ export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean
   if (intent === null) return null;
   const { job_id: jobId, direction } = intent;
   const folder = jobFolder(storage, jobId);
-  const plan = readPlan(folder);
+  const own = readOwnPlan(folder, workspace);
   const report = (outcome: Repaired["outcome"], conflicts: readonly Conflict[] = []): Repaired => ({
     jobId,
     direction,
     outcome,
     conflicts,
   });
-  if (plan === null || readState(folder)?.turn === intent.turn) {
+  if (own.status === "foreign") return report("stuck", [foreignRoot(own, workspace)]);
+  if (own.status === "none" || readState(folder)?.turn === intent.turn) {
     clearIntent(storage);
     return report("finished");
   }
+  const { plan } = own;
   const work = interruptedSwap(folder, plan, intent);
   const edited = editedSince(work, workspace, intent);
   if (edited.conflicts.length > 0 && !options.keepMine) return report("stuck", edited.conflicts);

@@ -20,20 +20,19 @@ import {
   createJobFolder,
   type JobFolder,
   jobFolder,
-  readPlan,
   readState,
   removeSlots,
-  rootsOf,
   writeState,
 } from "./job-folder.ts";
 import { withFolderLocks } from "./lock.ts";
+import { readOwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
 import { evictPastQuota, slotBytes } from "./quota.ts";
 import { refusalOf } from "./refusal.ts";
 import { createRunningJobs } from "./running-jobs.ts";
 import type { Storage } from "./storage.ts";
 import type { Checkpoint } from "./swap.ts";
-import { finishInterrupted, type SwapParts, swapJob } from "./swap-job.ts";
+import { finishInterrupted, foreignRoot, type SwapParts, swapJob } from "./swap-job.ts";
 
 export interface TransactionParts {
   readonly storage: Storage;
@@ -153,7 +152,8 @@ export function createTransactions(parts: TransactionParts): Transactions {
 
   /** Under the locks of the workspace and of the repository that a job reaches. */
   async function locked<T>(jobId: string | undefined, use: () => T): Promise<T | "busy"> {
-    const roots = jobId === undefined ? [] : rootsOf(jobFolder(storage.folder, jobId));
+    const own = jobId === undefined ? null : readOwnPlan(jobFolder(storage.folder, jobId), workspace);
+    const roots = own?.status === "own" ? own.plan.roots : [];
     return withFolderLocks(
       [workspace, ...roots.filter((root) => existsSync(root))],
       parts.lockTimeoutMs,
@@ -173,7 +173,9 @@ export function createTransactions(parts: TransactionParts): Transactions {
       const folder = jobFolder(storage.folder, jobId);
       const state = readState(folder);
       if (state === null) return { status: "refused", reason: "unknown-job" };
-      const plan = readPlan(folder);
+      const own = readOwnPlan(folder, workspace);
+      if (own.status === "foreign") return { status: "conflict", conflicts: [foreignRoot(own, workspace)] };
+      const plan = own.status === "own" ? own.plan : null;
       if (state.state === "evicted") return { status: "refused", reason: "evicted" };
       if (direction === "commit" && state.state === "committed" && plan !== null)
         return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
