@@ -2,7 +2,8 @@ import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts"
 import { type IgnoreRule, parseIgnoreRules } from "./ignore-rules.ts";
 
 /** Names that no listing and no search enters: git's own and PicoClaw's own. */
-const NEVER = new Set([".git", ".picoclaw"]);
+/** Git's folder, notes of tasks, and a storage of jobs that lies in the workspace. */
+const NEVER = /^(\.git|\.picoclaw(-[0-9a-f]{16})?)$/;
 
 export interface Ignored {
   /** Whether listings and searches leave the path out. A path below an ignored folder is ignored. */
@@ -56,7 +57,7 @@ export function createIgnored(files: WorkspaceFiles, options: { readonly include
   const has = (path: string, isFolder: boolean): boolean => {
     if (path === "") return false;
     const slash = path.lastIndexOf("/");
-    if (NEVER.has(path.slice(slash + 1))) return true;
+    if (NEVER.test(path.slice(slash + 1))) return true;
     if (slash > 0 && folderIgnored(path.slice(0, slash))) return true;
     return !options.includeIgnored && ruled(path, isFolder);
   };

@@ -45,6 +45,8 @@ export async function filesByRipgrep(
           "!.git",
           "--glob",
           "!.picoclaw",
+          "--glob",
+          "!.picoclaw-????????????????",
         ],
         ignoreCase ? "--ignore-case" : "--case-sensitive",
         ...["-e", translated, "--", path === "" ? "." : `./${path}`],
