@@ -54,7 +54,7 @@ A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoc
 gives nobody more power than your own configuration does; every other key is ignored with one warning that names them.
 Trust holds for that folder and that content: a changed file must be trusted again. The column *untrusted* says what counts:
 
-* **any**: every value. \`worker.auto_commit\` is one of these: a commit is part of the job and is undone with it.
+* **any**: every value.
 * **add**: entries are added to the list that holds otherwise, none is taken away.
 * **lower**: not above the value that holds otherwise. **raise**: not below it.
 * **no coders**: rules are added after your own, and a rule that sends a message to a coder (CODE, CODE1–3) is ignored: a

@@ -71,7 +71,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "tools.apply_patch.max_bytes": lower,
   "tools.apply_patch.max_error_chars": lower,
   "security.local_only": only(true),
-  "worker.auto_commit": free,
+  "worker.auto_commit": only(false),
   "worker.commit_message_prefix": free,
   "worker.command_timeout": lower,
   "worker.git_timeout": lower,

@@ -57,8 +57,8 @@ describe("order", () => {
 
   test("home, then workspace, then environment, then flags, each named as the source", async () => {
     const at = folders({
-      home: "worker:\n  command_timeout: 100\n  git_timeout: 10\n  auto_commit: false\nlocale: en\n",
-      workspace: "worker:\n  command_timeout: 50\n  auto_commit: true\n",
+      home: "worker:\n  command_timeout: 100\n  git_timeout: 10\n  auto_commit: true\nlocale: en\n",
+      workspace: "worker:\n  command_timeout: 50\n  auto_commit: false\n",
     });
     const env = { PICOCLAW_WORKER_GIT_TIMEOUT: "5", PICOCLAW_WORKER_AUTO_COMMIT: "no" };
     const { config, sources } = await load({ env, input: { flags: { worker: { auto_commit: true } } } }, at);

@@ -217,6 +217,15 @@ export interface Repository {
   readonly workspaceAt: string;
   readonly index: string;
   readonly objects: string;
+  readonly history: GitHistory;
+}
+
+/** What git had when the job began. Paths are relative to the folder that git tracks. */
+export interface GitHistory {
+  /** The object of the file that a commit has at a path; `unknown` when git did not have that commit. */
+  at(commit: string, path: string): string | "nothing" | "unknown";
+  /** Whether any commit that a branch, a tag or the checkout leads to had this object at the path. */
+  had(path: string, object: string): boolean;
 }
 
 export interface Sealed {

@@ -11,9 +11,6 @@ const GIT_SETTINGS: readonly (readonly [string, string])[] = [
   ["core.checkStat", "minimal"],
   ["core.trustctime", "false"],
   ["advice.detachedHead", "false"],
-  // What is fetched stays in packs, so that a loose object is one that the job itself made (`gits-own.ts`).
-  ["fetch.unpackLimit", "1"],
-  ["transfer.unpackLimit", "1"],
 ];
 
 export interface EnvironmentParts {

@@ -1,59 +1,55 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { readGitIndex } from "../../domain/policy/git-index.ts";
-import type { Sides } from "../ports/transaction.ts";
+import type { Repository, Sides } from "../ports/transaction.ts";
 
 /**
- * What git itself put there (a checkout, a reset, a pull) is the repository's content, not a job's edit: the file
- * is what the index lists, and the job did not add that object itself. Objects that are fetched arrive in packs
- * (`fetch.unpackLimit`), those of `git add` lie loose.
+ * What git itself put there (a checkout, a reset) is the repository's content, not a job's edit. Only what git had before
+ * the job counts, at that path: a job can add, pack, commit and pull whatever it likes. A file is git's own when the index
+ * lists it as it is and git had it so; its absence is, when the commit that was checked out had it, and the one that is
+ * checked out now, which git had before too, does not.
  */
 export function createGitsOwn(
-  transaction: Sides,
-  changes: readonly Change[],
+  sides: Sides,
   sha1: (bytes: Uint8Array) => string,
 ): (change: Change) => boolean {
-  let known: readonly Listing[] | null = null;
+  const { repository } = sides;
+  if (repository === null) return () => false;
+  const { history, workspaceAt, index } = repository;
+  let now: ReadonlyMap<string, string> | null = null;
   return ({ path, kind }) => {
-    known ??= listings(transaction, changes);
-    const listing = known.find((one) => one.inside(path) !== null);
-    if (listing === undefined) return false;
-    const inside = listing.inside(path) as string;
-    if (kind === "deleted") return listing.before.has(inside) && !listing.now.has(inside);
-    const object = listing.now.get(inside);
-    const bytes = transaction.current(path);
-    if (object === undefined || bytes === null) return false;
-    return blobName(bytes, sha1) === object && !isNewLooseObject(transaction, listing.objects, object);
+    const inside = below(workspaceAt, path);
+    if (inside === null) return false;
+    now ??= objectsByPath(sides.current(index));
+    if (kind === "deleted") {
+      if (now.has(inside) || !objectsByPath(sides.original(index)).has(inside)) return false;
+      const head = headOf(sides, repository);
+      return head !== null && hasBlob(history.at("HEAD", inside)) && history.at(head, inside) === "nothing";
+    }
+    const object = now.get(inside);
+    const bytes = sides.current(path);
+    if (object === undefined || bytes === null || blobName(bytes, sha1) !== object) return false;
+    return history.had(inside, object);
   };
 }
 
-interface Listing {
-  /** A path of the change set as the index spells it; null when it lies elsewhere. */
-  readonly inside: (path: string) => string | null;
-  readonly objects: string;
-  readonly now: ReadonlyMap<string, string>;
-  readonly before: ReadonlyMap<string, string>;
+function hasBlob(found: string): boolean {
+  return found !== "nothing" && found !== "unknown";
 }
 
-/** Nested repositories whose index changed, deepest first, then the workspace's own. */
-function listings(transaction: Sides, changes: readonly Change[]): Listing[] {
-  const { repository } = transaction;
-  const read = (index: string) => ({
-    now: objectsByPath(transaction.current(index)),
-    before: objectsByPath(transaction.original(index)),
-  });
-  const nested = changes
-    .map(({ path }) => path)
-    .filter((path) => path.endsWith("/.git/index") && path !== repository?.index)
-    .sort((x, y) => y.length - x.length)
-    .map((index): Listing => {
-      const folder = index.slice(0, -".git/index".length);
-      const inside = (path: string) => (path.startsWith(folder) ? path.slice(folder.length) : null);
-      return { inside, objects: `${folder}.git/objects`, ...read(index) };
-    });
-  if (repository === null) return nested;
-  const { workspaceAt, index, objects } = repository;
-  return [...nested, { inside: (path) => below(workspaceAt, path), objects, ...read(index) }];
+/** The commit that is checked out now; null where that cannot be told. */
+function headOf(sides: Sides, { index, objects }: Repository): string | null {
+  const gitDirectory = index.slice(0, -"index".length);
+  const common = objects.slice(0, -"objects".length);
+  const read = (path: string) => new TextDecoder().decode(sides.current(path) ?? new Uint8Array());
+  const head = read(`${gitDirectory}HEAD`).trim();
+  const ref = /^ref: (refs\/[^\s]+)$/.exec(head)?.[1];
+  const loose = ref === undefined ? head : read(`${common}${ref}`).trim();
+  if (COMMIT.test(loose)) return loose;
+  const packed = read(`${common}packed-refs`).split("\n");
+  return packed.find((line) => line.slice(41) === ref)?.slice(0, 40) ?? null;
 }
+
+const COMMIT = /^[0-9a-f]{40}$/;
 
 /** `packages/api` and `../web/a.ts` → `packages/web/a.ts`; null above the top. */
 function below(folder: string, path: string): string | null {
@@ -72,9 +68,4 @@ function objectsByPath(index: Uint8Array | null): ReadonlyMap<string, string> {
 
 function blobName(bytes: Uint8Array, sha1: (bytes: Uint8Array) => string): string {
   return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]));
-}
-
-function isNewLooseObject(transaction: Sides, objects: string, object: string): boolean {
-  const path = `${objects}/${object.slice(0, 2)}/${object.slice(2)}`;
-  return transaction.current(path) !== null && transaction.original(path) === null;
 }

@@ -1,6 +1,9 @@
 import type { Change } from "../../domain/patch/result.ts";
-import { type GitSetting, newProgramSettings } from "../../domain/policy/git-config.ts";
+import type { GitSetting } from "../../domain/policy/git-config.ts";
+import { isHarmlessSetting, takeBackSettings } from "../../domain/policy/git-settings.ts";
+import { isGitName } from "../../domain/policy/protection.ts";
 import type { Sides } from "../ports/transaction.ts";
+import { createGitDirectories, type GitDirectories } from "./git-directories.ts";
 
 /** Why a change may not stay; `without` is the file without what may not, where the rest may. */
 export interface GitFinding {
@@ -10,58 +13,108 @@ export interface GitFinding {
 
 export interface GitGuard {
   forbids(change: Change): GitFinding | null;
-  /** Whether a path lies in a git directory. */
+  /** Whether a path lies in a folder that is named as git names its own. */
   isInside(path: string): boolean;
 }
 
 /**
  * Finds changes to git directories that would let a job run programs later, when the user calls git outside of any
- * sandbox. What the job deletes is its own business.
+ * sandbox. A git directory is told by what it holds, not by its name. What the job deletes is its own business.
  */
-export function createGitGuard(sides: Sides, _changes: readonly Change[]): GitGuard {
+export function createGitGuard(sides: Sides): GitGuard {
+  const directories = createGitDirectories(sides);
   return {
-    isInside: insideGit,
+    isInside: (path) => path.split("/").slice(0, -1).some(isGitName),
     forbids(change) {
-      const why = gitForbids(sides, change);
-      return why === null ? null : { why };
+      const { path, kind } = change;
+      if (kind === "deleted") return null;
+      if (isGitName(baseName(path))) return entryFinding(sides, change);
+      if (!SENSITIVE.test(path)) return null;
+      for (const directory of directories.above(path)) {
+        const inside = directory === "" ? path : path.slice(directory.length + 1);
+        const found = findingIn(sides, directories, { path, directory, inside });
+        if (found !== null) return found;
+      }
+      return null;
     },
   };
 }
 
-function gitForbids(sides: Sides, { path, kind }: Change): string | null {
-  if (kind === "deleted") return null;
-  const now = () => sides.current(path);
-  const isNoFolder = () => sides.look(path, "after")?.kind !== "directory";
-  if (isGitEntry(path)) {
-    const pointer = now();
-    const leadsAway = pointer === null ? isNoFolder() : !ORDINARY_POINTER.test(textOf(pointer));
-    return (kind === "modified" && isNoFolder()) || leadsAway
-      ? `a git directory cannot be replaced by a job: ${path}`
-      : null;
-  }
-  if (!insideGit(path)) return null;
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  if (name === "hooks" && now() === null)
-    return isNoFolder() ? `the folder of git hooks cannot be replaced by a job: ${path}` : null;
-  if (/(^|\/)hooks\/./.test(path)) {
-    if (path.endsWith(".sample") || !isNoFolder()) return null;
-    return `git hooks cannot be installed by a job: ${path}`;
-  }
+/** Names that mean something in a git directory; every other path is passed over without a look. */
+const SENSITIVE =
+  /(?:^|\/)(?:hooks(?:\/.*)?|remotes\/.*|branches\/.*|(?:config|config\.worktree|commondir|HEAD|objects|refs|git-rebase-todo|todo))$/i;
+
+interface Place {
+  readonly path: string;
+  readonly directory: string;
+  /** The path below the git directory. */
+  readonly inside: string;
+}
+
+function findingIn(sides: Sides, directories: GitDirectories, place: Place): GitFinding | null {
+  const { path, directory, inside } = place;
+  const isFolder = sides.look(path, "after")?.kind === "directory";
+  const name = baseName(path).toLowerCase();
+  if (/^(head|objects|refs|commondir)$/i.test(inside) && isBornBad(sides, directories, directory))
+    return { why: `a git directory cannot be made of these files by a job: ${directory || "."}` };
+  if (name === "hooks" && !isFolder && sides.current(path) === null)
+    return { why: `the folder of git hooks cannot be replaced by a job: ${path}` };
+  if (/(^|\/)hooks\/./i.test(inside))
+    return isFolder || name.endsWith(".sample")
+      ? null
+      : { why: `git hooks cannot be installed by a job: ${path}` };
+  if (/^(remotes|branches)\/./i.test(inside) && !isFolder)
+    return { why: `remotes of git cannot be described in files by a job: ${path}` };
   if (name === "commondir") {
-    const isWorktrees = /\.git\/worktrees\/[^/]+\/commondir$/.test(path);
-    if (isWorktrees && textOf(now() ?? NOTHING).trim() === "../..") return null;
-    return `a git directory cannot be replaced by a job: ${path}`;
+    const isWorktrees = /(^|\/)worktrees\/[^/]+\/commondir$/.test(path);
+    const leads = textOf(sides.current(path)).trim();
+    if ((isWorktrees && leads === "../..") || leads === textOf(sides.original(path)).trim()) return null;
+    return { why: `a git directory cannot be replaced by a job: ${path}` };
   }
-  if (name !== "config" && name !== "config.worktree") return null;
-  const bytes = now();
-  if (bytes === null)
-    return isNoFolder() ? `the settings of git cannot be replaced by a link: ${path}` : null;
-  const added = newProgramSettings(textOf(sides.original(path) ?? NOTHING), textOf(bytes)).filter(
-    (setting) => !isSubmodulesPlace(path, setting),
-  );
-  if (added.length === 0) return null;
-  const names = [...new Set(added.map((setting) => setting.name))].join(", ");
-  return `git settings that run programs cannot be set by a job: ${names} (${path})`;
+  if (name === "git-rebase-todo" || name === "todo") return todoFinding(sides, path);
+  if ((name === "config" || name === "config.worktree") && !isFolder)
+    return settingsFinding(sides, directories, place);
+  return null;
+}
+
+/** `.git` itself: a folder may come, a file may lead to where git keeps submodules and worktrees. */
+function entryFinding(sides: Sides, { path, kind }: Change): GitFinding | null {
+  if (sides.look(path, "after")?.kind === "directory") return null;
+  const pointer = sides.current(path);
+  const isOrdinary = pointer !== null && ORDINARY_POINTER.test(textOf(pointer));
+  if (kind === "added" && isOrdinary) return null;
+  return { why: `a git directory cannot be replaced by a job: ${path}` };
+}
+
+/** Where git itself puts the directories of submodules and worktrees. */
+const ORDINARY_POINTER = /^gitdir: [^\n]*\.git\/(modules|worktrees)\/[^\n]+\n?$/;
+
+/** A folder that becomes a git directory brings what lay in it before, which nobody has judged as git's. */
+function isBornBad(sides: Sides, directories: GitDirectories, directory: string): boolean {
+  if (directories.is(directory, "before") || !directories.is(directory, "after")) return false;
+  const at = (name: string) => (directory === "" ? name : `${directory}/${name}`);
+  if (sides.look(at("hooks"), "before") !== null) return true;
+  return ["config", "config.worktree"].some((name) => {
+    const path = at(name);
+    const settings = sides.original(path);
+    const stands = sides.look(path, "before");
+    if (stands === null) return false;
+    return settings === null || takeBackSettings("", textOf(settings)) !== null;
+  });
+}
+
+function settingsFinding(sides: Sides, directories: GitDirectories, place: Place): GitFinding | null {
+  const { path, directory } = place;
+  const bytes = sides.current(path);
+  if (bytes === null) return { why: `the settings of git cannot be replaced by a link: ${path}` };
+  const read = directories.is(directory, "before") ? sides.original(path) : null;
+  const allowed = (setting: GitSetting) => isHarmlessSetting(setting) || isSubmodulesPlace(path, setting);
+  const taken = takeBackSettings(textOf(read), textOf(bytes), allowed);
+  if (taken === null) return null;
+  const names = Buffer.from(taken.names.join(", "), "latin1").toString();
+  const why = `git settings that run programs cannot be set by a job: ${names} (${path})`;
+  if (taken.text === null || (read !== null && taken.text === textOf(read))) return { why };
+  return { why, without: Buffer.from(taken.text, "latin1") };
 }
 
 /** The directory of a submodule says where its files lie: as many steps up as its own name has, and down again. */
@@ -72,19 +125,23 @@ function isSubmodulesPlace(path: string, { name, value }: GitSetting): boolean {
   return value.startsWith(up) && !value.slice(up.length).split("/").includes("..");
 }
 
-const NOTHING = new Uint8Array();
-
-/** Where git itself puts the directories of submodules and worktrees. */
-const ORDINARY_POINTER = /^gitdir: [^\n]*\.git\/(modules|worktrees)\/[^\n]+\n?$/;
-
-function isGitEntry(path: string): boolean {
-  return path === ".git" || path.endsWith("/.git");
+/** What is left to do of a rebase may name commands, which the user's `git rebase --continue` would run. */
+function todoFinding(sides: Sides, path: string): GitFinding | null {
+  const bytes = sides.current(path);
+  if (bytes === null) return null;
+  const known = new Set(textOf(sides.original(path)).split("\n"));
+  const lines = textOf(bytes).split("\n");
+  const kept = lines.filter((line) => known.has(line) || !/^[ \t]*(exec|x)([ \t]|$)/.test(line));
+  if (kept.length === lines.length) return null;
+  const why = `commands cannot be left to a rebase by a job: ${path}`;
+  return { why, without: Buffer.from(kept.join("\n"), "latin1") };
 }
 
-function insideGit(path: string): boolean {
-  return /(^|\/)\.git\//.test(path);
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
+/** One character a byte, so that a text can be cut and written back as it was. */
+function textOf(bytes: Uint8Array | null): string {
+  return bytes === null ? "" : Buffer.from(bytes).toString("latin1");
 }

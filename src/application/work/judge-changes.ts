@@ -36,8 +36,8 @@ export function judgeChanges({ sides, protection, sha1 }: JudgeParts, changes: r
   const same: string[] = [];
   const created: string[] = [];
   const logged: string[] = [];
-  const isGitsOwn = createGitsOwn(sides, changes, sha1);
-  const git = createGitGuard(sides, changes);
+  const isGitsOwn = createGitsOwn(sides, sha1);
+  const git = createGitGuard(sides);
   for (const change of changes) {
     const { path, kind } = change;
     const found = git.forbids(change);

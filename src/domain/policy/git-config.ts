@@ -4,95 +4,87 @@ export interface GitSetting {
   readonly value: string;
 }
 
-/** Settings that make git run a program or read another file. `*` stands for a subsection. */
-const PROGRAM_KEYS = [
-  /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand|worktree|attributesfile)$/,
-  /^(sequence\.editor|diff\.external|interactive\.difffilter|init\.templatedir|web\.browser|uploadpack\.packobjectshook|gpg\.program|ssh\.variant|core\.commentchar\.program)$/,
-  /^(credential|gpg|browser|man|pager|difftool|mergetool|guitool|trailer|sendemail)(\..*)?\.(helper|program|defaultkeycommand|cmd|command|path|smtpserver|sendmailcmd|tocmd|cccmd|headercmd)$/,
-  /^pager\./,
-  /^filter\..*\.(clean|smudge|process|required)$/,
-  /^diff\..*\.(command|textconv)$/,
-  /^merge\..*\.driver$/,
-  /^remote\..*\.(uploadpack|receivepack|vcs|proxy)$/,
-  /^(include|includeif)(\..*)?\.path$/,
-  /^protocol\..*\.allow$/,
-  /^extensions\.worktreeconfig$/,
-  /^url\..*\.(insteadof|pushinsteadof)$/,
-];
-
-/** Whether a setting lets git run a program of somebody's choice. */
-export function runsPrograms({ name, value }: GitSetting): boolean {
-  if (name.startsWith("alias.")) return value.trimStart().startsWith("!");
-  if (/^submodule\..*\.update$/.test(name)) return value.trimStart().startsWith("!");
-  if (/^remote\..*\.(url|pushurl)$/.test(name)) return /^\s*ext::/.test(value);
-  return PROGRAM_KEYS.some((key) => key.test(name));
+/** A setting and where its text stands: from its key up to the end of its last line. */
+export interface PlacedSetting extends GitSetting {
+  readonly start: number;
+  readonly end: number;
 }
 
-/** The settings in `after` that run programs and did not stand so in `before`. */
-export function newProgramSettings(before: string, after: string): GitSetting[] {
-  const known = new Set(parseGitConfig(before).map(({ name, value }) => `${name}\0${value}`));
-  return parseGitConfig(after).filter(
-    (setting) => runsPrograms(setting) && !known.has(`${setting.name}\0${setting.value}`),
-  );
+export interface GitConfig {
+  readonly settings: readonly PlacedSetting[];
+  /** Something in it is no configuration as git reads it: whoever judges it cannot know what git would make of it. */
+  readonly isOdd: boolean;
 }
+
+const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]/y;
+const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)/y;
+const BLANKS = /[ \t\r\n]+/y;
+const LINE = /[^\n]*/y;
 
 /** Reads git's configuration syntax: sections, subsections, continuation lines, quotes, comments. */
-export function parseGitConfig(text: string): GitSetting[] {
-  const settings: GitSetting[] = [];
+export function readGitConfig(text: string): GitConfig {
+  const settings: PlacedSetting[] = [];
   let section = "";
-  let rest = text.replaceAll("\r\n", "\n").replace(/^\ufeff/, "");
-  while (rest !== "") {
-    rest = rest.replace(/^[\s]+/, "");
-    const header = /^\[\s*([\w.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]/.exec(rest);
+  let isOdd = false;
+  let at = text.startsWith("\ufeff") ? 1 : text.startsWith("\u00ef\u00bb\u00bf") ? 3 : 0;
+  const match = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    return pattern.exec(text);
+  };
+  while (at < text.length) {
+    at += match(BLANKS)?.[0].length ?? 0;
+    if (at >= text.length) break;
+    const header = match(HEADER);
     if (header !== null) {
-      section = `${(header[1] as string).toLowerCase()}${header[2] === undefined ? "" : `.${header[2].replace(/\\(.)/g, "$1")}`}`;
-      rest = rest.slice(header[0].length);
+      const subsection = header[2] === undefined ? "" : `.${header[2].replace(/\\(.)/g, "$1")}`;
+      section = `${(header[1] as string).toLowerCase()}${subsection}`;
+      at += header[0].length;
       continue;
     }
-    const key = /^([A-Za-z][\w-]*)[ \t]*(=?)/.exec(rest);
+    const isComment = text[at] === "#" || text[at] === ";";
+    const key = isComment ? null : match(KEY);
     if (key === null || section === "") {
-      rest = rest.slice(Math.max(1, endOfLine(rest)));
+      isOdd ||= !isComment;
+      at += match(LINE)?.[0].length ?? 1;
       continue;
     }
-    const { value, length } = readValue(rest.slice(key[0].length));
-    settings.push({
-      name: `${section}.${(key[1] as string).toLowerCase()}`,
-      value: key[2] === "=" ? value : "true",
-    });
-    rest = rest.slice(key[0].length + length);
+    const { value, end, isBroken } = readValue(text, at + key[0].length);
+    isOdd ||= isBroken || (key[2] === "" && value !== "");
+    const name = `${section}.${(key[1] as string).toLowerCase()}`;
+    settings.push({ name, value: key[2] === "=" ? value : "true", start: at, end });
+    at = end;
   }
-  return settings;
+  return { settings, isOdd };
 }
 
-function endOfLine(text: string): number {
-  const end = text.indexOf("\n");
-  return end < 0 ? text.length : end;
-}
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", b: "\b", "\\": "\\", '"': '"' };
 
 /** Blanks around a value go, those in quotes stay. A quote that is not closed ends with its line. */
-function readValue(text: string): { value: string; length: number } {
+function readValue(text: string, start: number): { value: string; end: number; isBroken: boolean } {
   let value = "";
   let kept = 0;
   let quoted = false;
-  let i = 0;
+  let isBroken = false;
+  let i = start;
   for (; i < text.length; i++) {
     const char = text[i] as string;
     if (char === "\n") break;
     if (char === "\\") {
-      const next = text[i + 1] ?? "";
-      i += 1;
-      if (next !== "\n") {
-        value += { n: "\n", t: "\t", b: "\b" }[next] ?? next;
-        kept = value.length;
-      }
+      i += text[i + 1] === "\r" && text[i + 2] === "\n" ? 2 : 1;
+      const next = text[i] ?? "";
+      if (next === "\n") continue;
+      isBroken ||= ESCAPES[next] === undefined;
+      value += ESCAPES[next] ?? next;
+      kept = value.length;
     } else if (char === '"') quoted = !quoted;
     else if ((char === "#" || char === ";") && !quoted) {
-      i += endOfLine(text.slice(i));
+      const line = text.indexOf("\n", i);
+      i = line < 0 ? text.length : line;
       break;
-    } else if (quoted || !/\s/.test(char)) {
+    } else if (quoted || !/[ \t\r]/.test(char)) {
       value += char;
       kept = value.length;
     } else if (value !== "") value += char;
   }
-  return { value: value.slice(0, kept), length: i };
+  return { value: value.slice(0, kept), end: Math.min(i, text.length), isBroken: isBroken || quoted };
 }

@@ -61,7 +61,7 @@ export function createProtection({
 }
 
 /** `.git` in the spellings that some file system takes for it: case, NTFS short names, ignorable characters. */
-function isGitName(part: string): boolean {
+export function isGitName(part: string): boolean {
   const plain = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "").replace(/[. ]+$/, "");
   return /^\.git$/i.test(plain) || /^git~\d$/i.test(plain);
 }

@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Repository } from "../../../application/ports/transaction.ts";
+import { createGitHistory } from "./git-history.ts";
 
 /** Where the git state of a workspace lies; found by looking, git itself is not needed. */
 export interface GitPlaces {
@@ -67,5 +68,6 @@ export function repositoryOf(workspace: string): Repository | null {
     workspaceAt: relative(git.topLevel, workspace),
     index: relative(workspace, join(git.gitDirectory, "index")),
     objects: relative(workspace, join(git.commonDirectory, "objects")),
+    history: createGitHistory(git.gitDirectory, workspace),
   };
 }
