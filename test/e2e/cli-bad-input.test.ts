@@ -162,7 +162,7 @@ describe("a bad place", () => {
     expect(cli.apply([create("x", "")], ["--auto-commit"])).toEqual({
       code: 3,
       out: "",
-      err: `The commit before the patch failed, so nothing was run: Not a git repository: ${cli.workspace}\nMake a repository with \`git init\`, or turn auto_commit off.\n`,
+      err: `Refused\nThe commit before the patch failed, so nothing was run: Not a git repository: ${cli.workspace}\nMake a repository with \`git init\`, or turn auto_commit off.\n`,
     });
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });
   });
@@ -176,7 +176,7 @@ describe("a bad place", () => {
     const refused = cli.apply([create("x", "")], ["--auto-commit"], { env });
     expect([refused.code, refused.err]).toEqual([
       3,
-      "The commit before the patch failed, so nothing was run: git was not found.\nInstall git (for example: apt install git).\n",
+      "Refused\nThe commit before the patch failed, so nothing was run: git was not found.\nInstall git (for example: apt install git).\n",
     ]);
     const failed = cli.apply([{ type: "git_operation", action: "add", target: "." }], [], { env });
     expect(failed.code).toBe(1);
