@@ -1,11 +1,10 @@
 import type { CoderRole } from "../../domain/agents/roster.ts";
-import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
-import type { CheckedFiles } from "../../domain/proposal/check-edits.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Meter } from "../models/meter.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
+import type { ProjectFiles } from "../ports/project-files.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
@@ -47,17 +46,6 @@ export interface ConversationSettings {
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
   readonly mcpServers: readonly string[];
-}
-
-/** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */
-export interface ProjectFiles {
-  /** Paths nearest the root first, at most `limit`. */
-  list(limit: number): readonly string[];
-  /** Null for what is not there, not text, or not to be shown. Cut at the limit. */
-  read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
-  /** For trying edits before they run. */
-  readonly source: CheckedFiles;
-  readonly planOptions: PlanOptions;
 }
 
 export interface ToolboxRequest {

@@ -9,7 +9,8 @@ import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import { ask, type Request } from "./ask.ts";
-import { coderContext, contextBudget } from "./coder-context.ts";
+import { contextBudget } from "../context/budget.ts";
+import { coderContext } from "../context/coder-context.ts";
 import { earlierFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
@@ -108,7 +109,7 @@ interface Shown {
 }
 
 function withContext({ project, workspace }: ChatParts, { request, wanted, model, size }: Shown): string {
-  const context = coderContext(project, request, wanted, contextBudget(model, size));
+  const context = coderContext(project, { request, recent: wanted, budget: contextBudget(model, size) });
   const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
   return context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
 }

@@ -52,13 +52,16 @@ export function createProtection({
     },
     forbids(path) {
       const parts = path.split("/");
-      if (parts.some(isGitName)) return "git";
+      if (MAY_BE_GIT.test(path) && parts.some(isGitName)) return "git";
       const folded = caseInsensitive ? path.toLowerCase() : path;
       if (folded === "picoclaw.yaml" || parts[0] === ".picoclaw") return "picoclaw";
       return ownPaths.some((own) => path === own || path.startsWith(`${own}/`)) ? "picoclaw" : null;
     },
   };
 }
+
+/** Nearly every path is told apart by this alone; listings ask for thousands. */
+const MAY_BE_GIT = /git|[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/i;
 
 /** `.git` in the spellings that some file system takes for it: case, NTFS short names, ignorable characters. */
 export function isGitName(part: string): boolean {

@@ -23,8 +23,10 @@ function parseRule(line: string): IgnoreRule[] {
   const anchored = body.includes("/");
   const source = globSource(body.startsWith("/") ? body.slice(1) : body);
   if (source === null) return [];
-  const regExp = new RegExp(`^${anchored ? "" : "(?:.*/)?"}${source}$`, "su");
-  return [{ negated, foldersOnly, matches: (path) => regExp.test(path) }];
+  const regExp = new RegExp(`^${source}$`, "su");
+  // Without a slash it is about names, wherever they stand.
+  const subject = (path: string) => (anchored ? path : path.slice(path.lastIndexOf("/") + 1));
+  return [{ negated, foldersOnly, matches: (path) => regExp.test(subject(path)) }];
 }
 
 /** git's wildmatch as a regular expression; null for a pattern that matches nothing. */

@@ -35,12 +35,24 @@ export function createIgnored(files: WorkspaceFiles, options: { readonly include
     rules.set(folder, found);
     return found;
   };
+  const ruledBelow = new Map<string, boolean>();
+  /** Whether any rule speaks of what lies in a folder: in most of them only the root's do. */
+  const isRuled = (folder: string): boolean => {
+    const known = ruledBelow.get(folder);
+    if (known !== undefined) return known;
+    const answer = rulesOf(folder).length > 0 || (folder !== "" && isRuled(parentOf(folder)));
+    ruledBelow.set(folder, answer);
+    return answer;
+  };
   /** The last rule that matches decides; a deeper file speaks after a higher one. */
   const ruled = (path: string, isFolder: boolean): boolean => {
+    if (!isRuled(parentOf(path))) return false;
     const parts = path.split("/");
     for (let depth = parts.length - 1; depth >= 0; depth--) {
+      const rules = rulesOf(parts.slice(0, depth).join("/"));
+      if (rules.length === 0) continue;
       const below = parts.slice(depth).join("/");
-      const rule = rulesOf(parts.slice(0, depth).join("/")).findLast(
+      const rule = rules.findLast(
         ({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below),
       );
       if (rule !== undefined) return !rule.negated;
@@ -62,6 +74,10 @@ export function createIgnored(files: WorkspaceFiles, options: { readonly include
     return !options.includeIgnored && ruled(path, isFolder);
   };
   return { has };
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 const LONGEST = 1024 ** 2;

@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { ProjectFiles } from "../../application/chat/parts.ts";
+import type { ProjectFiles } from "../../application/ports/project-files.ts";
 import type { Workspace } from "../../application/ports/workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import { findWords } from "./find-words.ts";
 import { createIgnored } from "./ignored.ts";
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
@@ -62,6 +63,8 @@ export function createProjectFiles(
         return null;
       }
     },
+    has: (path) => isInside(path) && existsSync(join(root, path)),
+    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
       look(path) {

@@ -71,7 +71,8 @@ describe("what a coder is sent", () => {
         : proposal("p", replace("lib/deep.ts", "1", "2")),
     );
     at.write("lib/deep.ts", "1\n");
-    const reply = await at.send("/code3 raise the number");
+    for (let i = 0; i < 300; i++) at.write(`packages/part-${i}/index.ts`, `export const value${i} = ${i};\n`);
+    const reply = await at.send("/code3 raise it");
     expect(reply.ok).toBe(true);
     expect(at.asked[0]?.messages[0]?.text).not.toContain("<file path");
     expect(at.asked[1]?.messages[0]?.text).toContain('<file path="lib/deep.ts">\n1\n</file>');

@@ -1,4 +1,5 @@
-import type { ProjectFiles } from "./parts.ts";
+import { SOURCE } from "../../domain/context/file-kind.ts";
+import type { ProjectFiles } from "../ports/project-files.ts";
 
 interface MapRequest {
   readonly request: string;
@@ -43,8 +44,6 @@ export function repositoryMap(
   if (lines.length < paths.length) lines.push(`… and ${paths.length - lines.length} more`);
   return lines.join("\n");
 }
-
-const SOURCE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|sh)$/;
 
 function rankOf(path: string, words: ReadonlySet<string>): number {
   const parts = path.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [];

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "bun:test";
+import type { ContextBudget } from "../../../src/application/context/budget.ts";
+import { coderContext } from "../../../src/application/context/coder-context.ts";
+import { symbolsOf } from "../../../src/application/context/repository-map.ts";
+import { namedFiles } from "../../../src/domain/context/named-files.ts";
+import { memoryProject as project } from "../../fakes/memory-project.ts";
+
+const PATHS = [
+  "README.md",
+  "src/app.ts",
+  "src/users/list.ts",
+  "src/users/[id].tsx",
+  "src/日本語.md",
+  "Makefile",
+  "lib/list.ts",
+  "a/index.ts",
+  "b/index.ts",
+  "c/index.ts",
+  "d/index.ts",
+];
+
+describe("files named in a message", () => {
+  test.each<[string, string[]]>([
+    ["fix src/app.ts", ["src/app.ts"]],
+    ["fix ./src/app.ts, please.", ["src/app.ts"]],
+    ["`app.ts`を直して", ["src/app.ts"]],
+    ["app.tsの関数を直して、README.mdも", ["src/app.ts", "README.md"]],
+    ["src/日本語.md を読んで", ["src/日本語.md"]],
+    ["the page users/[id].tsx is broken", ["src/users/[id].tsx"]],
+    ["compare list.ts with app.ts", ["src/users/list.ts", "lib/list.ts", "src/app.ts"]],
+    ["add a target to the Makefile", ["Makefile"]],
+    // Too many files are called so.
+    ["look at index.ts", []],
+    ["nothing is named here", []],
+    ["../../etc/passwd and /etc/shadow", []],
+  ])("%s", (message, expected) => {
+    expect(namedFiles(message, PATHS).map(({ path }) => path)).toEqual(expected);
+  });
+});
+
+test.each<[string, string, string[]]>([
+  [
+    "TypeScript",
+    "export function a() {}\nexport default class B {}\nconst hidden = 1;\nexport const c = 1, d = 2;\nexport type E = 1;\n",
+    ["a", "B", "c", "E"],
+  ],
+  ["Python", "def a():\n  def inner(): pass\nclass B:\n  pass\nasync def c(): pass\n", ["a", "B", "c"]],
+  ["Go", "func main() {}\nfunc Serve() {}\nfunc (s *S) Close() {}\n", ["Serve", "Close"]],
+  ["Rust", "pub fn a() {}\npub(crate) struct B;\nenum C {}\n", ["a", "B", "C"]],
+])("symbols of %s", (_, text, expected) => {
+  expect(symbolsOf(text)).toEqual(expected);
+});
+
+const BUDGET: ContextBudget = { rules: 500, map: 800, files: 2_000, guessed: 2_000, whole: 2_000 };
+
+test("the lines of a stack trace come with their file", () => {
+  expect(namedFiles("at add (src/app.ts:12:7)\n at src/app.ts:40", PATHS)).toEqual([
+    { path: "src/app.ts", lines: [12, 40] },
+  ]);
+});
+
+test("the budget holds whatever the project is, and a cut file says so", () => {
+  const files: Record<string, string> = { "big.ts": "x".repeat(50_000), "AGENTS.md": "r".repeat(5_000) };
+  for (let i = 0; i < 3_000; i++) files[`src/f${i}.ts`] = `export const v${i} = 1;`;
+  const text = coderContext(project(files), { request: "change big.ts", budget: BUDGET });
+  expect(text.length).toBeLessThan(3_600);
+  expect(text).toContain('<file path="big.ts" cut="true">');
+});
+
+describe("a project without a named file", () => {
+  test("is shown whole when it is small, without a map", () => {
+    const files = { "src/cart.ts": "cart\n", "src/discounts.ts": "off\n", "package-lock.json": "{}" };
+    const text = coderContext(project(files), { request: "the discount is applied twice", budget: BUDGET });
+    expect(text).toBe(
+      'All files of the workspace:\n\n<file path="src/cart.ts">\ncart\n</file>\n\n<file path="src/discounts.ts">\noff\n</file>',
+    );
+  });
+
+  const filler = Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => [`src/part-${i}.ts`, `export const part${i} = ${"1".repeat(80)};\n`]),
+  );
+  const long = [
+    "import { round } from './round';",
+    ...Array.from({ length: 200 }, (_, i) => `const filler${i} = ${i};`),
+    "export function computeInvoiceTotal(lines) {",
+    "  return lines.reduce((sum, line) => sum - line.price, 0);",
+    "}",
+    ...Array.from({ length: 200 }, (_, i) => `const other${i} = ${i};`),
+  ].join("\n");
+
+  test.each([
+    ["by an identifier", "computeInvoiceTotal gives a negative number"],
+    ["by plain words", "the invoice shows a negative total"],
+    ["in Japanese", "請求書の合計がマイナスになるので直して"],
+  ])("the function that it is about is shown with its lines: %s", (_, request) => {
+    const files = { ...filler, "src/billing.ts": `${long}\n` };
+    const text = coderContext(project(files), { request, budget: BUDGET });
+    expect(text).toContain("export function computeInvoiceTotal(lines) {\n  return lines.reduce(");
+    expect(text).toMatch(/<file path="src\/billing\.ts" lines="[\d,-]*202-204[\d,-]* of 404">/);
+    expect(text).toMatch(/… lines \d+-404 not shown …/);
+  });
+
+  test("what defines a name goes before what uses it, source before tests before fixtures", () => {
+    const use = `import { parseAmount } from "./amount";\n${"parseAmount('1');\n".repeat(30)}`;
+    const files = {
+      ...filler,
+      "fixtures/parse-amount.json": `{ "parseAmount": 1 }`,
+      "test/amount.test.ts": use,
+      "src/a-first.ts": use,
+      "src/amount.ts": `export function parseAmount(text) {\n  return Number(text);\n}\n`,
+    };
+    const text = coderContext(project(files), { request: "parseAmount loses decimals", budget: BUDGET });
+    const order = [...text.matchAll(/<file path="([^"]+)"/g)].map(([, path]) => path);
+    expect(order.slice(0, 3)).toEqual(["src/amount.ts", "src/a-first.ts", "test/amount.test.ts"]);
+  });
+});
+
+test("the files of the last job are shown whatever the request says", () => {
+  const files: Record<string, string> = { "a.txt": "the last one\n", "b.txt": "named\n" };
+  const shown = coderContext(project(files), {
+    request: "it still fails, look at b.txt",
+    recent: ["a.txt"],
+    budget: BUDGET,
+  });
+  expect(shown).toContain('<file path="a.txt">\nthe last one\n</file>');
+  expect(shown).toContain('<file path="b.txt">\nnamed\n</file>');
+});
+
+test("rules of the folders involved come after those of the root", () => {
+  const files = {
+    "AGENTS.md": "Root rules.",
+    "api/CLAUDE.md": "Rules of the api.",
+    "web/AGENTS.md": "Rules of the web.",
+    "api/server.ts": "serve();\n",
+  };
+  const text = coderContext(project(files), { request: "change api/server.ts", budget: BUDGET });
+  expect(text).toStartWith(
+    "Project rules (AGENTS.md):\nRoot rules.\n\nProject rules (api/CLAUDE.md):\nRules of the api.\n\n",
+  );
+  expect(text).not.toContain("Rules of the web");
+});
+
+test("a name that the named file does not hold is looked up", () => {
+  const files = {
+    "src/shop.ts": "import { priceOf } from './price';\nshow(priceOf(1));\n",
+    "src/price.ts": "export function roundPrice(value) {\n  return Math.round(value);\n}\n",
+    "src/other.ts": "export const nothing = 1;\n",
+  };
+  const text = coderContext(project(files), { request: "use roundPrice in src/shop.ts", budget: BUDGET });
+  expect(text).toContain('<file path="src/price.ts">');
+  expect(text).not.toContain('<file path="src/other.ts">');
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { readAskedFile } from "../../../src/domain/context/asked-file.ts";
+import { chooseExcerpts } from "../../../src/domain/context/excerpts.ts";
+import { type FileKind, fileKind } from "../../../src/domain/context/file-kind.ts";
+import { definitionsOf, endOf } from "../../../src/domain/context/outline.ts";
+import { projectFacts } from "../../../src/domain/context/project-facts.ts";
+import { termsOf } from "../../../src/domain/context/request-terms.ts";
+import { showFile, showLines } from "../../../src/domain/context/show-file.ts";
+import { splitBudget } from "../../../src/domain/context/split-budget.ts";
+
+describe("what of a request is looked for", () => {
+  const firsts = (request: string) => termsOf(request).map(({ spellings }) => spellings[0]);
+
+  test.each<[string, string[]]>([
+    ["copySync fails for links", ["copySync", "link", "copy", "sync"]],
+    ["qs.stringify drops `depth`", ["stringify", "depth", "drop"]],
+    ["it says 'Source must not be empty.'", ["Source must not be empty", "source", "empty"]],
+    ["please fix the bug in this file", []],
+  ])("%s", (request, expected) => {
+    expect(firsts(request)).toEqual(expected);
+  });
+
+  test("Japanese words are looked for as they stand, and as code calls them", () => {
+    expect(firsts("消費税の計算を直して")).toEqual(["消費税", "計算", "tax", "calc", "comput"]);
+  });
+
+  test("a name has the spellings of files and columns", () => {
+    expect(termsOf("copySync")[0]?.spellings).toEqual(["copySync", "copy-sync", "copy_sync"]);
+  });
+});
+
+test.each<[string, FileKind]>([
+  ["src/app.ts", "source"],
+  ["lib/util/stat.js", "source"],
+  ["lib/copy/__tests__/copy.test.js", "test"],
+  ["test/parse.js", "test"],
+  ["pkg/server_test.go", "test"],
+  ["tests/test_views.py", "test"],
+  ["test/fixtures/big.json", "fixture"],
+  ["README.md", "docs"],
+  ["docs/copy.md", "docs"],
+  ["CHANGELOG.md", "history"],
+  ["LICENSE", "history"],
+  ["package-lock.json", "generated"],
+  ["dist/qs.js", "generated"],
+  ["assets/app.min.js", "generated"],
+  ["package.json", "settings"],
+  ["src/history.ts", "source"],
+])("%s is %s", (path, kind) => {
+  expect(fileKind(path)).toBe(kind);
+});
+
+test.each<[string, string]>([
+  ["function\n", "function add(a) {\n  return a;\n}\n\nrest();"],
+  ["signature over lines", "var add = function add(\n  a,\n  b\n) {\n  return a;\n};\nrest();"],
+  ["Python", "def add(a):\n    x = 1\n\n    return x\n\nrest()"],
+  ["brace below", "int add(int a)\n{\n  return a;\n}\nrest();"],
+  ["heading", "## One\ntext\n### Deeper\nmore\n## Two\nrest"],
+  ["test", "t.test('adds', function (st) {\n  st.end();\n});\nrest();"],
+])("a definition ends where its body does: %s", (_, text) => {
+  const lines = text.split("\n");
+  const [first] = definitionsOf(lines);
+  expect(first?.line).toBe(1);
+  const end = endOf(lines, first!);
+  const left = lines.slice(end).join("\n");
+  expect(left).toMatch(/^\s*(?:rest|## Two)/);
+});
+
+test.each<[string, ReturnType<typeof readAskedFile>]>([
+  ["src/a.ts", { path: "src/a.ts" }],
+  ["./src/a.ts:10-20", { path: "src/a.ts", lines: { from: 10, to: 20 } }],
+  ["src/a.ts:20-10", { path: "src/a.ts", lines: { from: 10, to: 20 } }],
+  ["src/a.ts#L10-L20", { path: "src/a.ts", lines: { from: 10, to: 20 } }],
+  ["src/a.ts (lines 10-20)", { path: "src/a.ts", lines: { from: 10, to: 20 } }],
+  ["src/a.ts:100", { path: "src/a.ts", lines: { from: 70, to: 130 } }],
+  ["src/a.ts:100-", { path: "src/a.ts", lines: { from: 100, to: Number.MAX_SAFE_INTEGER } }],
+  ["docs/日本語 の.md", { path: "docs/日本語 の.md" }],
+])("%s is asked for", (text, expected) => {
+  expect(readAskedFile(text)).toEqual(expected);
+});
+
+test("lines that were asked for are cut at the limit, with the range that comes next", () => {
+  const text = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
+  expect(showLines("a.txt", text, { from: 98, to: 200 }, 1_000)).toBe(
+    '<file path="a.txt" lines="98-100 of 100">\nline 98\nline 99\nline 100\n</file>',
+  );
+  expect(showLines("a.txt", text, { from: 10, to: 20 }, 24)).toBe(
+    '<file path="a.txt" lines="10-12 of 100">\nline 10\nline 11\nline 12\n</file>\n(cut; the next is a.txt:13-20)',
+  );
+});
+
+test("a long file says where the definitions stand that are not shown", () => {
+  const text = `function first() {\n  one();\n}\n${"x = 1;\n".repeat(300)}function last() {\n  needle();\n}\n`;
+  const shown = showFile("a.js", text, { terms: termsOf("needle"), limit: 300 });
+  expect(shown).toContain("function last() {\n  needle();\n}");
+  expect(shown).toEndWith("(not shown, by line: first 1)");
+});
+
+test("excerpts keep their budget, their order and the bounds of the file", () => {
+  const line = fc.constantFrom("", "  needle();", "function f() {", "}", "    x = 1;", "# needle", "y".repeat(90));
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 120 }), fc.integer({ min: 0, max: 2_000 }), (lines, limit) => {
+      const ranges = chooseExcerpts(lines, { terms: termsOf("needle"), limit, ends: true });
+      let last = 0;
+      for (const { from, to } of ranges) {
+        expect(from).toBeGreaterThan(last);
+        expect(to).toBeGreaterThanOrEqual(from);
+        expect(to).toBeLessThanOrEqual(lines.length);
+        last = to;
+      }
+    }),
+  );
+});
+
+test("a budget is split evenly, and what one does not need goes to the others", () => {
+  expect(splitBudget([10, 100, 200], 90)).toEqual([10, 40, 40]);
+  expect(splitBudget([], 90)).toEqual([]);
+  fc.assert(
+    fc.property(fc.array(fc.nat(1_000)), fc.nat(5_000), (wishes, budget) => {
+      const shares = splitBudget(wishes, budget);
+      expect(shares.reduce((a, b) => a + b, 0)).toBeLessThanOrEqual(budget);
+      for (const [at, share] of shares.entries()) expect(share).toBeLessThanOrEqual(wishes[at] as number);
+    }),
+  );
+});
+
+test("facts of a project: its scripts, and whether its dependencies are there", () => {
+  const files: Readonly<Record<string, string>> = {
+    "package.json": '{"type":"module","scripts":{"pretest":"x","test":"vitest"},"dependencies":{"a":"1"}}',
+    Makefile: "build: a\nVAR := 1\ntest:\n\tgo\n",
+  };
+  const facts = (has: string[]) =>
+    projectFacts({ read: (name) => files[name] ?? null, has: (name) => has.includes(name) });
+  expect(facts(["node_modules"])).toBe(
+    "package.json (ES modules), scripts { test: vitest }, dependencies are installed\nMakefile targets: build, test",
+  );
+  expect(facts([])).toContain("dependencies are NOT installed");
+  expect(projectFacts({ read: () => "{ broken", has: () => false })).toContain("package.json, no scripts");
+});
