@@ -27,7 +27,10 @@ const MOST_WHOLE = 200;
  * that the message names are shown as far as the budget goes. Where none is named, a small project is shown whole, and
  * of a larger one what the words of the request lead to. What was cut or left out is said.
  */
-export function coderContext(project: ProjectFiles, { request, recent = [], budget }: ContextRequest): string {
+export function coderContext(
+  project: ProjectFiles,
+  { request, recent = [], budget }: ContextRequest,
+): string {
   const paths = project.list(MOST_LISTED);
   const named = namedFiles(request, paths);
   const whole = named.length === 0 ? wholeProject(project, paths, budget.whole) : null;

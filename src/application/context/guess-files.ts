@@ -122,7 +122,16 @@ interface Picked extends RankedFile {
 /** Sources that score nearly as the best are likely to change; of the others, and of one of each kind, excerpts tell enough. */
 function pick(ranked: readonly RankedFile[]): Picked[] {
   const best = (ranked.find(({ kind }) => kind === "source") ?? ranked[0])?.score ?? 0;
-  const counts = { likely: 0, source: 0, settings: 0, test: 0, docs: 0, history: 0, fixture: 0, generated: 0 };
+  const counts = {
+    likely: 0,
+    source: 0,
+    settings: 0,
+    test: 0,
+    docs: 0,
+    history: 0,
+    fixture: 0,
+    generated: 0,
+  };
   const picked: Picked[] = [];
   for (const file of ranked) {
     if (file.score < best * (file.kind === "source" ? WORTH_SHOWING : WORTH_BESIDE)) continue;

@@ -20,7 +20,6 @@ export function readAskedFile(text: string): AskedFile {
   const open = /(?:-|–|—|\.\.|:|to)\s*\)?$/i.test(found[0]);
   const last = found[2] === undefined ? undefined : Number(found[2]);
   if (last === undefined && open) return { path, lines: { from: first, to: Number.MAX_SAFE_INTEGER } };
-  if (last === undefined)
-    return { path, lines: { from: Math.max(1, first - AROUND), to: first + AROUND } };
+  if (last === undefined) return { path, lines: { from: Math.max(1, first - AROUND), to: first + AROUND } };
   return { path, lines: { from: Math.min(first, last), to: Math.max(first, last) } };
 }

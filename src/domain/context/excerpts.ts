@@ -57,11 +57,7 @@ interface Hit {
   readonly defines: boolean;
 }
 
-function hitsOf(
-  lines: readonly string[],
-  definitions: readonly Definition[],
-  terms: readonly Term[],
-): Hit[] {
+function hitsOf(lines: readonly string[], definitions: readonly Definition[], terms: readonly Term[]): Hit[] {
   const defined = new Set(definitions.map(({ line }) => line));
   const hits: Hit[] = [];
   for (const [at, line] of lines.entries()) {

@@ -37,7 +37,10 @@ function pathsCalled(name: string, paths: readonly string[]): string[] {
 
 /** A token is tried as written and without what Japanese and Markdown put around a name. */
 function readings(token: string): string[] {
-  const plain = token.replace(/^\((?!.*\))/, "").replace(/^\.?\//, "").replace(/[.,:;)\]]+$/, "");
+  const plain = token
+    .replace(/^\((?!.*\))/, "")
+    .replace(/^\.?\//, "")
+    .replace(/[.,:;)\]]+$/, "");
   if (!/[./]/.test(plain) && !/^[A-Z][A-Za-z]+$/.test(plain)) return [];
   const ascii = /[\x21-\x7e]+\.[A-Za-z0-9]+/.exec(plain)?.[0];
   return ascii === undefined || ascii === plain ? [plain] : [plain, ascii];

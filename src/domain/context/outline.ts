@@ -20,7 +20,18 @@ const NAMED = [
   /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*\)\s*\{?\s*$/,
   /^#{1,6}\s+(.{1,60})/,
 ];
-const NO_NAMES = new Set(["if", "for", "while", "switch", "catch", "return", "else", "function", "do", "with"]);
+const NO_NAMES = new Set([
+  "if",
+  "for",
+  "while",
+  "switch",
+  "catch",
+  "return",
+  "else",
+  "function",
+  "do",
+  "with",
+]);
 
 /** By light patterns, in the order of the file: what a reader would look for, not a parse. */
 export function definitionsOf(lines: readonly string[]): Definition[] {
@@ -38,7 +49,7 @@ export function definitionsOf(lines: readonly string[]): Definition[] {
 }
 
 /** Columns before the first character; a blank line is deeper than any. */
-export function indentOf(line: string): number {
+function indentOf(line: string): number {
   const text = line.trimStart();
   if (text === "") return Number.POSITIVE_INFINITY;
   return line.slice(0, line.length - text.length).replaceAll("\t", "    ").length;

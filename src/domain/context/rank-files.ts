@@ -48,7 +48,10 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
   const worth = worthOf(terms, hits, searched);
   const factors = factorsFor(request);
   const score = ({ path, terms: held }: FileHits): number => {
-    const name = path.slice(path.lastIndexOf("/") + 1).replace(/\..*$/, "").toLowerCase();
+    const name = path
+      .slice(path.lastIndexOf("/") + 1)
+      .replace(/\..*$/, "")
+      .toLowerCase();
     let sum = held.reduce((all, term) => all + (worth[term] ?? 0), 0);
     for (const term of termsIn(path, terms)) {
       const exact = terms[term]?.spellings.some((one) => stem(name) === stem(one));

@@ -31,10 +31,12 @@ export function termsOf(request: string): Term[] {
     add("identifier", spellingsOf(name), WEIGHTS.identifier);
     for (const part of partsOf(name)) add("word", [stem(part)], WEIGHTS.part);
   }
-  for (const name of codeIn(text)) if (!isIdentifier(name)) add("word", [stem(name.toLowerCase())], WEIGHTS.code);
+  for (const name of codeIn(text))
+    if (!isIdentifier(name)) add("word", [stem(name.toLowerCase())], WEIGHTS.code);
   for (const [word] of text.matchAll(/[A-Za-z][A-Za-z0-9]{2,}/g)) {
     const lower = word.toLowerCase();
-    if (!isIdentifier(word) && !COMMON.has(lower) && !COMMON.has(stem(lower))) add("word", [stem(lower)], WEIGHTS.word);
+    if (!isIdentifier(word) && !COMMON.has(lower) && !COMMON.has(stem(lower)))
+      add("word", [stem(lower)], WEIGHTS.word);
   }
   for (const run of text.match(/[\p{Script=Han}\p{Script=Katakana}ー]{2,}/gu) ?? []) {
     if (!COMMON.has(run)) add("quote", [run], WEIGHTS.japanese);
@@ -102,5 +104,7 @@ same say says see seems set should show simple simply since some soon something 
 take taken than that the their them then there these they thing things this those throw throws throwing time too try twice two under until use used user uses using
 very want was way well were what when where whether which while who whole why will with without work works would write wrong yes yet you your
 module exports function class method value values true false null undefined return const test tests testing spec readme document docs
-修正 対応 実装 変更 追加 作成 問題 場合 確認 必要 処理 機能 不具合 バグ コード ファイル テスト お願い 部分 動作 正常 結果 現在`.split(/\s+/),
+修正 対応 実装 変更 追加 作成 問題 場合 確認 必要 処理 機能 不具合 バグ コード ファイル テスト お願い 部分 動作 正常 結果 現在`.split(
+    /\s+/,
+  ),
 );

@@ -52,7 +52,7 @@ function showRanges(path: string, lines: readonly string[], ranges: readonly Lin
   return rest === "" ? element : `${element}\n${rest}`;
 }
 
-export function linesOf(text: string): string[] {
+function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;

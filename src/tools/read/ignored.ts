@@ -52,9 +52,7 @@ export function createIgnored(files: WorkspaceFiles, options: { readonly include
       const rules = rulesOf(parts.slice(0, depth).join("/"));
       if (rules.length === 0) continue;
       const below = parts.slice(depth).join("/");
-      const rule = rules.findLast(
-        ({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below),
-      );
+      const rule = rules.findLast(({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below));
       if (rule !== undefined) return !rule.negated;
     }
     return false;

@@ -77,7 +77,10 @@ describe("a project without a named file", () => {
   });
 
   const filler = Object.fromEntries(
-    Array.from({ length: 40 }, (_, i) => [`src/part-${i}.ts`, `export const part${i} = ${"1".repeat(80)};\n`]),
+    Array.from({ length: 40 }, (_, i) => [
+      `src/part-${i}.ts`,
+      `export const part${i} = ${"1".repeat(80)};\n`,
+    ]),
   );
   const long = [
     "import { round } from './round';",

@@ -98,7 +98,15 @@ test("a long file says where the definitions stand that are not shown", () => {
 });
 
 test("excerpts keep their budget, their order and the bounds of the file", () => {
-  const line = fc.constantFrom("", "  needle();", "function f() {", "}", "    x = 1;", "# needle", "y".repeat(90));
+  const line = fc.constantFrom(
+    "",
+    "  needle();",
+    "function f() {",
+    "}",
+    "    x = 1;",
+    "# needle",
+    "y".repeat(90),
+  );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 120 }), fc.integer({ min: 0, max: 2_000 }), (lines, limit) => {
       const ranges = chooseExcerpts(lines, { terms: termsOf("needle"), limit, ends: true });
