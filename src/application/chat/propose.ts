@@ -8,6 +8,7 @@ import { readProposal } from "../../domain/proposal/read-proposal.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { contextBudget } from "../context/budget.ts";
 import { coderContext } from "../context/coder-context.ts";
+import { showAsked } from "../context/show-asked.ts";
 import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import { ask, type Request } from "./ask.ts";
@@ -59,7 +60,7 @@ export async function propose(
         ]
           .filter((part) => part !== "")
           .join("\n\n"),
-        messages: [{ role: "user", text: withContext(parts, { request, wanted, model, size }) }, ...exchange],
+        messages: [{ role: "user", text: withContext(parts, { request, model, size }) }, ...exchange],
       }),
     });
     if (!answered.ok)
@@ -71,10 +72,17 @@ export async function propose(
     const { answer, model } = answered;
     const read = readProposal(answer.text);
     if (read.kind === "needs-files") {
-      const fresh = read.paths.filter((path) => !wanted.includes(path));
-      if (fresh.length > 0) {
-        wanted.push(...fresh);
-        turn.emit({ type: "notice", text: chat.needsFiles(fresh.map((path) => workspace.mask(path))) });
+      const asked = [...read.paths, ...read.searches];
+      if (asked.some((one) => !wanted.includes(one))) {
+        wanted.push(...asked);
+        turn.emit({ type: "notice", text: chat.needsFiles(asked.map((path) => workspace.mask(path))) });
+        const limit = contextBudget(model, "full").files;
+        const shown = showAsked(project, { files: read.paths, searches: read.searches }, { request, limit });
+        exchange = [
+          ...exchange,
+          { role: "assistant", text: answer.text },
+          { role: "user", text: workspace.mask(shown) },
+        ];
         continue;
       }
     }
@@ -89,6 +97,7 @@ export async function propose(
     sentBack = true;
     turn.emit({ type: "notice", text: chat.sentBack });
     exchange = [
+      ...exchange,
       { role: "assistant", text: answer.text },
       { role: "user", text: `${workspace.mask(report)}\n\nSend the whole proposal again, corrected.` },
     ];
@@ -103,13 +112,12 @@ const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section
 
 interface Shown {
   readonly request: string;
-  readonly wanted: readonly string[];
   readonly model: Model;
   readonly size: Size;
 }
 
-function withContext({ project, workspace }: ChatParts, { request, wanted, model, size }: Shown): string {
-  const context = coderContext(project, { request, recent: wanted, budget: contextBudget(model, size) });
+function withContext({ project, workspace }: ChatParts, { request, model, size }: Shown): string {
+  const context = coderContext(project, { request, budget: contextBudget(model, size) });
   const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
   return context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
 }

@@ -56,7 +56,7 @@ low, medium or high
 ## Cost
 One short estimate.
 
-If you cannot do it without seeing other files, answer with ## Plan and a section ## Files instead, one path on each line.
+If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.
 
 # Patch format
 ${FORMATS[family]}

@@ -11,10 +11,17 @@ export interface Proposal {
 
 export type RiskLevel = "low" | "medium" | "high";
 
-/** Either a proposal, or the coder's wish to see files before it writes one, or neither. */
+/** Either a proposal, or the coder's wish to see files or to search before it writes one, or neither. */
 export type ReadProposal =
   | { readonly kind: "proposal"; readonly proposal: Proposal }
-  | { readonly kind: "needs-files"; readonly paths: readonly string[]; readonly plan: string }
+  | {
+      readonly kind: "needs-files";
+      /** `path` or `path:from-to`. */
+      readonly paths: readonly string[];
+      /** Texts or regular expressions to look for. */
+      readonly searches: readonly string[];
+      readonly plan: string;
+    }
   | { readonly kind: "none"; readonly text: string };
 
 export function hasFlag({ flags }: Pick<Proposal, "flags">, name: string): boolean {

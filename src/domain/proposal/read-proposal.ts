@@ -29,10 +29,10 @@ function read(text: string, { unwrap }: { readonly unwrap: boolean }): ReadPropo
       },
     };
   }
-  if (named.files !== undefined) {
-    const paths = pathsOf(named.files);
-    if (paths.length > 0) return { kind: "needs-files", paths, plan: plan || lead.trim() };
-  }
+  const paths = linesOf(named.files ?? "").filter((line) => !/\s{2,}/.test(line)).slice(0, MOST_FILES);
+  const searches = linesOf(named.search ?? "").slice(0, MOST_SEARCHES);
+  if (paths.length + searches.length > 0)
+    return { kind: "needs-files", paths, searches, plan: plan || lead.trim() };
   const whole = unwrap ? loneBlock(text) : undefined;
   if (whole !== undefined) {
     const inside = read(whole, { unwrap: false });
@@ -58,7 +58,12 @@ function jsonProposal(text: string): ReadProposal | undefined {
     if (Object.hasOwn(fields, "type") || Object.hasOwn(fields, "action")) continue;
     const files = fields.files;
     if (fields.patch === undefined && Array.isArray(files) && files.every((one) => typeof one === "string"))
-      return { kind: "needs-files", paths: files.slice(0, MOST_FILES), plan: textOf(fields.plan) };
+      return {
+        kind: "needs-files",
+        paths: files.slice(0, MOST_FILES),
+        searches: [],
+        plan: textOf(fields.plan),
+      };
     if (fields.patch === undefined) continue;
     const flags: Record<string, boolean> = {};
     for (const [name, flag] of Object.entries(fields)) if (typeof flag === "boolean") flags[name] = flag;
@@ -140,14 +145,16 @@ function flagsOf(text: string): Record<string, boolean> {
 }
 
 const MOST_FILES = 20;
+const MOST_SEARCHES = 6;
 
-function pathsOf(text: string): string[] {
-  const paths = text
+/** One wish a line, in a list or in backticks or plain. */
+function linesOf(text: string): string[] {
+  const lines = text
     .split("\n")
-    .map((line) => line.replace(/^[\s*-]+/, "").trim())
+    .map((line) => line.replace(/^\s*(?:[*-]\s+|\d+[.)]\s+)?/, "").trim())
     .map((line) => (/^`([^`]+)`/.exec(line)?.[1] ?? line).trim())
-    .filter((line) => line !== "" && !line.startsWith("```") && !/\s{2,}|^#/.test(line));
-  return [...new Set(paths)].slice(0, MOST_FILES);
+    .filter((line) => line !== "" && !line.startsWith("```") && !line.startsWith("#"));
+  return [...new Set(lines)];
 }
 
 /** The inside of the one fence that holds the whole answer. */

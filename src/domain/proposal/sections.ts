@@ -1,6 +1,6 @@
 import { walkReply } from "../patch/formats/markdown/walk.ts";
 
-export type SectionName = "plan" | "patch" | "risk" | "cost" | "flags" | "files";
+export type SectionName = "plan" | "patch" | "risk" | "cost" | "flags" | "files" | "search";
 
 /** A coder is asked for the English names; models that answer in Japanese translate them. */
 const NAMES: Readonly<Record<string, SectionName>> = {
@@ -18,6 +18,9 @@ const NAMES: Readonly<Record<string, SectionName>> = {
   flags: "flags",
   フラグ: "flags",
   files: "files",
+  ファイル: "files",
+  search: "search",
+  検索: "search",
 };
 
 export interface Sections {

@@ -75,7 +75,8 @@ describe("what a coder is sent", () => {
     const reply = await at.send("/code3 raise it");
     expect(reply.ok).toBe(true);
     expect(at.asked[0]?.messages[0]?.text).not.toContain("<file path");
-    expect(at.asked[1]?.messages[0]?.text).toContain('<file path="lib/deep.ts">\n1\n</file>');
+    expect(at.asked[1]?.messages[0]).toEqual(at.asked[0]!.messages[0]!);
+    expect(at.asked[1]?.messages[2]?.text).toContain('<file path="lib/deep.ts">\n1\n</file>');
     expect(at.read("lib/deep.ts")).toBe("2\n");
   });
 

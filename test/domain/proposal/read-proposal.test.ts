@@ -82,6 +82,7 @@ describe("sections", () => {
   test("files that a coder wants to see are a wish, not a proposal", () => {
     expect(readProposal("## Plan\nlook\n## Files\n- `src/a.ts`\n- b c.ts\n* src/a.ts\n")).toEqual({
       kind: "needs-files",
+      searches: [],
       paths: ["src/a.ts", "b c.ts"],
       plan: "look",
     });
@@ -125,6 +126,7 @@ describe("JSON", () => {
   test("a wish for files may be JSON too", () => {
     expect(readProposal('{"plan":"look","files":["a.ts"]}')).toEqual({
       kind: "needs-files",
+      searches: [],
       paths: ["a.ts"],
       plan: "look",
     });
@@ -189,4 +191,14 @@ test("no text makes it throw", () => {
     }),
     { numRuns: runs(300) },
   );
+});
+
+test("files with lines and searches are wishes", () => {
+  const text = "## Plan\nlook\n## Files\n- `src/a.ts:10-40`\n* lib/b.ts\n## Search\n- computeTotal\n- ^export .* tax\n";
+  expect(readProposal(text)).toEqual({
+    kind: "needs-files",
+    paths: ["src/a.ts:10-40", "lib/b.ts"],
+    searches: ["computeTotal", "^export .* tax"],
+    plan: "look",
+  });
 });

@@ -1,0 +1,59 @@
+import { expect, test } from "bun:test";
+import { searchProject } from "../../../src/application/context/search-project.ts";
+import { showAsked } from "../../../src/application/context/show-asked.ts";
+import { memoryProject } from "../../fakes/memory-project.ts";
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, i) => `line ${i + 1} ${"x".repeat(20)}`).join("\n");
+
+test("the budget is split over what was asked for, and a cut range says what comes next", () => {
+  const project = memoryProject({ "a.ts": numbered(1_000), "b.ts": numbered(1_000), "c.ts": "short\n" });
+  const text = showAsked(
+    project,
+    { files: ["a.ts:500-900", "b.ts:1-300", "c.ts"], searches: [] },
+    { request: "", limit: 6_000 },
+  );
+  expect(text).toContain('<file path="a.ts" lines="500-');
+  expect(text).toContain('<file path="b.ts" lines="1-');
+  expect(text).toMatch(/\(cut; the next is a\.ts:\d+-900\)/);
+  expect(text).toMatch(/\(cut; the next is b\.ts:\d+-300\)/);
+  expect(text).toContain('<file path="c.ts">\nshort\n</file>');
+  expect(text.length).toBeLessThan(6_500);
+});
+
+test("a file that is not there is answered with those that are called alike", () => {
+  const project = memoryProject({ "src/price-list.ts": "x" });
+  expect(showAsked(project, { files: ["lib/price.ts"], searches: [] }, { request: "", limit: 500 })).toBe(
+    '<file path="lib/price.ts">not there, or not to be shown; there are src/price-list.ts</file>',
+  );
+});
+
+test("a search names lines, definitions before uses and source before tests", () => {
+  const project = memoryProject({
+    "test/total.test.ts": "expect(totalOf([])).toBe(0);\n",
+    "src/use.ts": "import { totalOf } from './total';\nshow(totalOf(x));\n",
+    "src/total.ts": "// sums\nexport function totalOf(lines) {\n}\n",
+    "dist/total.js": "function totalOf(lines) {}\n",
+  });
+  expect(searchProject(project, { pattern: "totalOf(" }, 1_000)).toBe(
+    [
+      '<search pattern="totalOf(" lines="3" files="3">',
+      "src/total.ts",
+      "2: export function totalOf(lines) {",
+      "src/use.ts",
+      "2: show(totalOf(x));",
+      "test/total.test.ts",
+      "1: expect(totalOf([])).toBe(0);",
+      "</search>",
+    ].join("\n"),
+  );
+  expect(searchProject(project, { pattern: "no such thing" }, 1_000)).toContain("nothing found");
+  expect(searchProject(project, { pattern: "total[A-Z]f", under: "src" }, 1_000)).toContain('files="2"');
+});
+
+test("an expression that would take for ever is looked for as it stands", () => {
+  const project = memoryProject({ "a.txt": `${"a".repeat(5_000)}!\n(a+)+$ here\n` });
+  const begun = performance.now();
+  expect(searchProject(project, { pattern: "(a+)+$" }, 1_000)).toContain("2: (a+)+$ here");
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
