@@ -1,4 +1,4 @@
-import { fileKind, type FileKind } from "../../domain/context/file-kind.ts";
+import { type FileKind, fileKind } from "../../domain/context/file-kind.ts";
 import { definitionsOf } from "../../domain/context/outline.ts";
 import { readSearchPattern } from "../../domain/context/search-pattern.ts";
 import type { ProjectFiles } from "../ports/project-files.ts";
@@ -26,13 +26,15 @@ export function searchProject(
   limit: number,
 ): string {
   const { matches, literal } = readSearchPattern(pattern);
-  const all = project.list(MOST_LISTED).filter((path) => isUnder(path, under) && fileKind(path) !== "generated");
+  const all = project
+    .list(MOST_LISTED)
+    .filter((path) => isUnder(path, under) && fileKind(path) !== "generated");
   const paths =
     literal === null
       ? all
-      : project.find(all, [{ spellings: [literal.toLowerCase(), literal], anyCase: true }], SEARCH_MS).hits.map(
-          ({ path }) => path,
-        );
+      : project
+          .find(all, [{ spellings: [literal.toLowerCase(), literal], anyCase: true }], SEARCH_MS)
+          .hits.map(({ path }) => path);
   const found = paths.slice(0, MOST_READ).flatMap((path) => {
     const lines = matchingLines(project, path, matches);
     return lines.length === 0 ? [] : [{ path, lines }];
@@ -50,11 +52,7 @@ function isUnder(path: string, folder: string): boolean {
   return plain === "" || plain === "." || path === plain || path.startsWith(`${plain}/`);
 }
 
-function matchingLines(
-  project: SearchedFiles,
-  path: string,
-  matches: (line: string) => boolean,
-): Match[] {
+function matchingLines(project: SearchedFiles, path: string, matches: (line: string) => boolean): Match[] {
   const lines = (project.read(path, LONGEST_FILE)?.text ?? "").split("\n");
   const hits = lines.flatMap((text, at) => (matches(text.slice(0, 2_000)) ? [at] : []));
   if (hits.length === 0) return [];
@@ -86,7 +84,12 @@ function worded(
   }
   const missing = found.length - shownFiles;
   if (missing > 0)
-    out.push(`… and ${missing} more files: ${found.slice(shownFiles, shownFiles + 10).map(({ path }) => path).join(", ")}`);
+    out.push(
+      `… and ${missing} more files: ${found
+        .slice(shownFiles, shownFiles + 10)
+        .map(({ path }) => path)
+        .join(", ")}`,
+    );
   if (unread) out.push(`Only ${MOST_READ} files were looked into; search for something rarer.`);
   const total = found.reduce((sum, { lines }) => sum + lines.length, 0);
   return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || "nothing found"}\n</search>`;

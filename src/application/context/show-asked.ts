@@ -32,7 +32,9 @@ export function showAsked(
     return { ...asked, text: project.read(asked.path, LONGEST_FILE)?.text ?? null };
   });
   const shares = splitBudget(
-    read.map(({ text, lines }) => (text === null ? 0 : lines === undefined ? text.length : lengthOf(text, lines))),
+    read.map(({ text, lines }) =>
+      text === null ? 0 : lines === undefined ? text.length : lengthOf(text, lines),
+    ),
     left,
   );
   const shown = read.map(({ path, lines, text }, at) => {

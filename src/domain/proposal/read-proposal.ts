@@ -29,7 +29,9 @@ function read(text: string, { unwrap }: { readonly unwrap: boolean }): ReadPropo
       },
     };
   }
-  const paths = linesOf(named.files ?? "").filter((line) => !/\s{2,}/.test(line)).slice(0, MOST_FILES);
+  const paths = linesOf(named.files ?? "")
+    .filter((line) => !/\s{2,}/.test(line))
+    .slice(0, MOST_FILES);
   const searches = linesOf(named.search ?? "").slice(0, MOST_SEARCHES);
   if (paths.length + searches.length > 0)
     return { kind: "needs-files", paths, searches, plan: plan || lead.trim() };

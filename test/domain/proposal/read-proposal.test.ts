@@ -194,7 +194,8 @@ test("no text makes it throw", () => {
 });
 
 test("files with lines and searches are wishes", () => {
-  const text = "## Plan\nlook\n## Files\n- `src/a.ts:10-40`\n* lib/b.ts\n## Search\n- computeTotal\n- ^export .* tax\n";
+  const text =
+    "## Plan\nlook\n## Files\n- `src/a.ts:10-40`\n* lib/b.ts\n## Search\n- computeTotal\n- ^export .* tax\n";
   expect(readProposal(text)).toEqual({
     kind: "needs-files",
     paths: ["src/a.ts:10-40", "lib/b.ts"],
