@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import type { Draft } from "../../../src/application/work/draft.ts";
+import { trustWorkspace } from "../../../src/config/trust.ts";
+import { requirePart } from "../../require.ts";
+import { type Bench, createBench, edit, type Settings, shell } from "./worker-kit.ts";
+
+const OVERLAY: Settings = { PICOCLAW_WORKER_TRANSACTION: "overlay", PICOCLAW_WORKER_CONFINE: "on" };
+
+let bench: Bench;
+beforeEach(() => {
+  bench = createBench();
+  bench.write("a.txt", "one\n");
+});
+afterEach(() => bench.remove());
+
+async function open(settings: Settings): Promise<Draft> {
+  const workspace = await bench.open(settings);
+  const opened = await workspace.openDraft({
+    source: "test",
+    checked: true,
+    signal: new AbortController().signal,
+  });
+  if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
+  return opened.draft;
+}
+
+async function check(draft: Draft, command: string, more: object = {}) {
+  const checked = await draft.check({ commands: [command], over: "draft", timeoutSeconds: 60, ...more });
+  if (!checked.ok) throw new Error(JSON.stringify(checked));
+  const run = checked.runs[0];
+  return { exitCode: run?.exitCode, output: run?.output, repeated: run?.repeated };
+}
+
+const run = (draft: Draft, ...commands: readonly object[]) =>
+  draft.run({ attempt: 1, work: { patch: JSON.stringify(commands) } });
+
+/** A repository as somebody clones it, whose tests reach for the home, for `/tmp` and for a port of this machine. */
+function cloneStranger(port: number): void {
+  const script = `echo stolen > ~/x; echo left > /tmp/picoclaw-left-behind; exec 3<>/dev/tcp/127.0.0.1/${port} && echo DIALLED`;
+  const origin = join(bench.folder, "origin");
+  mkdirSync(origin);
+  writeFileSync(join(origin, "test.sh"), script);
+  const git = (...args: string[]) => spawnSync("git", args, { cwd: origin, env: bench.environment() });
+  git("init", "-q");
+  git("add", ".");
+  git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "x");
+  spawnSync("git", ["clone", "-q", origin, join(bench.workspace, "clone")], { env: bench.environment() });
+}
+
+/** A port of this machine that counts who calls. */
+async function listener() {
+  let calls = 0;
+  const server = createServer((socket) => {
+    calls++;
+    socket.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    calls: () => calls,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+describe("checks of a stranger's code", () => {
+  if (requirePart("bwrap"))
+    test("leave no file in the home or in /tmp, and reach no port of this machine unless they may", async () => {
+      const host = await listener();
+      cloneStranger(host.port);
+      const workspace = await bench.open(OVERLAY, join(bench.workspace, "clone"));
+      const opened = await workspace.openDraft({
+        source: "test",
+        checked: true,
+        signal: new AbortController().signal,
+      });
+      if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
+      const { exitCode, output } = await check(opened.draft, "bash test.sh");
+      expect([exitCode, output]).toEqual([1, expect.not.stringContaining("DIALLED")]);
+      expect(host.calls()).toBe(0);
+      expect(await check(opened.draft, "bash test.sh", { network: true })).toMatchObject({
+        output: expect.stringContaining("DIALLED"),
+      });
+      expect(host.calls()).toBe(1);
+      await opened.draft.discard("test");
+      expect(
+        [join(bench.folder, "user", "x"), "/tmp/picoclaw-left-behind"].map((path) => existsSync(path)),
+      ).toEqual([false, false]);
+      await host.close();
+    });
+
+  test("do not run where nothing confines them, until the folder is trusted", async () => {
+    const draft = await open({});
+    const request = { commands: ["echo ran"], over: "draft", timeoutSeconds: 10 } as const;
+    expect(await draft.check(request)).toEqual({
+      ok: false,
+      why: "untrusted",
+      message: expect.stringContaining("picoclaw trust"),
+    });
+    const home = bench.environment().PICOCLAW_HOME as string;
+    trustWorkspace({ home, workspace: bench.workspace, now: new Date(0) });
+    expect(await draft.check(request)).toMatchObject({ ok: true, runs: [{ exitCode: 0, output: "ran\n" }] });
+    await draft.discard("test");
+  });
+});
+
+if (requirePart("bwrap"))
+  describe("checks in their own sandbox", () => {
+    test("two of them listen on one port at once, and reach their own", async () => {
+      const [x, y] = [await open(OVERLAY), await open(OVERLAY)];
+      const serve = `node -e '
+        const server = require("node:net").createServer((s) => s.end("hello"));
+        server.listen(45871, "127.0.0.1", () => setTimeout(() =>
+          require("node:net").connect(45871, "127.0.0.1").on("data", (d) => { console.log(String(d)); process.exit(0); }), 300));'`;
+      const both = await Promise.all([check(x, serve), check(y, serve)]);
+      expect(both).toEqual([
+        { exitCode: 0, output: "hello\n", repeated: false },
+        { exitCode: 0, output: "hello\n", repeated: false },
+      ]);
+      await Promise.all([x.discard("test"), y.discard("test")]);
+    });
+
+    test("see the home of the draft, and what they write there goes with them", async () => {
+      writeFileSync(join(bench.folder, "user", "real"), "real\n");
+      const draft = await open(OVERLAY);
+      await run(draft, shell("echo tool > ~/tool"));
+      expect(await check(draft, "cat ~/real ~/tool; echo x > ~/check; rm ~/tool")).toMatchObject({
+        output: "real\ntool\n",
+      });
+      expect(await check(draft, "cat ~/real ~/tool; ls ~/check")).toMatchObject({
+        exitCode: 2,
+        output: expect.stringContaining("real\ntool\n"),
+      });
+      expect(await check(draft, "ls ~", { over: "baseline" })).toMatchObject({ output: "real\n" });
+      await run(draft, shell("cat ~/tool > seen"));
+      await draft.commit();
+      expect(bench.read("seen")).toBe("tool\n");
+      const later = await bench.run([shell("cat ~/tool > kept")], { settings: OVERLAY });
+      expect([later.result.success, bench.read("kept")]).toEqual([true, "tool\n"]);
+    });
+
+    test("end with everything that they left running", async () => {
+      const draft = await open(OVERLAY);
+      const marker = join(bench.folder, "user", "late");
+      await check(draft, `(setsid sh -c 'sleep 2; echo x > ${marker}; echo x > a.txt' &) ; true`);
+      expect(await check(draft, "cat a.txt; sleep 2.2; cat a.txt")).toMatchObject({ output: "one\none\n" });
+      expect([bench.read("a.txt"), existsSync(marker)]).toEqual(["one\n", false]);
+      await draft.discard("test");
+    });
+
+    test("find what the baseline built in ignored folders, and a red one is repeated without it", async () => {
+      bench.git("init", "-q");
+      bench.write(".gitignore", "/build/\n*.cache\n");
+      bench.write("deep/src.txt", "source\n");
+      bench.git("add", ".");
+      const build =
+        "mkdir -p build && echo built > build/out && echo c > deep/x.cache && echo t > tracked-new";
+      const draft = await open(OVERLAY);
+      expect(await check(draft, build, { over: "baseline" })).toMatchObject({ exitCode: 0 });
+      await run(draft, edit("update", "deep/src.txt", "changed\n"));
+      expect(await check(draft, "cat build/out deep/x.cache deep/src.txt; ls")).toMatchObject({
+        output: "built\nc\nchanged\na.txt\nbuild\ndeep\n",
+        repeated: false,
+      });
+      expect(await check(draft, "ls build", { withoutBuildLayer: true })).toMatchObject({ exitCode: 2 });
+      expect(await check(draft, "test ! -e build && echo clean")).toEqual({
+        exitCode: 0,
+        output: "clean\n",
+        repeated: true,
+      });
+      await draft.commit();
+      expect(bench.git("status", "--porcelain", "--ignored").includes("build")).toBe(false);
+    });
+
+    test("a baseline runs beside the draft's own commands", async () => {
+      const draft = await open(OVERLAY);
+      const order: string[] = [];
+      const baseline = check(draft, "sleep 1; cat a.txt", { over: "baseline" }).then((ended) => {
+        order.push("baseline");
+        return ended;
+      });
+      await run(draft, edit("update", "a.txt", "1\n"), shell("cat a.txt"));
+      order.push("attempt");
+      expect(await baseline).toMatchObject({ output: "one\n" });
+      expect(order).toEqual(["attempt", "baseline"]);
+      await draft.commit();
+      expect(readFileSync(bench.path("a.txt"), "utf8")).toBe("1\n");
+    });
+
+    test("whole folders that a draft removed or replaced are so for its checks", async () => {
+      bench.write("lib/x/1", "1\n");
+      bench.write("lib/y/2", "2\n");
+      const draft = await open(OVERLAY);
+      await run(draft, shell("rm -r lib/x && mkdir lib/x && echo n > lib/x/new && mv lib/y lib/z"));
+      expect(await check(draft, "find lib -type f | sort | xargs tail -n +1")).toMatchObject({
+        output: "==> lib/x/new <==\nn\n\n==> lib/z/2 <==\n2\n",
+      });
+      const listed = (path: string) => [...draft.files.list(path)].sort();
+      expect([listed("lib"), listed("lib/x"), listed("lib/z")]).toEqual([["x", "z"], ["new"], ["2"]]);
+      await draft.commit();
+      expect([bench.read("lib/x/new"), bench.read("lib/z/2")]).toEqual(["n\n", "2\n"]);
+    });
+  });
