@@ -28,8 +28,11 @@ export interface SandboxParts extends SurroundingsParts {
   readonly installation?: Installation;
 }
 
-/** `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one. */
-type HomeUse = "shared" | { readonly above: readonly string[] };
+/**
+ * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
+ * is thrown away or stays with its job.
+ */
+type HomeUse = "shared" | { readonly above: readonly string[]; readonly thrownAway: boolean };
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxParts): Sandbox {
@@ -69,13 +72,17 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
 
   function openHome(job: string, use: HomeUse, folders: readonly string[], secrets: readonly string[]) {
     const own = join(job, HOME_LAYER);
-    if (use === "shared") return openPrivateHome({ shared, own, folders, secrets });
-    return openStackedHome({ own, below: [...use.above, shared], folders, secrets });
+    // The kernel refuses layers of which one lies inside another, as PicoClaw's home does in the user's.
+    const overlaps = folders.some((folder) => isInside(folder, shared));
+    if (use === "shared" || (overlaps && !use.thrownAway))
+      return openPrivateHome({ shared, own, folders, secrets });
+    const below = overlaps ? [] : [...use.above, shared];
+    return openStackedHome({ own, below, folders, secrets });
   }
 
   return {
     async overlay(folder, { network, resting }) {
-      const home: HomeUse = resting ? { above: [] } : "shared";
+      const home: HomeUse = resting ? { above: [], thrownAway: false } : "shared";
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
       const sockets = allowedSockets(wiring);
@@ -90,7 +97,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
         limited: limitedNetwork(plan, undefined).network,
         openSandbox: () => openSandbox(folder.path, network, home),
         openThrowAway: (into, { network, over }) =>
-          openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
+          openSandbox(into, network, { above: over === "draft" ? [own] : [], thrownAway: true }),
         onSealed: () => (resting ? adoptHome(own, shared) : undefined),
       });
     },
@@ -101,7 +108,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network, throwAway = false }) => {
-            const home: HomeUse = throwAway ? { above: [] } : "shared";
+            const home: HomeUse = throwAway ? { above: [], thrownAway: true } : "shared";
             const { release, ...opened } = await openSandbox(job, network, home);
             const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
             if ("complaint" in copy) {
