@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
+import { isInside } from "../transaction/git-roots.ts";
 import { HOME_LAYER } from "../transaction/job-folder.ts";
 import { mountPoints } from "../transaction/mounts.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
