@@ -58,6 +58,7 @@ function describe(opened: Opened, job: StoredJob): string {
     `${messages.jobLine(job.jobId)}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     summaryOf(messages, facts),
+    ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId)] : []),
     "",
   ];
   for (const { event } of archive.events(job.jobId)) {

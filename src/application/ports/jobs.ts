@@ -37,6 +37,8 @@ export interface StoredJob extends JobRecord {
   /** When the state last changed. */
   readonly stateAt: string;
   readonly bytes: number;
+  /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
+  readonly unsettled?: true;
 }
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */

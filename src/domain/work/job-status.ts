@@ -26,10 +26,13 @@ export interface JobStanding {
   readonly changeCount: number;
   readonly totalCmds: number;
   readonly executedCmds: number;
+  /** A swap of it began and did not end. */
+  readonly unsettled?: true;
 }
 
 /** `alive`: whether the process of a running job still works on it. */
 export function statusOf(job: JobStanding, alive: boolean): JobStatus {
+  if (job.unsettled === true) return alive && job.state === "staged" ? "running" : "interrupted";
   switch (job.state) {
     case "running":
       return alive ? "running" : "interrupted";
@@ -54,7 +57,9 @@ export function undoOf({
   state,
   kind,
   changeCount,
-}: Pick<JobStanding, "state" | "kind" | "changeCount">): UndoState {
+  unsettled,
+}: Pick<JobStanding, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
+  if (unsettled === true) return "unavailable";
   if (state === "undone") return "undone";
   if (state === "evicted" || kind === "none") return "unavailable";
   return state === "committed" && changeCount > 0 ? "available" : "none";

@@ -4,6 +4,7 @@ import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../../
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { identifyAt, sameBody } from "../folder/identity.ts";
 import { readNoFollow } from "./content.ts";
+import { readIntent } from "./intent.ts";
 import {
   appendJournal,
   jobFolder,
@@ -24,17 +25,25 @@ export function createJobArchive(
   now: () => Date,
   workspace: string | null = null,
 ): JobArchive {
-  function read(jobId: string): StoredJob | null {
+  function read(jobId: string, swapping = readIntent(storage)?.job_id): StoredJob | null {
     const folder = jobFolder(storage, jobId);
     const record = readJson<JobRecord>(join(folder.path, "job.json"));
     const state = readState(folder);
     if (record === null || state === null) return null;
-    return { ...record, state: state.state, stateAt: state.at, bytes: state.bytes ?? 0 };
+    const unsettled = jobId === swapping || (state.state === "staged" && record.outcome === "committed");
+    return {
+      ...record,
+      state: state.state,
+      stateAt: state.at,
+      bytes: state.bytes ?? 0,
+      ...(unsettled && { unsettled }),
+    };
   }
 
   function list(): StoredJob[] {
+    const swapping = readIntent(storage)?.job_id ?? "";
     const jobs = listJobIds(storage)
-      .map(read)
+      .map((jobId) => read(jobId, swapping))
       .filter((job) => job !== null);
     return jobs.sort((x, y) =>
       x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
@@ -52,7 +61,7 @@ export function createJobArchive(
       appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
     save: (record) =>
       writeDurably(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record)),
-    read,
+    read: (jobId) => read(jobId),
     list,
     events: (jobId) =>
       (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
