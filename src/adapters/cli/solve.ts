@@ -48,8 +48,8 @@ function report(program: CliProgram, task: SolveTask, texts: SolveMessages, json
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
     if (failure !== null) program.out(`${failure.message}\n`);
     if (pull !== null) program.out(`${texts.pullOpened(pull.url)}\n`);
-    for (const { command, exitCode, durationMs } of task.checks)
-      program.out(`${texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1))}\n`);
+    for (const { command, exitCode, durationMs, counts } of task.checks)
+      program.out(`${texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1), counts ?? null)}\n`);
   }
   return task.state === "done" ? EXIT.done : EXIT.failed;
 }

@@ -1,6 +1,7 @@
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { Phase, SolveState } from "../../domain/tasks/solve/phase.ts";
 import type { SolvePlan } from "../../domain/tasks/solve/plan.ts";
+import type { TestCounts } from "../../domain/work/checks/test-results.ts";
 import type { ModelMessage } from "./model.ts";
 
 /**
@@ -93,4 +94,6 @@ export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
   /** The end of what it printed. */
   readonly tail: string;
+  /** What it said about its tests; null where that could not be read. Tasks of an older version have none. */
+  readonly counts?: TestCounts | null;
 }

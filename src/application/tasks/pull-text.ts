@@ -23,8 +23,8 @@ export function pullText(task: SolveTask, messages: SolveMessages): PullText {
     checks.length === 0
       ? messages.noChecks
       : checks
-          .map(({ command, exitCode, durationMs }) =>
-            messages.checkLine(`\`${inline(command)}\``, exitCode, seconds(durationMs)),
+          .map(({ command, exitCode, durationMs, counts }) =>
+            messages.checkLine(`\`${inline(command)}\``, exitCode, seconds(durationMs), counts ?? null),
           )
           .map((line) => `- ${line}`)
           .join("\n"),

@@ -1,4 +1,5 @@
 import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
+import { readResults } from "../../domain/work/checks/read-results.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
@@ -46,7 +47,8 @@ async function runChecks({ config, mask }: SolveParts, work: Work): Promise<Chec
     work.say(`$ ${command} → ${exitCode}`);
     // A linter that is not installed says nothing about the change.
     if (kind === "lint" && isAbsent(exitCode)) continue;
-    facts.push({ kind, command, exitCode, durationMs, tail });
+    const counts = kind === "test" ? (readResults(`${stdout}${stderr}`)?.counts ?? null) : null;
+    facts.push({ kind, command, exitCode, durationMs, tail, counts });
   }
   return facts;
 }

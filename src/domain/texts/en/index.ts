@@ -1,4 +1,5 @@
 import { texts as chat } from "./chat.ts";
+import { texts as checks } from "./checks.ts";
 import { texts as commands } from "./commands.ts";
 import { texts as webConsole } from "./console.ts";
 import { texts as docker } from "./docker.ts";
@@ -16,6 +17,7 @@ import { texts as tasks } from "./tasks.ts";
 /** All columns but those of `at-start.ts`. */
 export const texts = {
   chat,
+  checks,
   commands,
   console: webConsole,
   docker,

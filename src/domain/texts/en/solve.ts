@@ -1,4 +1,6 @@
+import type { TestCounts } from "../../work/checks/test-results.ts";
 import type { Locale } from "../locale.ts";
+import { texts as checks } from "./checks.ts";
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `The forge did not do what was asked: ${detail}`,
@@ -56,8 +58,8 @@ export const texts = {
   checksHeading: "Checks",
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
-  checkLine: (command: string, exitCode: number, seconds: string) =>
-    `${exitCode === 0 ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${seconds} s)`,
+  checkLine: (command: string, exitCode: number, seconds: string, tests: TestCounts | null) =>
+    `${exitCode === 0 ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
   more: (count: number) => `… and ${count} more`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",

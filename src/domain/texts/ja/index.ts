@@ -1,5 +1,6 @@
 import type { texts as en } from "../en/index.ts";
 import { texts as chat } from "./chat.ts";
+import { texts as checks } from "./checks.ts";
 import { texts as commands } from "./commands.ts";
 import { texts as webConsole } from "./console.ts";
 import { texts as docker } from "./docker.ts";
@@ -17,6 +18,7 @@ import { texts as tasks } from "./tasks.ts";
 /** All columns but those of `at-start.ts`. */
 export const texts: typeof en = {
   chat,
+  checks,
   commands,
   console: webConsole,
   docker,

@@ -1,4 +1,5 @@
 import type { texts as en } from "../en/solve.ts";
+import { texts as checks } from "./checks.ts";
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `GitHub/GitLab の操作に失敗しました: ${detail}`,
@@ -54,8 +55,8 @@ export const texts: typeof en = {
   checksHeading: "検証",
   notesHeading: "注意",
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
-  checkLine: (command, exitCode, seconds) =>
-    `${exitCode === 0 ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${seconds} 秒）`,
+  checkLine: (command, exitCode, seconds, tests) =>
+    `${exitCode === 0 ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
   more: (count) => `… ほか ${count} 件`,
   footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",

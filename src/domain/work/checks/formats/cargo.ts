@@ -1,0 +1,42 @@
+import { borneOut, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+
+const TARGET = /^ +(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/;
+const TEST = /^test (.+?) \.\.\. (ok|FAILED|ignored(?:, .*)?)$/;
+const RESULT = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;/;
+
+/** `cargo test`: one section a target, from `running N tests` to `test result:`. */
+export function readCargo(lines: readonly string[]): TestResults | null {
+  const list = createTestList();
+  const failures = new Set<string>();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let target = "";
+  let state: "outside" | "tests" | "failures" = "outside";
+  let runs = 0;
+  for (const line of lines) {
+    const names = TARGET.exec(line);
+    const test = state === "tests" ? TEST.exec(line) : null;
+    const result = RESULT.exec(line);
+    if (names !== null && state === "outside") target = names[1] ?? names[2] ?? "";
+    else if (/^running \d+ tests?$/.test(line) && state === "outside") state = "tests";
+    else if (line === "failures:" && state !== "outside") state = "failures";
+    else if (test !== null) list.add(nameOf(target, test[1] as string), outcomeOf(test[2]));
+    else if (result !== null) {
+      counts.passed += Number(result[1]);
+      counts.failed += Number(result[2]);
+      counts.skipped += Number(result[3]);
+      state = "outside";
+      runs++;
+    } else if (state === "failures" && /^ {4}\S/.test(line)) failures.add(nameOf(target, line.trim()));
+  }
+  return runs === 0 || state !== "outside" ? null : borneOut("cargo", counts, list.tests, failures);
+}
+
+/** The line of a documentation test moves with every edit above it. */
+function nameOf(target: string, name: string): string {
+  return `${target} › ${name.replace(/ \(line \d+\)/, "")}`;
+}
+
+function outcomeOf(word: string | undefined): TestOutcome {
+  if (word === "ok") return "pass";
+  return word === "FAILED" ? "fail" : "skip";
+}

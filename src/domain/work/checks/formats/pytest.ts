@@ -1,0 +1,58 @@
+import { borneOut, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+
+const WORD = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS";
+const SUMMARY = /^=+ short test summary info =+$/;
+const LISTED = new RegExp(`^(${WORD}) (.+)$`);
+const VERBOSE = new RegExp(`^(\\S.*?::.*?) (${WORD})(?: \\(.*\\))?(?: +\\[ *\\d+%\\])?$`);
+const PARALLEL = new RegExp(`^\\[gw\\d+\\] \\[ *\\d+%\\] (${WORD}) (.+)$`);
+const TOTAL = /^(?:=+ )?((?:\d+ [a-z]+, )*\d+ [a-z]+|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$/;
+
+/** pytest: the list of `-v`, the short summary (`-rp` names what passed) and the last line with its counts. */
+export function readPytest(lines: readonly string[]): TestResults | null {
+  const list = createTestList();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let inSummary = false;
+  let inReports = false;
+  let runs = 0;
+  for (const line of lines) {
+    if (SUMMARY.test(line)) inSummary = true;
+    else if (/^=+ (?:FAILURES|ERRORS|PASSES|warnings summary.*) =+$/.test(line)) inReports = true;
+    const total = TOTAL.exec(line)?.[1];
+    if (total !== undefined) {
+      counts.passed += numberOf(total, "passed");
+      counts.failed += numberOf(total, "failed") + numberOf(total, "errors?");
+      counts.skipped += ["skipped", "xfailed", "xpassed"].reduce(
+        (sum, word) => sum + numberOf(total, word),
+        0,
+      );
+      runs++;
+      inSummary = false;
+      inReports = false;
+    } else if (inSummary) takeListed(list.note, LISTED.exec(line));
+    else if (!inReports) {
+      const verbose = VERBOSE.exec(line);
+      const parallel = PARALLEL.exec(line);
+      if (verbose !== null) list.note(verbose[1] as string, outcomeOf(verbose[2]));
+      else if (parallel !== null) list.note(parallel[2] as string, outcomeOf(parallel[1]));
+    }
+  }
+  return runs === 0 || inSummary ? null : borneOut("pytest", counts, list.tests);
+}
+
+/** A message may follow the name; brackets of a parameter may hold what looks like one. `SKIPPED [2] file:10` has no name. */
+function takeListed(note: (name: string, outcome: TestOutcome) => void, match: RegExpExecArray | null): void {
+  const [, word, rest = ""] = match ?? [];
+  if (word === undefined || /^\[\d+\] /.test(rest)) return;
+  const name = /^[^[]*?\[.*?\](?= - |$)/.exec(rest)?.[0] ?? rest;
+  const plain = rest.split(" - ", 1)[0] as string;
+  note(plain.includes("[") ? name : plain, outcomeOf(word));
+}
+
+function outcomeOf(word: string | undefined): TestOutcome {
+  if (word === "PASSED") return "pass";
+  return word === "FAILED" || word === "ERROR" ? "fail" : "skip";
+}
+
+function numberOf(total: string, word: string): number {
+  return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
+}

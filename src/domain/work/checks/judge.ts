@@ -1,0 +1,151 @@
+import type { ProjectCheck } from "./project-check.ts";
+import type { TestCounts, TestOutcome, TestResults } from "./test-results.ts";
+
+/** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
+export interface CheckResult {
+  readonly kind: ProjectCheck["kind"];
+  readonly command: string;
+  readonly state: "green" | "red" | "timed-out" | "cannot-run";
+  /** Null where the format is not known. */
+  readonly results: TestResults | null;
+}
+
+/**
+ * `same`: green, and not red before. `better`: something was mended and nothing is worse. `new-failing`: only tests fail that were not
+ * there before. `red-before`: red as it was, nothing worse. `unknown`: red before and after, and nobody can say by which tests.
+ */
+export type Verdict = "same" | "better" | "worse" | "new-failing" | "red-before" | "unknown" | "not-checked";
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** Tests that passed before, and fail now or are gone. Empty where only the exit code tells. */
+  readonly worse: readonly string[];
+  readonly mended: readonly string[];
+  readonly newFailing: readonly string[];
+  /** Of the draft. */
+  readonly counts: TestCounts | null;
+  /** The draft changed what its tests demand: tests that are gone, or that fail in their old version. */
+  readonly weakensTests: boolean;
+  readonly weakened: readonly string[];
+}
+
+export interface JudgeInput {
+  /** The check over the workspace as it stood; null where it did not run. */
+  readonly baseline: CheckResult | null;
+  readonly draft: CheckResult;
+  /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
+  readonly old: CheckResult | null;
+}
+
+const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
+
+/** One check. The exit code first; where it was red before, test by test. */
+export function judge({ baseline, draft, old }: JudgeInput): Judgement {
+  const counts = draft.results?.counts ?? null;
+  const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
+  if (draft.state === "cannot-run" || draft.state === "timed-out")
+    return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
+  if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
+  const compared = compare(ran, draft, old);
+  return { ...compared, counts, verdict: verdictOf(ran, draft, compared) };
+}
+
+type Compared = Omit<Judgement, "verdict" | "counts">;
+
+function verdictOf(baseline: CheckResult, draft: CheckResult, compared: Compared): Verdict {
+  const { worse, mended, newFailing } = compared;
+  const wasGreen = baseline.state === "green";
+  if (draft.state === "green") return wasGreen ? "same" : "better";
+  if (worse.length > 0) return "worse";
+  const onlyNew = newFailing.length > 0 && newFailing.length === draft.results?.counts.failed;
+  if (wasGreen) return onlyNew ? "new-failing" : "worse";
+  if (baseline.results === null) return "unknown";
+  if (draft.results === null) return baseline.results.counts.passed > 0 ? "worse" : "unknown";
+  if (lost(baseline.results, draft.results)) return "worse";
+  if (newFailing.length > 0) return "new-failing";
+  return mended.length > 0 ? "better" : "red-before";
+}
+
+/** Where names are not known, fewer tests than before are the only trace of one that is gone. */
+function lost(before: TestResults, now: TestResults): boolean {
+  if (before.listed === "all" && now.listed === "all") return false;
+  return total(now.counts) < total(before.counts);
+}
+
+const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
+
+function compare(baseline: CheckResult, draft: CheckResult, old: CheckResult | null): Compared {
+  const before = baseline.results;
+  const now = draft.results;
+  const oldFails =
+    old !== null && old.state !== "green" && baseline.state === "green" && draft.state === "green";
+  if (before === null || now === null)
+    return { ...UNCOMPARED, weakensTests: oldFails || (draft.state === "green" && before !== null) };
+  const worse: string[] = [];
+  const newFailing: string[] = [];
+  const weakened: string[] = [];
+  const inOld = (name: string) => (old === null ? null : outcomeIn(old.results, name));
+  for (const name of namesOf(before, now, old?.results)) {
+    const kind = changeOf({
+      before: outcomeIn(before, name),
+      now: outcomeIn(now, name),
+      old: inOld(name),
+      changedTests: old !== null,
+      isGreen: draft.state === "green",
+    });
+    if (kind === "worse") worse.push(name);
+    else if (kind === "new-failing") newFailing.push(name);
+    else if (kind === "weakened") weakened.push(name);
+  }
+  const mended = failedIn(before).filter((name) => {
+    const outcome = outcomeIn(now, name);
+    return outcome === "pass" || outcome === "unlisted";
+  });
+  return { worse, mended, newFailing, weakened, weakensTests: oldFails || weakened.length > 0 };
+}
+
+/** `unlisted`: the tool names failures alone, so it passed, was skipped or was not there. `absent`: it was not there. */
+type Seen = TestOutcome | "unlisted" | "absent";
+
+interface Sightings {
+  readonly before: Seen;
+  readonly now: Seen;
+  /** Null where no test was changed. */
+  readonly old: Seen | null;
+  readonly changedTests: boolean;
+  readonly isGreen: boolean;
+}
+
+function changeOf({
+  before,
+  now,
+  old,
+  changedTests,
+  isGreen,
+}: Sightings): "worse" | "new-failing" | "weakened" | null {
+  const oldHolds = old === "pass" || old === "unlisted";
+  if (before === "pass") {
+    // The test was changed, and its old version still passes: not the code is worse, the test is another one.
+    if (now === "fail") return oldHolds ? "new-failing" : "worse";
+    if (now === "absent" || now === "skip") return oldHolds || isGreen ? "weakened" : "worse";
+    return old === "fail" || old === "absent" ? "weakened" : null;
+  }
+  if (before === "unlisted") {
+    if (now === "fail") return changedTests && old !== "fail" ? "new-failing" : "worse";
+    return old === "fail" ? "weakened" : null;
+  }
+  return before === "absent" && now === "fail" ? "new-failing" : null;
+}
+
+function outcomeIn(results: TestResults | null, name: string): Seen {
+  if (results === null) return "absent";
+  return results.tests.get(name) ?? (results.listed === "all" ? "absent" : "unlisted");
+}
+
+function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<string> {
+  return new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]));
+}
+
+function failedIn({ tests }: TestResults): string[] {
+  return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+}

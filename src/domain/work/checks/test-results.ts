@@ -1,0 +1,80 @@
+export type TestOutcome = "pass" | "fail" | "skip";
+
+export interface TestCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** What a tool said about its tests, with its own summary as the witness. */
+export interface TestResults {
+  /** The formats that were found in the output. */
+  readonly formats: readonly TestFormat[];
+  /** `all`: every test that ran is in `tests`. `failed`: only those that failed, and what passed is only counted. */
+  readonly listed: "all" | "failed";
+  readonly tests: ReadonlyMap<string, TestOutcome>;
+  readonly counts: TestCounts;
+}
+
+export type TestFormat =
+  | "tap"
+  | "node-spec"
+  | "mocha"
+  | "jest"
+  | "vitest"
+  | "pytest"
+  | "go"
+  | "go-json"
+  | "cargo"
+  | "junit";
+
+/** Collects tests in their order; the second of a name is another test. */
+export interface TestList {
+  add(name: string, outcome: TestOutcome): void;
+  /** The same test again: what failed once has failed. */
+  note(name: string, outcome: TestOutcome): void;
+  readonly tests: ReadonlyMap<string, TestOutcome>;
+}
+
+export function createTestList(): TestList {
+  const tests = new Map<string, TestOutcome>();
+  return {
+    tests,
+    add(name, outcome) {
+      let free = name;
+      for (let next = 2; tests.has(free); next++) free = `${name} #${next}`;
+      tests.set(free, outcome);
+    },
+    note(name, outcome) {
+      if (tests.get(name) !== "fail") tests.set(name, outcome);
+    },
+  };
+}
+
+export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts {
+  const outcomes = [...tests.values()];
+  const count = (wanted: TestOutcome) => outcomes.filter((outcome) => outcome === wanted).length;
+  return { passed: count("pass"), failed: count("fail"), skipped: count("skip") };
+}
+
+/**
+ * Names count only as far as the summary of the tool bears them out: all of them, or at least the failed ones. `failures` are
+ * names from where the tool repeats its failures. Skipped tests are not compared: some tools name none of them.
+ */
+export function borneOut(
+  format: TestFormat,
+  counts: TestCounts,
+  tests: ReadonlyMap<string, TestOutcome>,
+  failures: Iterable<string> = failedIn(tests),
+): TestResults | null {
+  const seen = countTests(tests);
+  if (seen.passed === counts.passed && seen.failed === counts.failed)
+    return { formats: [format], listed: "all", tests, counts };
+  const failed = new Map([...failures].map((name) => [name, "fail" as const]));
+  if (failed.size !== counts.failed) return null;
+  return { formats: [format], listed: "failed", tests: failed, counts };
+}
+
+function failedIn(tests: ReadonlyMap<string, TestOutcome>): string[] {
+  return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import { textsFor } from "../../../src/domain/texts/texts.ts";
+import { type ChecksFacts, notChecked } from "../../../src/domain/work/checks/checks-facts.ts";
+
+const green: ChecksFacts = {
+  ...notChecked("no-checks"),
+  commands: ["npm test"],
+  notChecked: null,
+  verdict: "same",
+  counts: { passed: 426, failed: 0, skipped: 0 },
+};
+const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
+  [
+    { ...green, verdict: "better", mended: ["a", "b", "c"] },
+    "checks: npm test, 426 pass, 3 mended",
+    "検証: npm test、426 件成功、3 件修復",
+  ],
+  [{ ...green, counts: null }, "checks: npm test, green", "検証: npm test、成功"],
+  [
+    { ...green, verdict: "worse", worse: ["a"], counts: { passed: 5, failed: 1, skipped: 2 } },
+    "checks: npm test, 5 pass, 1 fail, 2 skipped, 1 worse",
+    "検証: npm test、5 件成功、1 件失敗、2 件スキップ、1 件悪化",
+  ],
+  [
+    notChecked("documentation"),
+    "not checked: only documentation was changed",
+    "検証なし: 文書だけの変更です",
+  ],
+];
+
+test("the line about checks, in both languages", () => {
+  for (const [facts, en, ja] of CASES) {
+    expect(textsFor("en").checks.line(facts)).toBe(en);
+    expect(textsFor("ja").checks.line(facts)).toBe(ja);
+  }
+});
+
+test("weakened tests, flaky checks and the names of what is worse are said", () => {
+  const facts = {
+    ...green,
+    worse: ["a", "b", "c", "d", "e", "f"],
+    weakensTests: true,
+    weakened: ["g"],
+    isFlaky: true,
+  };
+  expect(textsFor("en").checks.remarks(facts)).toEqual([
+    "Passed before, and fail now or are gone: a, b, c, d, e and 1 more",
+    "This weakens 1 test: g",
+    "A check is flaky: it was red once and not when it was run again.",
+  ]);
+  expect(textsFor("ja").checks.remarks(facts)).toHaveLength(3);
+  expect(textsFor("en").checks.remarks(green)).toEqual([]);
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { settle } from "../../../../src/domain/work/checks/flaky.ts";
+import { type CheckResult, judge } from "../../../../src/domain/work/checks/judge.ts";
+import { judgeAll } from "../../../../src/domain/work/checks/judge-all.ts";
+import { countTests, type TestOutcome } from "../../../../src/domain/work/checks/test-results.ts";
+
+const OUTCOMES: Readonly<Record<string, TestOutcome>> = { "+": "pass", "-": "fail", "~": "skip" };
+
+/** `green: +a -b ~c`: every test is listed. `red! -b 5`: only failures, with five that passed. `red`: nothing can be read. */
+function check(text: string, kind: CheckResult["kind"] = "test"): CheckResult {
+  const [, state, mark, names = ""] = /^([a-z-]+)([:!]?) ?(.*)$/.exec(text) as RegExpExecArray;
+  const words = names.split(" ").filter((word) => word !== "");
+  const tests = new Map(
+    words.flatMap((word) => {
+      const outcome = OUTCOMES[word[0] as string];
+      return outcome === undefined ? [] : [[word.slice(1), outcome] as const];
+    }),
+  );
+  const unnamed = Number(words.find((word) => /^\d+$/.test(word)) ?? 0);
+  const counts = countTests(tests);
+  const listed = mark === "!" ? ("failed" as const) : ("all" as const);
+  const results =
+    mark === ""
+      ? null
+      : { formats: ["tap" as const], listed, tests, counts: { ...counts, passed: counts.passed + unnamed } };
+  return { kind, command: kind, state: state as CheckResult["state"], results };
+}
+
+/** `verdict | worse | mended | new | weakened`, `!` where it weakens tests. */
+function judged(baseline: string | null, draft: string, old: string | null = null): string {
+  const { verdict, worse, mended, newFailing, weakened, weakensTests } = judge({
+    baseline: baseline === null ? null : check(baseline),
+    draft: check(draft),
+    old: old === null ? null : check(old),
+  });
+  const lists = [worse, mended, newFailing, weakened].map((list) => list.join(" "));
+  return `${verdict}|${lists.join("|")}${weakensTests ? "!" : ""}`;
+}
+
+describe("a draft is judged", () => {
+  const cases: readonly [what: string, got: string, expected: string][] = [
+    ["green before and after", judged("green: +a +b", "green: +a +b"), "same||||"],
+    ["green without a format", judged("green", "green"), "same||||"],
+    ["green and now red", judged("green: +a +b", "red: +a -b"), "worse|b|||"],
+    ["green and now red, unreadable", judged("green", "red"), "worse||||"],
+    ["green and now red although no test fails", judged("green: +a", "red: +a"), "worse||||"],
+    ["green, and it does not compile now", judged("green: +a", "red"), "worse||||"],
+    ["green, and a new test fails", judged("green: +a", "red: +a -b"), "new-failing|||b|"],
+    ["red and now green", judged("red: +a -b", "green: +a +b"), "better||b||"],
+    ["red and now green, unreadable", judged("red", "green"), "better||||"],
+    ["red, one of two mended", judged("red: -a -b +c", "red: +a -b +c"), "better||a||"],
+    ["red, one mended and one broken", judged("red: -a +b", "red: +a -b"), "worse|b|a||"],
+    ["red, and a test is gone", judged("red: -a +b", "red: -a"), "worse|b|||"],
+    ["red, and a test is skipped", judged("red: -a +b", "red: -a ~b"), "worse|b|||"],
+    ["red as before", judged("red: -a +b", "red: -a +b"), "red-before||||"],
+    ["red, and a new test fails", judged("red: -a +b", "red: -a +b -c"), "new-failing|||c|"],
+    ["red, and nothing can be read now", judged("red: -a +b", "red"), "worse||||"],
+    ["red and unreadable before and after", judged("red", "red"), "unknown||||"],
+    ["red and unreadable, now readable", judged("red", "red: -a"), "unknown||||"],
+    ["failures alone are listed, another one", judged("red! -a 5", "red! -a -b 4"), "worse|b|||"],
+    ["failures alone are listed, one mended", judged("red! -a -b 4", "red! -a 5"), "better||b||"],
+    ["failures alone are listed, fewer tests", judged("red! -a 5", "red! -a 4"), "worse||||"],
+    ["green with failures alone listed", judged("green! 5", "red! -a 4"), "worse|a|||"],
+    ["it hangs now", judged("green: +a", "timed-out"), "worse||||"],
+    ["it hung before as well", judged("timed-out", "timed-out"), "not-checked||||"],
+    ["it cannot run here", judged("cannot-run", "cannot-run"), "not-checked||||"],
+    ["it could run before", judged("green: +a", "cannot-run"), "worse||||"],
+    ["green without a baseline", judged(null, "green: +a"), "same||||"],
+    ["red without a baseline", judged(null, "red: -a"), "unknown||||"],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
+});
+
+describe("tests that the draft changed", () => {
+  const cases: readonly [what: string, got: string, expected: string][] = [
+    ["pass in their old version too", judged("green: +a", "green: +a +b", "green: +a"), "same||||"],
+    ["demand something else now", judged("green: +a", "green: +a", "red: -a"), "same||||a!"],
+    ["are gone, and would pass", judged("green: +a +b", "green: +a", "green: +a +b"), "same||||b!"],
+    ["are gone, and would fail", judged("red: -x +b", "red: -x", "red: -x -b"), "worse|b|||"],
+    ["are skipped now, green", judged("green: +a +b", "green: +a ~b", "red: +a -b"), "same||||b!"],
+    ["fail by themselves", judged("green: +a", "red: -a", "green: +a"), "new-failing|||a|"],
+    ["fail, and fail in their old version", judged("green: +a", "red: -a", "red: -a"), "worse|a|||"],
+    ["are unreadable and fail when old", judged("green", "green", "red"), "same||||!"],
+    ["are listed by failures alone", judged("green! 5", "green! 5", "red! -a 4"), "same||||a!"],
+    ["bring a new failing one", judged("green! 5", "red! -n 5", "green! 5"), "new-failing|||n|"],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
+  test("a draft after which no test can be seen any more weakens tests, changed or not", () => {
+    expect(judged("green: +a", "green")).toBe("same||||!");
+    expect(judged("green: +a +b", "green: +a")).toBe("same||||b!");
+  });
+});
+
+test("a red draft in which a test that passed fails or is gone is always worse", () => {
+  const outcome = fc.constantFrom("+", "-", "~");
+  const tests = fc.dictionary(fc.constantFrom("a", "b", "c", "d", "e"), outcome, { minKeys: 1 });
+  const text = (map: Record<string, string>) =>
+    Object.entries(map)
+      .map(([name, mark]) => `${mark}${name}`)
+      .join(" ");
+  fc.assert(
+    fc.property(tests, tests, fc.boolean(), (before, now, wasGreen) => {
+      const got = judged(`${wasGreen ? "green" : "red"}: ${text(before)}`, `red: ${text(now)}`);
+      const broken = Object.keys(before).some((name) => before[name] === "+" && now[name] !== "+");
+      expect(got.startsWith("worse|")).toBe(
+        broken ||
+          (wasGreen &&
+            (Object.values(now).every((mark) => mark !== "-") ||
+              Object.keys(now).some((name) => now[name] === "-" && before[name] !== undefined))),
+      );
+    }),
+  );
+});
+
+describe("several checks", () => {
+  const all = (baseline: [string, string], draft: [string, string]) =>
+    judgeAll({
+      baseline: [check(baseline[0]), check(baseline[1], "lint")],
+      draft: [check(draft[0]), check(draft[1], "lint")],
+      old: null,
+    }).verdict;
+  const cases: readonly [string, string, string][] = [
+    ["a linter that got red is worse", all(["green", "green"], ["green", "red"]), "worse"],
+    ["a linter that was red before says nothing", all(["green", "red"], ["green", "red"]), "same"],
+    ["a linter alone does not judge red tests", all(["red", "green"], ["red", "green"]), "unknown"],
+    ["a linter that is mended is better", all(["green", "red"], ["green", "green"]), "better"],
+    ["a linter judges where no test can run", all(["cannot-run", "green"], ["cannot-run", "green"]), "same"],
+    ["none can run", all(["cannot-run", "cannot-run"], ["cannot-run", "cannot-run"]), "not-checked"],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
+});
+
+describe("a red result that is run again", () => {
+  const settled = (first: string, second: string) => {
+    const { result, isFlaky } = settle(check(first), check(second));
+    const tests = [...(result.results?.tests ?? [])].map(([name, outcome]) => `${outcome} ${name}`);
+    return `${result.state}${isFlaky ? " flaky" : ""}: ${tests.join(", ")}`;
+  };
+  test("and is green then was flaky", () =>
+    expect(settled("red: -a", "green: +a")).toBe("green flaky: pass a"));
+  test("and red by the same tests is red", () => expect(settled("red: -a", "red: -a")).toBe("red: fail a"));
+  test("fails only by what failed twice", () =>
+    expect(settled("red: -a -b +c", "red: -a +b -c")).toBe("red flaky: fail a, pass b, pass c"));
+  test("and cannot be read is the second one", () => expect(settled("red", "red")).toBe("red: "));
+  test("is left alone when it was green", () =>
+    expect(settled("green: +a", "red: -a")).toBe("green: pass a"));
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import { isDocumentation, isTestPath } from "../../../../src/domain/work/checks/path-kinds.ts";
+
+const TESTS = [
+  "test/a.js",
+  "src/__tests__/a.tsx",
+  "src/a.test.ts",
+  "a.spec.mjs",
+  "pkg/sum_test.go",
+  "tests/conftest.py",
+  "test_calc.py",
+  "calc_test.py",
+  "src/test/java/org/SumTest.java",
+  "spec/models/user_spec.rb",
+  "src/__snapshots__/a.test.js.snap",
+  "tests/whole.rs",
+  "test.js",
+  "src/tests.rs",
+  "test/README.md",
+];
+const DOCUMENTATION = [
+  "README.md",
+  "docs/guide.rst",
+  "LICENSE",
+  "CHANGES.txt",
+  "docs/a.png",
+  "a/b/NOTES.adoc",
+];
+const SOURCES = [
+  "src/a.ts",
+  "requirements.txt",
+  "CMakeLists.txt",
+  "docs/conf.py",
+  "latest/a.js",
+  "src/contest.py",
+  "src/greatest.go",
+  "package.json",
+  "src/attestation.java",
+  "logo.png",
+];
+
+test("which paths are tests, which documentation, and which neither", () => {
+  const kind = (path: string) =>
+    isTestPath(path) ? "test" : isDocumentation(path) ? "documentation" : "source";
+  const kinds = (paths: readonly string[]) => Object.fromEntries(paths.map((path) => [path, kind(path)]));
+  const all = (paths: readonly string[], expected: string) =>
+    Object.fromEntries(paths.map((path) => [path, expected]));
+  expect(kinds(TESTS)).toEqual(all(TESTS, "test"));
+  expect(kinds(DOCUMENTATION)).toEqual(all(DOCUMENTATION, "documentation"));
+  expect(kinds(SOURCES)).toEqual(all(SOURCES, "source"));
+});

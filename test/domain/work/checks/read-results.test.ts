@@ -1,0 +1,211 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readResults } from "../../../../src/domain/work/checks/read-results.ts";
+
+/** Recorded from the real tools by `fixtures/record.sh`. */
+const FOLDER = join(import.meta.dir, "fixtures");
+const NAMES = readdirSync(FOLDER)
+  .filter((name) => name.endsWith(".txt"))
+  .map((name) => name.slice(0, -4))
+  .sort();
+
+function recorded(name: string): { readonly output: string; readonly exitCode: number } {
+  const text = readFileSync(join(FOLDER, `${name}.txt`), "utf8");
+  const end = /\nexit (\d+)\n$/.exec(text) as RegExpExecArray;
+  return { output: text.slice(0, end.index), exitCode: Number(end[1]) };
+}
+
+/** `format, what is listed: passed failed skipped`. */
+function inShort(output: string): string {
+  const results = readResults(output);
+  if (results === null) return "unknown";
+  const { passed, failed, skipped } = results.counts;
+  return `${results.formats.join("+")} ${results.listed}: ${passed} ${failed} ${skipped}`;
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  "cargo-all-green": "cargo all: 5 0 1",
+  "cargo-all-red": "cargo all: 4 1 1",
+  "cargo-build": "unknown",
+  "cargo-green": "cargo all: 5 0 1",
+  "cargo-red": "cargo all: 2 1 1",
+  "go-build": "go failed: 0 4 0",
+  "go-green": "go failed: 2 0 0",
+  "go-json-green": "go-json all: 5 0 1",
+  "go-json-red": "go-json all: 2 3 1",
+  "go-red": "go failed: 1 3 0",
+  "go-v-crash": "go all: 1 4 1",
+  "go-v-green": "go all: 5 0 1",
+  "go-v-red": "go all: 2 3 1",
+  "jest-crash": "jest all: 2 3 1",
+  "jest-green": "jest failed: 5 0 2",
+  "jest-red": "jest failed: 3 2 2",
+  "jest-verbose-green": "jest all: 5 0 2",
+  "jest-verbose-red": "jest all: 3 2 2",
+  "mocha-crash": "unknown",
+  "mocha-dot-green": "mocha failed: 5 0 1",
+  "mocha-dot-red": "mocha failed: 2 3 1",
+  "mocha-green": "mocha all: 5 0 1",
+  "mocha-red": "mocha all: 2 3 1",
+  "mocha-tap-green": "tap all: 5 0 1",
+  "mocha-tap-red": "tap all: 2 3 1",
+  "node20-dot-green": "unknown",
+  "node20-dot-red": "unknown",
+  "node20-junit-green": "junit all: 5 0 2",
+  "node20-junit-red": "junit all: 3 2 2",
+  "node20-spec-green": "node-spec all: 5 0 2",
+  "node20-spec-red": "node-spec all: 3 2 2",
+  "node20-tap-crash": "tap all: 2 3 1",
+  "node20-tap-green": "tap all: 5 0 2",
+  "node20-tap-red": "tap all: 3 2 2",
+  "node24-dot-green": "unknown",
+  "node24-dot-red": "unknown",
+  "node24-junit-green": "junit all: 5 0 2",
+  "node24-junit-red": "junit all: 3 2 2",
+  "node24-spec-crash": "node-spec all: 2 3 1",
+  "node24-spec-green": "node-spec all: 5 0 2",
+  "node24-spec-red": "node-spec all: 3 2 2",
+  "node24-tap-green": "tap all: 5 0 2",
+  "node24-tap-red": "tap all: 3 2 2",
+  "pytest-crash": "pytest all: 0 1 0",
+  "pytest-junit-green": "junit all: 5 0 2",
+  "pytest-junit-red": "junit all: 3 2 2",
+  "pytest-listed-green": "pytest all: 5 0 2",
+  "pytest-listed-red": "pytest all: 3 2 2",
+  "pytest-plain-green": "pytest failed: 5 0 2",
+  "pytest-plain-red": "pytest failed: 3 2 2",
+  "pytest-q-green": "pytest failed: 5 0 2",
+  "pytest-q-red": "pytest failed: 3 2 2",
+  "pytest-v-green": "pytest all: 5 0 2",
+  "pytest-v-red": "pytest all: 3 2 2",
+  "tape-green": "tap all: 3 0 0",
+  "tape-red": "tap all: 1 2 0",
+  "vitest-crash": "vitest all: 2 3 1",
+  "vitest-green": "vitest failed: 5 0 2",
+  "vitest-junit-green": "junit all: 5 0 2",
+  "vitest-junit-red": "junit all: 3 2 2",
+  "vitest-red": "vitest failed: 3 2 2",
+  "vitest-verbose-green": "vitest all: 5 0 2",
+  "vitest-verbose-red": "vitest all: 3 2 2",
+};
+
+test("every recording of a real tool is read as what that tool said", () => {
+  expect(Object.fromEntries(NAMES.map((name) => [name, inShort(recorded(name).output)]))).toEqual(EXPECTED);
+});
+
+describe("the names of", () => {
+  const lines = (name: string) =>
+    [...(readResults(recorded(name).output)?.tests ?? [])].map(([test, outcome]) => `${outcome} ${test}`);
+  const outline = [
+    "fail sum › adds two numbers",
+    "pass sum › adds, (with) odd: names ✔ 1 passing",
+    "skip sum › is left out",
+    "pass sum › of nothing › is zero",
+    "fail sum › of nothing › is not one",
+  ];
+  const inFile = outline.map((line) => line.replace(" ", " ./a.test.js › "));
+  const cases: readonly [string, readonly string[]][] = [
+    ["node20-tap-red", [...outline, "pass alone", "skip later"]],
+    ["node24-tap-red", [...outline, "pass alone", "skip later"]],
+    ["node20-spec-red", [...outline, "pass alone", "skip later"]],
+    ["node24-spec-red", [...outline, "pass alone", "skip later"]],
+    ["node24-spec-crash", [...outline, "fail b.test.js"]],
+    ["mocha-red", [...outline, 'fail hooks › "before all" hook for "needs it"']],
+    [
+      "mocha-dot-red",
+      [outline[0] as string, outline[4] as string, 'fail hooks › "before all" hook for "needs it"'],
+    ],
+    ["jest-verbose-red", [...inFile, "pass ./b.test.js › alone", "skip ./b.test.js › later"]],
+    ["jest-red", [inFile[0] as string, inFile[4] as string]],
+    ["jest-crash", [...inFile, "fail ./b.test.js"]],
+    ["tape-red", ["fail sum › adds two numbers", "pass sum › adds # odd", "fail zero › is zero"]],
+    [
+      "vitest-crash",
+      [
+        ...outline.map((line) => line.replace(" ", " a.test.js > ").replaceAll(" › ", " > ")),
+        "fail b.test.js [ b.test.js ]",
+      ],
+    ],
+    [
+      "pytest-listed-red",
+      [
+        "pass tests/test_sum.py::test_many[x y]",
+        "pass tests/test_sum.py::test_many[p - q]",
+        "pass tests/test_sum.py::test_many[r::s]",
+        "skip tests/test_sum.py::test_known",
+        "fail tests/test_sum.py::test_adds",
+        "fail tests/test_sum.py::TestZero::test_is_zero",
+      ],
+    ],
+    [
+      "go-v-crash",
+      [
+        "fail example.org/sum › TestAdds",
+        "skip example.org/sum › TestLeftOut",
+        "fail example.org/sum › TestMany",
+        "pass example.org/sum › TestMany/x_y",
+        "fail example.org/sum › TestMany/zero",
+        "fail example.org/sum/b › TestAlone",
+      ],
+    ],
+    [
+      "go-build",
+      [
+        "fail example.org/sum/b",
+        "fail example.org/sum › TestAdds",
+        "fail example.org/sum › TestMany",
+        "fail example.org/sum › TestMany/zero",
+      ],
+    ],
+  ];
+  for (const [name, expected] of cases) test(name, () => expect(lines(name)).toEqual([...expected]));
+});
+
+describe("an output that was cut", () => {
+  /** After every line, and anywhere near the end, where the summaries stand. */
+  const cuts = (output: string) => {
+    const ends = [...output.matchAll(/\n/g)].map(({ index }) => index + 1);
+    const tail = Array.from({ length: Math.min(300, output.length) }, (_, back) => output.length - back);
+    return [...ends, ...tail].map((at) => output.slice(0, at));
+  };
+  for (const name of NAMES) {
+    test(`${name} never claims a pass that was none`, () => {
+      const { output, exitCode } = recorded(name);
+      const whole = readResults(output)?.tests;
+      const lies = cuts(output).filter((cut) => {
+        const results = readResults(cut);
+        if (results === null) return false;
+        if (exitCode !== 0 && results.counts.failed === 0) return true;
+        return [...results.tests].some(
+          ([test, outcome]) => outcome === "pass" && whole?.get(test) !== "pass",
+        );
+      });
+      expect(lies).toEqual([]);
+    });
+  }
+});
+
+describe("an output", () => {
+  const { output: mocha } = recorded("mocha-green");
+  test("of several tools has the tests of all of them", () => {
+    expect(inShort(`${mocha}${recorded("node24-spec-red").output}`)).toBe("node-spec+mocha all: 8 2 3");
+    expect(inShort(`${recorded("tape-green").output}${recorded("tape-red").output}`)).toBe("tap all: 4 2 0");
+    expect(inShort(`${recorded("pytest-v-red").output}${recorded("pytest-q-green").output}`)).toBe(
+      "pytest failed: 8 2 4",
+    );
+  });
+  test("in colours, with carriage returns, is read the same", () => {
+    const coloured = mocha.replaceAll("✔", "\u001b[32m✔\u001b[0m").replaceAll("\n", "\r\n");
+    expect(inShort(coloured)).toBe(inShort(mocha));
+  });
+  test("whose names do not bear out its summary is unknown", () => {
+    expect(inShort(recorded("jest-verbose-red").output.replaceAll("2 failed", "3 failed"))).toBe("unknown");
+    expect(inShort(recorded("node20-tap-red").output.replace("\n1..3\n", "\n1..4\n"))).toBe("unknown");
+  });
+  test("of nothing that is known is unknown, however long", () => {
+    expect(inShort("")).toBe("unknown");
+    expect(inShort("all good\nok\n5 passing\n")).toBe("unknown");
+    expect(inShort(`${"a::b (".repeat(100_000)}\n`.repeat(20))).toBe("unknown");
+  });
+});
