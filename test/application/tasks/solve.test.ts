@@ -213,6 +213,14 @@ describe("solving an issue", () => {
     expect(task.notes.join()).toContain("Could not be run in this environment: `no-such-program`");
   });
 
+  test("what the tests say of themselves is kept with their check", async () => {
+    const tap = "printf 'TAP version 13\\n1..2\\nok 1 - a\\nok 2 - b # SKIP\\n'";
+    const { task } = await solve([PLAN, shell(FIX), DONE], { testCommand: tap });
+    expect(task.checks).toMatchObject([{ exitCode: 0, counts: { passed: 1, failed: 0, skipped: 1 } }]);
+    const silent = await solve([PLAN, shell(FIX), DONE], { testCommand: "true" });
+    expect(silent.task.checks).toMatchObject([{ exitCode: 0, counts: null }]);
+  });
+
   test("a command that failed is not run again before the coder thought about it", async () => {
     const { task, model } = await solve([
       PLAN,
