@@ -6,7 +6,6 @@ import type { Config } from "../config/config.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import { environmentMessages } from "../domain/texts/texts.ts";
 import type { Engine } from "../infrastructure/environments/engine/engine.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import {
@@ -63,7 +62,7 @@ export async function openContainer(parts: ContainerToolParts, info: ContainerIn
         caseInsensitive: false,
         ownPaths: [],
       }),
-      messages: { ...messagesFor(locale), shellNotUndoable: environmentMessages(locale).undoIsTheTasks },
+      messages: messagesFor(locale),
       logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),
     },
     info,

@@ -77,6 +77,8 @@ export interface Refusal {
 }
 
 export interface Transaction extends Sides {
+  /** Its job is not undone by itself: the task that it belongs to is, as a whole, by git. */
+  readonly undoneByTask?: boolean;
   readonly kind: TransactionKind;
   /** Files as the job sees them. */
   readonly view: View;

@@ -18,7 +18,8 @@ export function kindNotes(
 }
 
 /** What undo cannot reach is named in every result where it may have happened. */
-export function whatStays({ kind }: Transaction): NoteFact {
+export function whatStays({ kind, undoneByTask }: Transaction): NoteFact {
+  if (undoneByTask === true) return { code: "undone-by-task" };
   return kind === "none"
     ? { code: "shell-not-undoable" }
     : { code: "not-covered", what: ["network", "daemons", "other-folders"] };

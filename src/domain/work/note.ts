@@ -31,6 +31,7 @@ export type NoteFact =
       readonly code:
         | "not-confined"
         | "shell-not-undoable"
+        | "undone-by-task"
         | "identity-fallback"
         | "signing-skipped"
         | "rename-across-layers"

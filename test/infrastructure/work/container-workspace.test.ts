@@ -146,7 +146,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
       [true, expect.any(String)],
     ]);
     expect(ran.result.undo).toBe("unavailable");
-    expect(ran.result.notes.join()).toContain("by git");
+    expect(ran.result.notes).toContainEqual({ code: "undone-by-task" });
     expect(inside("git -C /workspace/project status --short")).toContain("A  src/new.py");
     const journal = place.workspace.archive.events(ran.result.jobId).map(({ event }) => event.type);
     const command = ["command_started", "command_finished"] as const;

@@ -13,6 +13,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.notConfined;
     case "shell-not-undoable":
       return messages.shellNotUndoable;
+    case "undone-by-task":
+      return messages.undoIsTheTasks;
     case "auto-commit-failed":
       return messages.autoCommitFailed(note.error);
     case "identity-fallback":

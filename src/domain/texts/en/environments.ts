@@ -128,8 +128,6 @@ export const texts = {
   unknownSubcommand: (given: string, known: readonly string[]) =>
     `Unknown: ${given}. Known: ${known.join(", ")}`,
   rootNeedsRoot: "Making a Debian root needs root and debootstrap.",
-  undoIsTheTasks:
-    "in an environment the task is undone as a whole, by git (git diff, git reset in its clone); single edits with undo_edit",
 };
 
 function noticeText(notice: PrepareNotice): string {

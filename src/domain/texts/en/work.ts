@@ -155,6 +155,8 @@ export const texts = {
   notCovered: (what: readonly NotCovered[]) =>
     `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
   shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
+  undoIsTheTasks:
+    "in an environment the task is undone as a whole, by git (git diff, git reset in its clone); single edits with undo_edit",
   aborted: "stopped",
   renameAcrossLayers:
     "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",

@@ -107,8 +107,6 @@ export const texts: typeof en = {
   unknownEnvironment: (name, known) => `不明な環境です: ${name}。指定できるもの: ${known.join(", ")}`,
   unknownSubcommand: (given, known) => `不明なコマンドです: ${given}。指定できるもの: ${known.join(", ")}`,
   rootNeedsRoot: "Debian のルートの作成には root 権限と debootstrap が必要です。",
-  undoIsTheTasks:
-    "実行環境では取り消しの単位はタスクです（クローン内の git diff、git reset）。個々の編集は undo_edit で取り消せます",
 };
 
 function noticeText(notice: PrepareNotice): string {

@@ -134,6 +134,8 @@ export const texts: typeof en = {
     "シェルコマンドと Git 操作は実行していません。次のどれかで解決できます:",
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
+  undoIsTheTasks:
+    "実行環境では取り消しの単位はタスクです（クローン内の git diff、git reset）。個々の編集は undo_edit で取り消せます",
   aborted: "中断されました",
   renameAcrossLayers:
     "オーバーレイではフォルダの名前を 1 回の操作で変更できません。`mv 旧 新`（git では `mv 旧 新 && git add -A`）を使うか、worker.transaction: copy を設定してください。",

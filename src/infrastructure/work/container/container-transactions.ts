@@ -50,6 +50,7 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
     });
     return {
       kind,
+      undoneByTask: true,
       view,
       directory: root,
       environment: {},
