@@ -118,7 +118,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
         "network: 2 requests to evil.example refused (not in worker.network.allowed_domains)",
       ]);
       const journal = target.run(["show", "--json", jobId]).out;
-      expect(journal).toContain("network: 2 requests to evil.example refused");
+      expect(journal).toContain('"code":"host-refused","host":"evil.example"');
     });
 
     const ways: Record<string, () => string> = {
