@@ -7,7 +7,10 @@ import type { ChatParts } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
 import { createSessions, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
+import { groupPrefix } from "../application/chat/turn.ts";
+import { createJobHistory } from "../application/context/job-history.ts";
 import { createMeter, type Meter } from "../application/models/meter.ts";
+import type { JobArchive } from "../application/ports/jobs.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";
@@ -50,6 +53,8 @@ export interface ChatMemoryOptions {
   readonly mask: (text: string) => string;
   /** The root of the workspace whose chats are remembered. */
   readonly workspace: string;
+  /** Its jobs. */
+  readonly archive: JobArchive;
   readonly now: () => Date;
   readonly pid: number;
 }
@@ -85,6 +90,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
       log,
       timeoutMs: SUMMARY_TIMEOUT_MS,
     }),
+    jobsOf: (chatKey) => createJobHistory(options.archive, groupPrefix(chatKey)),
     log,
     mask,
     historyTokens: config.session.history_tokens,
@@ -161,6 +167,7 @@ export function memoryOptionsOf(
     locale,
     mask: workspace.mask,
     workspace: workspace.root,
+    archive: workspace.archive,
     now: choices.now ?? parts.now,
     pid: process.pid,
   };

@@ -15,3 +15,11 @@ export function answering(
 export function saidOf({ said, text }: Answer): readonly Said[] {
   return said ?? [{ kind: "text", text }];
 }
+
+/** What an agent said itself: this is remembered. Jobs are told from their journals, and our own wording is not kept. */
+export function wordsOf({ said, text, ok }: Answer): string {
+  if (said === undefined) return ok ? text : "";
+  return said
+    .flatMap((piece) => (piece.kind === "text" || piece.kind === "heading" ? [piece.text] : []))
+    .join("\n");
+}

@@ -1,4 +1,5 @@
 import { estimateTokens } from "../../domain/session/estimate-tokens.ts";
+import type { JobHistory } from "../context/job-history.ts";
 import type { Session, Turn } from "../ports/sessions.ts";
 import type { SessionParts } from "./session-parts.ts";
 
@@ -26,12 +27,20 @@ export async function compactSession(
     chatKey: fresh.chatKey,
     sessionId: fresh.id,
     previous: fresh.summary.text,
-    turns: folded,
+    turns: withFacts(folded, parts.jobsOf(fresh.chatKey)),
     limitTokens: summaryTokens,
     signal,
   });
   if (signal.aborted) return;
   await store.saveSummary(fresh.chatKey, fresh.id, { text, upTo: folded.at(-1)!.position });
+}
+
+/** Answers with what became of their jobs: a summary of words alone would forget the files. */
+export function withFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
+  return turns.map((turn) => {
+    const facts = turn.role === "assistant" && turn.groupId !== null ? jobs.tell(turn.groupId) : "";
+    return facts === "" ? turn : { ...turn, text: turn.text === "" ? facts : `${turn.text}\n${facts}` };
+  });
 }
 
 /** What a turn costs beside its text. */

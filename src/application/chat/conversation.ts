@@ -10,7 +10,7 @@ import type {
 } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
-import { answering, saidOf } from "./answering.ts";
+import { answering, saidOf, wordsOf } from "./answering.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
@@ -123,7 +123,7 @@ async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: 
   try {
     await sessions.append(session, [
       { at, role: "user", text: said, agent: "", groupId },
-      { at, role: "assistant", text: answer.text, agent: answer.agent, groupId },
+      { at, role: "assistant", text: wordsOf(answer), agent: answer.agent, groupId },
     ]);
   } catch (cause) {
     parts.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });

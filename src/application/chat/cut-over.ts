@@ -1,4 +1,5 @@
 import type { Session } from "../ports/sessions.ts";
+import { withFacts } from "./compact-session.ts";
 import { openFresh } from "./open-session.ts";
 import type { SessionParts } from "./session-parts.ts";
 
@@ -44,7 +45,7 @@ export async function cutOver(
                 chatKey,
                 sessionId: id,
                 previous,
-                turns,
+                turns: withFacts(turns, parts.jobsOf(chatKey)),
                 limitTokens: summaryTokens,
                 signal: options.signal,
               })

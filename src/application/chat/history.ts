@@ -1,3 +1,4 @@
+import type { JobHistory } from "../context/job-history.ts";
 import type { ModelMessage } from "../ports/model.ts";
 import type { Turn } from "../ports/sessions.ts";
 import type { Exchange } from "./turn.ts";
@@ -20,16 +21,13 @@ export function historyFor(
 ): ModelMessage[] {
   return visibleTo(model, history)
     .slice(-limit.exchanges)
-    .flatMap(({ user, assistant }): ModelMessage[] => [
-      { role: "user", text: cut(user, limit.chars) },
-      { role: "assistant", text: cut(assistant, limit.chars) },
+    .flatMap((exchange): ModelMessage[] => [
+      { role: "user", text: cut(exchange.user, limit.chars) },
+      { role: "assistant", text: cut(toldOf(exchange), limit.chars) },
     ]);
 }
 
-/**
- * The same for a coder, told as facts: replies worded by template, given as a model's own, would be taken for the form
- * to answer in.
- */
+/** The same for a coder, as a list: answers given as a model's own would be taken for the form to answer in. */
 export function earlierFor(
   model: { readonly local: boolean },
   history: readonly Exchange[],
@@ -38,10 +36,10 @@ export function earlierFor(
   const visible = visibleTo(model, history).slice(-limit.exchanges);
   if (visible.length === 0) return "";
   const lines = visible.map(
-    ({ user, assistant }) =>
-      `- ${cut(user, limit.chars)}\n  → ${cut(assistant, limit.chars).replaceAll("\n", "\n    ")}`,
+    (exchange) =>
+      `- ${cut(exchange.user, limit.chars)}\n  → ${cut(toldOf(exchange), 2 * limit.chars).replaceAll("\n", "\n    ")}`,
   );
-  return `# Earlier in this conversation (done already)\n${lines.join("\n")}`;
+  return `# Earlier in this conversation, in this workspace\n${lines.join("\n")}`;
 }
 
 function visibleTo(model: { readonly local: boolean }, history: readonly Exchange[]): readonly Exchange[] {
@@ -52,14 +50,19 @@ function cut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
+/** What came of a message: the journals' facts, and the words of whoever answered. Our own wording is neither. */
+function toldOf({ words, facts }: Exchange): string {
+  return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
+}
+
 /** Turns of the store as exchanges; one without an answer is left out. */
-export function exchangesOf(turns: readonly Turn[]): Exchange[] {
+export function exchangesOf(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
   const exchanges: Exchange[] = [];
   let user: string | null = null;
-  for (const { role, text, agent } of turns) {
+  for (const { role, text, agent, groupId } of turns) {
     if (role === "user") user = text;
     else if (user !== null) {
-      exchanges.push({ user, assistant: text, agent });
+      exchanges.push({ user, words: text, facts: () => (groupId === null ? "" : jobs.tell(groupId)), agent });
       user = null;
     }
   }

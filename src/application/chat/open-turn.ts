@@ -1,4 +1,5 @@
 import { readSlashCommand } from "../../domain/routing/slash-command.ts";
+import { createJobHistory } from "../context/job-history.ts";
 import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
 import { say } from "../work/report/said.ts";
 import { exchangesOf } from "./history.ts";
@@ -33,12 +34,14 @@ export async function openTurn(
     sessions.settings({ channel, chatId }),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
   ]);
+  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey));
   return {
     message,
     sessionKey,
     session,
     memory,
-    history: exchangesOf(turns),
+    history: exchangesOf(turns, jobs),
+    jobs,
     dry,
     models,
     groupId,

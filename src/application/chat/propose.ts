@@ -60,7 +60,7 @@ export async function propose(
         ]
           .filter((part) => part !== "")
           .join("\n\n"),
-        messages: [{ role: "user", text: withContext(parts, { request, model, size }) }, ...exchange],
+        messages: [{ role: "user", text: withContext(parts, { request, recent: turn.jobs.recentFiles(), model, size }) }, ...exchange],
       }),
     });
     if (!answered.ok)
@@ -112,12 +112,13 @@ const NO_PROPOSAL = "Your answer holds no proposal: there is no ## Patch section
 
 interface Shown {
   readonly request: string;
+  readonly recent: readonly string[];
   readonly model: Model;
   readonly size: Size;
 }
 
-function withContext({ project, workspace }: ChatParts, { request, model, size }: Shown): string {
-  const context = coderContext(project, { request, budget: contextBudget(model, size) });
+function withContext({ project, workspace }: ChatParts, { request, recent, model, size }: Shown): string {
+  const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
   const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
   return context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
 }

@@ -1,4 +1,5 @@
 import type { DayClock } from "../../domain/session/day-clock.ts";
+import type { JobHistory } from "../context/job-history.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { SessionStore } from "../ports/sessions.ts";
 import type { Summarise } from "./summarise.ts";
@@ -13,6 +14,8 @@ export interface SessionParts {
   readonly clock: DayClock;
   readonly now: () => Date;
   readonly summarise: Summarise;
+  /** What became of the jobs of a chat's messages, from their journals. */
+  readonly jobsOf: (chatKey: string) => Pick<JobHistory, "tell">;
   readonly log: Logger;
   /** Removes secrets before anything is kept. */
   readonly mask: (text: string) => string;

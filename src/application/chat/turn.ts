@@ -1,3 +1,4 @@
+import type { JobHistory } from "../context/job-history.ts";
 import type { MeteredModels } from "../models/meter.ts";
 import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
 import type { Session } from "../ports/sessions.ts";
@@ -14,6 +15,8 @@ export interface ChatTurn {
   readonly memory: string;
   /** The last exchanges that fit, oldest first. */
   readonly history: readonly Exchange[];
+  /** What the chat's jobs left behind in this workspace. */
+  readonly jobs: JobHistory;
   /** Whether `/dry on` holds in this chat. */
   readonly dry: boolean;
   /** The models of this message: metered, and within the budget. */
@@ -34,7 +37,10 @@ export interface ChatTurn {
 
 export interface Exchange {
   readonly user: string;
-  readonly assistant: string;
+  /** What an agent said itself; empty where it only worked. */
+  readonly words: string;
+  /** What became of the message's jobs, from their journals. */
+  readonly facts: () => string;
   /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
   readonly agent: string;
 }

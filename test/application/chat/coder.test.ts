@@ -109,7 +109,7 @@ describe("what a coder is sent", () => {
     // As facts: a reply given as a model's own would be taken for the form to answer in.
     expect(last.map(({ role }) => role)).toEqual(["user"]);
     expect(sent).toContain(
-      "# Earlier in this conversation (done already)\n- make a.txt\n  → Applied (1/1 commands succeeded)",
+      "# Earlier in this conversation, in this workspace\n- make a.txt\n  → Done: added a.txt.",
     );
     expect(sent).toEndWith("Request:\ngo on");
   });

@@ -34,6 +34,7 @@ const sessions = createSessions({
     return { text, by: "model" };
   },
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  jobsOf: () => ({ tell: () => "" }),
   mask: (text) => text,
   historyTokens: 256,
   summaryTokens: 64,

@@ -101,6 +101,7 @@ export async function openBench(start = "2026-03-01T03:00:00.000Z"): Promise<Ben
           text: [previous, ...turns.map(({ text }) => text)].filter((text) => text !== "").join(" / "),
           by: "model",
         }),
+        jobsOf: () => ({ tell: () => "" }),
         log,
         mask: (text) => text.replaceAll("sk-secret", "****"),
         historyTokens: 256,

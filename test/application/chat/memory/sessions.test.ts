@@ -350,4 +350,20 @@ describe("a summary", () => {
       expect((await summarise(input("あ".repeat(9000)))).text.length).toBeLessThanOrEqual(70);
     }
   });
+
+  test.each([
+    ["by a model that forgets them", answering(["Decisions:\n- blue"]).models],
+    ["without a model", { forRole: () => NO_MODEL }],
+  ])("names the files that jobs changed: %s", async (_, models) => {
+    const { log } = listeningLogger();
+    const summarise = createSummarise({ modelsFor: async () => models, log, timeoutMs: 1000 });
+    const done = { ...turn("Done: modified src/b.ts, added test/b.test.ts.", "assistant"), position: 2 };
+    const { text } = await summarise({
+      ...input("make it blue"),
+      previous: "Decisions:\n- none\nFiles changed: src/a.ts",
+      turns: [{ ...turn("make it blue"), position: 1 }, done],
+      limitTokens: 200,
+    });
+    for (const path of ["src/a.ts", "src/b.ts", "test/b.test.ts"]) expect(text).toContain(path);
+  });
 });

@@ -1,0 +1,116 @@
+import { expect, test } from "bun:test";
+import { createJobHistory } from "../../../src/application/context/job-history.ts";
+import type { StoredJob } from "../../../src/application/ports/jobs.ts";
+import type { JobEvent } from "../../../src/application/ports/journal.ts";
+import type { PatchCommand } from "../../../src/domain/patch/command.ts";
+
+const job = (more: Partial<StoredJob>): StoredJob => ({
+  jobId: "job_1",
+  groupId: "cli:default#1",
+  workspace: "/ws",
+  source: "chat:cli",
+  title: "",
+  createdAt: "",
+  finishedAt: "",
+  kind: "overlay",
+  outcome: "committed",
+  success: true,
+  totalCmds: 1,
+  executedCmds: 1,
+  failedCmds: 0,
+  changes: [{ path: "src/a.ts", kind: "modified" }],
+  notes: [],
+  state: "committed",
+  stateAt: "",
+  bytes: 0,
+  ...more,
+});
+
+const history = (jobs: readonly StoredJob[], events: Readonly<Record<string, readonly JobEvent[]>> = {}) =>
+  createJobHistory(
+    {
+      list: () => [...jobs],
+      events: (jobId) => (events[jobId] ?? []).map((event) => ({ at: "", event })),
+    },
+    "cli:default#",
+  );
+
+const shell = (target: string): PatchCommand => ({
+  type: "shell_command",
+  action: "run",
+  target,
+  content: "",
+});
+
+const finished = (index: number, success: boolean, output: string, attempt?: number): JobEvent => ({
+  type: "command_finished",
+  index,
+  success,
+  output,
+  error: success ? "" : "exit status 1",
+  duration: 1,
+  changes: [],
+  notes: [],
+  ...(attempt !== undefined && { attempt }),
+});
+
+test("files, and the failing command with the end of its output", () => {
+  const told = history([job({ success: false })], {
+    job_1: [
+      { type: "command_started", index: 0, command: shell("npm test") },
+      finished(0, false, `${"noise\n".repeat(500)}1 failing: adds two numbers`),
+    ],
+  }).tell("cli:default#1");
+  expect(told).toStartWith("Done: modified src/a.ts.\nfailed: command npm test\n  | …");
+  expect(told).toContain("  | 1 failing: adds two numbers\n  | exit status 1");
+  expect(told.length).toBeLessThan(1_200);
+});
+
+test.each<[StoredJob["state"], StoredJob["outcome"], string]>([
+  ["undone", "committed", "Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts."],
+  ["staged", "staged", "Kept as a preview, not applied. It would have modified src/a.ts."],
+  ["evicted", "committed", "Done: modified src/a.ts."],
+])("a job that is %s", (state, outcome, expected) => {
+  expect(history([job({ state, outcome })]).tell("cli:default#1")).toBe(expected);
+});
+
+test("of a draft only the last attempt counts, its checks too", () => {
+  const told = history([job({ state: "staged", outcome: "staged" })], {
+    job_1: [
+      { type: "command_started", index: 0, attempt: 1, command: shell("make old") },
+      finished(0, false, "old trouble", 1),
+      { type: "command_started", index: 0, attempt: 2, command: shell("make") },
+      finished(0, true, "", 2),
+      {
+        type: "check_finished",
+        attempt: 2,
+        over: "draft",
+        command: "npm test",
+        exit_code: 1,
+        output: "2 of 9 fail",
+        duration: 1,
+      },
+    ],
+  }).tell("cli:default#1");
+  expect(told).not.toContain("old trouble");
+  expect(told).toContain("failed: check npm test (exit code 1)\n  | 2 of 9 fail");
+});
+
+test("another chat's jobs are not told, and not even looked into", () => {
+  const jobs = history([job({ groupId: "line:u#1" })]);
+  expect(jobs.tell("line:u#1")).toBe("");
+  expect(jobs.recentFiles()).toEqual([]);
+});
+
+test("recent files are those of the last message, and those that a failed edit was meant for", () => {
+  const edit: PatchCommand = { type: "file_edit", action: "update", target: "src/b.ts", content: "" };
+  const jobs = history(
+    [
+      job({ jobId: "job_0", groupId: "cli:default#0", changes: [{ path: "old.ts", kind: "added" }] }),
+      job({ jobId: "job_1" }),
+      job({ jobId: "job_2", changes: [{ path: "gone.ts", kind: "deleted" }] }),
+    ],
+    { job_2: [{ type: "command_started", index: 0, command: edit }, finished(0, false, "")] },
+  );
+  expect(jobs.recentFiles()).toEqual(["src/a.ts", "src/b.ts"]);
+});
