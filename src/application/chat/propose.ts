@@ -60,7 +60,13 @@ export async function propose(
         ]
           .filter((part) => part !== "")
           .join("\n\n"),
-        messages: [{ role: "user", text: withContext(parts, { request, recent: turn.jobs.recentFiles(), model, size }) }, ...exchange],
+        messages: [
+          {
+            role: "user",
+            text: withContext(parts, { request, recent: turn.jobs.recentFiles(), model, size }),
+          },
+          ...exchange,
+        ],
       }),
     });
     if (!answered.ok)

@@ -35,12 +35,19 @@ export function createJobHistory(
   return {
     tell: (groupId) =>
       (known().get(groupId) ?? [])
-        .map((job) => tellJob(job, archive.events(job.jobId).map(({ event }) => event)))
+        .map((job) =>
+          tellJob(
+            job,
+            archive.events(job.jobId).map(({ event }) => event),
+          ),
+        )
         .join("\n"),
     recentFiles() {
       const last = [...known().values()].at(-1) ?? [];
       const files = last.flatMap((job) => [
-        ...(job.state === "undone" ? [] : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
+        ...(job.state === "undone"
+          ? []
+          : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
         ...failuresOf(archive.events(job.jobId).map(({ event }) => event)).flatMap(({ command }) =>
           command?.type === "file_edit" ? [command.target] : [],
         ),

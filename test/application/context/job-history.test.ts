@@ -67,7 +67,11 @@ test("files, and the failing command with the end of its output", () => {
 });
 
 test.each<[StoredJob["state"], StoredJob["outcome"], string]>([
-  ["undone", "committed", "Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts."],
+  [
+    "undone",
+    "committed",
+    "Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts.",
+  ],
   ["staged", "staged", "Kept as a preview, not applied. It would have modified src/a.ts."],
   ["evicted", "committed", "Done: modified src/a.ts."],
 ])("a job that is %s", (state, outcome, expected) => {
