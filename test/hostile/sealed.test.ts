@@ -48,6 +48,12 @@ function plantEvil(): void {
   chmodSync(join(target.workspace, "evil.sh"), 0o755);
 }
 
+const create = (path: string, content: string) => ({
+  type: "file_edit",
+  action: "create",
+  target: path,
+  content,
+});
 const ran = () => existsSync(join(target.outside, "ran"));
 const mode = (path: string) => statSync(join(target.workspace, path)).mode & 0o7777;
 
@@ -184,12 +190,6 @@ describe.if(here)("edits alone", () => {
   test("make no git directory that runs something", () => {
     plantEvil();
     const config = `[core]\n\tbare = false\n\tworktree = ${target.workspace}\n\n[alias]\n\tst = !${target.workspace}/evil.sh\n`;
-    const create = (path: string, content: string) => ({
-      type: "file_edit",
-      action: "create",
-      target: path,
-      content,
-    });
     const job = target.apply(
       [
         create("docs/gd/HEAD", "ref: refs/heads/main\n"),
@@ -207,6 +207,42 @@ describe.if(here)("edits alone", () => {
 
 describe.if(here).each(["overlay", "copy"] as const)("the commit after a job (%s)", (kind) => {
   const env = { PICOCLAW_WORKER_TRANSACTION: kind };
+
+  test("is made by our own git: no program of the job's runs in it, and nothing lands after the judgement", () => {
+    repository();
+    plantEvil();
+    const plant = `cp evil.sh .git/hooks/pre-commit; echo ran > $PWD/mark`;
+    target.write("plant.sh", `#!/bin/sh\n${plant}\ncat\n`);
+    chmodSync(join(target.workspace, "plant.sh"), 0o755);
+    const line = [
+      "G=$(command -v git); export G",
+      "(setsid sh -c 'while :; do $G config core.fsmonitor $PWD/plant.sh; $G config filter.f.clean $PWD/plant.sh; sleep 0.01; done' > /dev/null 2>&1 &)",
+      "echo 'c filter=f' > .gitattributes; echo c > c",
+      "mkdir -p ~/.local/bin ~/bin",
+      "for d in ~/.local/bin ~/bin; do printf '#!/bin/sh\\n: > '$PWD'/mark\\nexec /usr/bin/git \"$@\"\\n' > $d/git; chmod +x $d/git; done",
+      "$G config --global core.fsmonitor $PWD/plant.sh",
+      "echo b > a; sleep 0.2",
+    ].join("; ");
+    const home = join(target.folder, "user");
+    mkdirSync(join(home, ".local/bin"), { recursive: true });
+    mkdirSync(join(home, "bin"), { recursive: true });
+    const PATH = `${home}/.local/bin:${home}/bin:${process.env.PATH}`;
+    const job = target.apply([shell(line), create("d", "d\n")], ["--json", "--auto-commit"], {
+      env: { ...env, PATH, HOME: home },
+    });
+    expect(existsSync(join(target.workspace, "mark"))).toBe(false);
+    expect(existsSync(join(target.workspace, ".git/hooks/pre-commit"))).toBe(false);
+    expect(target.read(".git/config")).not.toContain("plant.sh");
+    expect(git("log", "-1", "--format=%s")).toContain("After patch");
+    // A file for which a filter is asked that the user never had is not committed, and is named.
+    expect(git("show", "--name-only", "--format=", "HEAD").split("\n").sort()).toEqual([
+      "",
+      ".gitattributes",
+      "a",
+      "d",
+    ]);
+    expect(job.out).toContain("git filter");
+  });
 
   test("is not switched on by a workspace that nobody trusts", () => {
     repository();

@@ -1,11 +1,17 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { ProcessResult } from "../ports/process.ts";
 import { type CommitNote, commitAnyway, type Git } from "./commit-anyway.ts";
-import { gitIn } from "./run-git.ts";
+import { type OwnGit, ownGitIn } from "./own-git.ts";
 import { outcomeOf, type ProcessParts } from "./run-shell.ts";
 
 export type AutoCommit =
-  | { readonly ok: true; readonly commit: string | null; readonly notes: readonly CommitNote[] }
+  | {
+      readonly ok: true;
+      readonly commit: string | null;
+      readonly notes: readonly CommitNote[];
+      /** Paths that are left out, since they ask for a filter that the user's configuration did not have. */
+      readonly unfiltered: readonly string[];
+    }
   | {
       readonly ok: false;
       readonly code: "git-missing" | "not-a-repository" | "failed";
@@ -16,6 +22,7 @@ export interface AutoCommitParts extends ProcessParts {
   readonly timeoutSeconds: number;
   readonly protection: Protection;
   readonly runHooks: boolean;
+  readonly ownGit: OwnGit | null;
 }
 
 /** A listing of what changed may be long; past this the commit fails rather than miss a protected file. */
@@ -24,12 +31,9 @@ const UNSIGNED = ["-c", "commit.gpgsign=false"];
 
 /** Commits everything in the workspace but protected files. A clean tree is fine: nothing is committed. */
 export async function autoCommit(parts: AutoCommitParts, message: string): Promise<AutoCommit> {
-  const hooks = parts.runHooks ? [] : ["-c", "core.hooksPath=/dev/null"];
-  const plain = gitIn(
-    { ...parts, outputLimitBytes: LISTING_BYTES, onOutput: () => {} },
-    parts.timeoutSeconds,
-  );
-  const git: Git = (...args) => plain(...hooks, ...args);
+  const { ownGit } = parts;
+  if (ownGit === null) return { ok: false, code: "git-missing", error: "git is not installed" };
+  const git = ownGitIn({ ...parts, outputLimitBytes: LISTING_BYTES, onOutput: () => {} }, ownGit, parts);
   const failure = (what: string, result: ProcessResult): AutoCommit => ({
     ok: false,
     code: "failed",
@@ -65,18 +69,18 @@ export async function autoCommit(parts: AutoCommitParts, message: string): Promi
       error: "too many changed files to look for protected ones among them",
     };
   const changed = changedPaths(listed.stdout, prefix);
-  const paths = [
-    "--",
-    ".",
-    ...changed
-      .filter((path) => parts.protection.protects(path) !== null)
-      .map((path) => `:(exclude,literal)${path}`),
-  ];
-  if (paths.length - 2 === changed.length) return { ok: true, commit: null, notes: [] };
+  const unfiltered = await withForeignFilter(git, changed, ownGit.filters);
+  if (unfiltered === null)
+    return { ok: false, code: "failed", error: "git check-attr failed: the filters of files are not known" };
+  const left = changed.filter(
+    (path) => parts.protection.protects(path) !== null || unfiltered.includes(path),
+  );
+  const paths = ["--", ".", ...left.map((path) => `:(exclude,literal)${path}`)];
+  if (left.length === changed.length) return { ok: true, commit: null, notes: [], unfiltered };
   const added = await git("add", "-A", ...paths);
   if (added.exitCode !== 0) return failure("git add failed", added);
   const staged = await git("diff", "--cached", "--quiet", ...paths);
-  if (staged.exitCode === 0) return { ok: true, commit: null, notes: [] };
+  if (staged.exitCode === 0) return { ok: true, commit: null, notes: [], unfiltered };
   if (staged.exitCode !== 1) return failure("git diff failed", staged);
 
   const verify = parts.runHooks ? [] : ["--no-verify"];
@@ -95,8 +99,32 @@ export async function autoCommit(parts: AutoCommitParts, message: string): Promi
     ok: true,
     commit: head.stdout.trim(),
     notes: signs ? [...notes, "signing-skipped"] : notes,
+    unfiltered,
   };
 }
+
+const AT_ONCE = 500;
+
+/** The paths whose attributes name a filter that is none of the known ones; null when git cannot tell. */
+async function withForeignFilter(
+  git: Git,
+  paths: readonly string[],
+  known: readonly string[],
+): Promise<readonly string[] | null> {
+  const foreign: string[] = [];
+  for (let i = 0; i < paths.length; i += AT_ONCE) {
+    const asked = await git("check-attr", "-z", "filter", "--", ...paths.slice(i, i + AT_ONCE));
+    if (asked.exitCode !== 0 || asked.truncatedBytes > 0) return null;
+    const fields = asked.stdout.split("\0");
+    for (let at = 0; at + 2 < fields.length; at += 3) {
+      const filter = fields[at + 2] as string;
+      if (!NO_FILTER.has(filter) && !known.includes(filter)) foreign.push(fields[at] as string);
+    }
+  }
+  return foreign;
+}
+
+const NO_FILTER: ReadonlySet<string> = new Set(["unspecified", "unset", "set"]);
 
 /** The paths of `git status -z`, relative to the workspace. */
 function changedPaths(status: string, prefix: string): string[] {

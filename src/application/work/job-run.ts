@@ -36,6 +36,7 @@ export class JobRun {
   readonly #createdAt: Date;
   readonly #env: Record<string, string>;
   #request: ExecuteRequest;
+  #ownGit: ReturnType<WorkspaceParts["ownGit"]> | null = null;
   /** What counts in its record. */
   #commands: readonly PatchCommand[] = [];
   #warnings: readonly string[] = [];
@@ -199,17 +200,11 @@ export class JobRun {
     const ended = [...endedBefore];
     if (settled.some(({ command }) => command.type === "shell_command"))
       this.#notes.push(whatStays(transaction));
-    let gitCommit: string | null = null;
-    if (request.autoCommit && settled.some(({ success }) => success) && !this.wantsRollback(settled)) {
-      const after = await this.commitMoment("after");
-      ended.push(...(await this.endProcesses()));
-      if (after.ok) gitCommit = after.commit;
-      else this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
-    }
-    const isOver = this.wantsRollback(settled) && transaction.kind !== "none";
+    const { results: looked, gitCommit } = await this.commitAfter(settled, ended);
+    const isOver = this.wantsRollback(looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
-      ? { sealed: NOTHING_SEALED, judged: settled }
-      : await this.seal(settled);
+      ? { sealed: NOTHING_SEALED, judged: looked }
+      : await this.seal(looked);
     const aborted = request.signal.aborted;
     const wantsRollback = this.wantsRollback(results);
     const rollsBack = wantsRollback && transaction.kind !== "none";
@@ -253,6 +248,30 @@ export class JobRun {
       swapped,
       gitCommit: done ? gitCommit : null,
     });
+  }
+
+  /**
+   * The commit after the patch. Everything of the job is ended first and what it left is judged, so that our own git works
+   * on what may stay; what it changes is sealed with the rest, and judged with it.
+   */
+  private async commitAfter(settled: readonly CommandResult[], ended: string[]) {
+    const nothing = { results: settled, gitCommit: null };
+    const isWanted = this.#request.autoCommit && settled.some(({ success }) => success);
+    if (!isWanted || this.wantsRollback(settled)) return nothing;
+    const { layers } = this.transaction;
+    // Where no process ran, there is none to end, and nobody to hide from.
+    if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
+    const asleep = (await layers?.wake()) ?? null;
+    if (asleep !== null) {
+      this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(asleep.message) });
+      return nothing;
+    }
+    const results = await this.guardedLate(settled);
+    if (this.wantsRollback(results)) return { results, gitCommit: null };
+    const after = await this.commitMoment("after");
+    ended.push(...(await this.endProcesses()));
+    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
+    return { results, gitCommit: after.ok ? after.commit : null };
   }
 
   private async guardedLate(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
@@ -338,39 +357,17 @@ export class JobRun {
   }
 
   private async commitMoment(moment: "before" | "after"): Promise<AutoCommit> {
-    const { config, logger } = this.#parts;
-    const title = moment === "before" ? "Before patch" : `After patch: ${titleOf(this.#request)}`;
-    const { autoCommit } = await import("./auto-commit.ts");
-    const commit = await autoCommit(
-      {
-        ...this.processParts(),
-        processes: await this.processes(),
-        timeoutSeconds: config.git_timeout,
-        protection: this.#parts.policy.protection,
-        runHooks: config.run_hooks,
-      },
-      `${config.commit_message_prefix} ${title}`,
-    );
-    this.emit({
-      type: "auto_commit",
+    const { commitMoment } = await import("./commit-moment.ts");
+    this.#ownGit ??= this.#parts.ownGit();
+    return commitMoment(this.#parts, {
       moment,
-      commit: commit.ok ? commit.commit : null,
-      ...(!commit.ok && { error: this.#parts.mask(commit.error) }),
+      title: moment === "before" ? "Before patch" : `After patch: ${titleOf(this.#request)}`,
+      ownGit: await this.#ownGit,
+      process: this.processParts(),
+      processes: await this.processes(),
+      notes: this.#notes,
+      emit: (event) => this.emit(event),
     });
-    if (commit.ok) {
-      for (const code of commit.notes)
-        if (!this.#notes.some((note) => typeof note !== "string" && note.code === code))
-          this.#notes.push({ code });
-      if (commit.commit !== null)
-        logger.info("worker", ...LOG.autoCommitSuccess, {
-          job_id: this.jobId,
-          moment,
-          commit: commit.commit,
-        });
-    } else
-      logger.warn("worker", ...LOG.autoCommitFailed, { job_id: this.jobId, moment, error: commit.error });
-    this.transaction.takeChanges({ processRan: true });
-    return commit;
   }
 
   /** Everything dies with its job; a server that ran in it is named. */

@@ -159,12 +159,7 @@ class OpenDraft implements Draft {
       this.#isOver = true;
       const job = this.#open;
       this.#describe();
-      return this.#orBroken(async () => {
-        const commitsAfter = this.#autoCommit && !this.#request.signal.aborted;
-        const asleep = commitsAfter ? await this.#layers.wake() : null;
-        if (asleep !== null) throw new Error(asleep.message);
-        return job.end(this.#counted(), this.#ended, how);
-      });
+      return this.#orBroken(() => job.end(this.#counted(), this.#ended, how));
     });
   }
 

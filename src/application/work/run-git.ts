@@ -28,7 +28,7 @@ export async function runGit(
 }
 
 /** Files of the workspace that look like a repository, with settings that name programs, are none: only `.git` is. */
-export function gitIn(parts: ProcessParts, timeoutSeconds: number): Git {
+function gitIn(parts: ProcessParts, timeoutSeconds: number): Git {
   const folder = parts.transaction.directory as string;
   const git = ["git", "-c", "safe.bareRepository=explicit"] as const;
   return (...args) => runInView(parts, [...git, ...args], parts.env, folder, timeoutSeconds);

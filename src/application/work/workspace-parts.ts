@@ -4,6 +4,7 @@ import type { JobArchive } from "../ports/jobs.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Staging, Transactions } from "../ports/transaction.ts";
+import type { OwnGit } from "./own-git.ts";
 import type { EditPolicy } from "./policy.ts";
 
 /** `worker.limits`: 0 is none; sizes in bytes. */
@@ -45,6 +46,8 @@ export interface WorkspaceParts {
   readonly planOptions: Required<PlanOptions>;
   /** Loaded when the first process is needed. */
   readonly processes: () => Promise<ProcessRunner>;
+  /** Null where no git can be found that jobs cannot have put there. */
+  readonly ownGit: () => Promise<OwnGit | null>;
   readonly logger: Logger;
   readonly messages: Messages;
   readonly mask: (text: string) => string;

@@ -65,6 +65,10 @@ export function takeBackSettings(
   if (is.isOdd) return { names: names.length > 0 ? names : ["?"], text: null };
   const present = new Set(is.settings.map(key));
   const lost = (name: string) => was.settings.filter((one) => one.name === name && !present.has(key(one)));
+  // Who also lost settings that stood there has not just added some: what stood there is better than the rest.
+  const badNames = new Set(names);
+  if (was.settings.some((one) => !present.has(key(one)) && !badNames.has(one.name)))
+    return { names, text: null };
   const text = without(after, bad, lost);
   const left = readGitConfig(text);
   const isClean = !left.isOdd && left.settings.every((one) => known.has(key(one)) || isAllowed(one));

@@ -105,6 +105,12 @@ describe("what may not be set is taken back", () => {
       "[alias]\n\tx = !sh \\\n  -c evil\n\tst = status\n",
       { names: ["alias.x"], text: "[alias]\n\tst = status\n" },
     ],
+    [
+      "the whole where settings were lost besides",
+      "[core]\n\tbare = false\n[user]\n\tname = x\n",
+      "[core]\n\tfsmonitor = evil\n",
+      { names: ["core.fsmonitor"], text: null },
+    ],
     ["the whole of what git reads in its own way", "", "[user]\nname = x\n?\n", { names: ["?"], text: null }],
     ["not what stood there already", "[alias]\n\tx = !mine\n", "[alias]\n\tx = !mine\n\ty = log\n", null],
   ] as const)("%s", (_, before, after, expected) => {

@@ -115,6 +115,7 @@ const SAMPLES: Samples = {
   changedOutside: (say) => [say(paths)],
   endedWithJob: (say) => [say(paths)],
   protectedRestored: (say) => [say(many)],
+  filterUnknown: (say) => [say(paths)],
   protectedCreated: (say) => [say(paths)],
   protectedLogged: (say) => [say(paths)],
   undonePartly: (say) => [say({ jobId: "job_1", refs: ["refs/heads/main"] })],

@@ -23,6 +23,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.signingSkipped;
     case "protected-restored":
       return messages.protectedRestored(note.paths);
+    case "filter-unknown":
+      return messages.filterUnknown(note.paths);
     case "protected-created":
       return messages.protectedCreated(note.paths);
     case "protected-logged":

@@ -181,6 +181,8 @@ export const texts = {
     `Still running at the end of the job, and ended with it:${paths(list)}\nTo keep a server running, start it yourself in a terminal.`,
   protectedRestored: (list: readonly string[]) =>
     `Protected files changed by a shell command were restored:${paths(list)}`,
+  filterUnknown: (list: readonly string[]) =>
+    `Not committed, because they ask for a git filter that your configuration did not have:${paths(list)}`,
   protectedCreated: (list: readonly string[]) => `New files match a protected pattern:${paths(list)}`,
   protectedLogged: (list: readonly string[]) =>
     `Protected files were changed (action_on_protected_file: log):${paths(list)}`,

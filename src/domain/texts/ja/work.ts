@@ -159,6 +159,7 @@ export const texts: typeof en = {
   endedWithJob: (list) =>
     `ジョブの終了時に動いていたプロセスは一緒に終了したよ:${paths(list)}\nサーバーを動かし続けるには、端末で自分で起動してね。`,
   protectedRestored: (list) => `シェルコマンドが変更した保護ファイルを元に戻しました:${paths(list)}`,
+  filterUnknown: (list) => `設定にない git フィルターを求めているため、コミットしていません:${paths(list)}`,
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
 

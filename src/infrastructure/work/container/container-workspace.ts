@@ -58,6 +58,7 @@ export async function openContainerWorkspace(
     archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
     policy: { protection, rootNames: [root] },
     processes: async () => processes,
+    ownGit: async () => null,
     hostEnv: {},
     isTrusted: () => true,
   };

@@ -43,6 +43,10 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
       now,
     }),
     archive: createJobArchive(storage.folder, now, storage.workspace),
+    ownGit: async () => {
+      const { findOwnGit } = await import("../process/own-git.ts");
+      return findOwnGit({ workspace: storage.workspace, env: rest.hostEnv });
+    },
     processes: async () => (await import("../process/process-runner.ts")).createProcessRunner(),
   };
   const workspace = createWorkspace({

@@ -2,6 +2,7 @@ import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Installation } from "../../runtime/installation.ts";
+import { despiteOthers } from "../folder/despite-others.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchView } from "../folder/watch-view.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
@@ -19,6 +20,7 @@ import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
 import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
 import { createFirstSight } from "./first-sight.ts";
+import { ChannelClosed } from "./frames.ts";
 import { createLayeredFiles } from "./layered-files.ts";
 import type { LimitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
@@ -119,16 +121,14 @@ function open(state: OpenOverlay): Transaction {
     takeChanges,
     revert(paths) {
       if (paths.length === 0) return;
-      for (const path of paths) restoreThrough(executor.call, resolve(workspace, path));
+      for (const path of paths)
+        despiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isOver);
       takeChanges();
     },
     rewrite(path, bytes) {
-      rewriteThrough(
-        executor.call,
-        resolve(workspace, path),
-        bytes,
-        currentPlace(roots, resolve(workspace, path)),
-      );
+      const absolute = resolve(workspace, path);
+      const rewrite = () => rewriteThrough(executor.call, absolute, bytes, currentPlace(roots, absolute));
+      despiteOthers(rewrite, isOver);
       takeChanges();
     },
     look: (path, when) => lookThrough(roots, resolve(workspace, path), when),
@@ -167,6 +167,10 @@ function open(state: OpenOverlay): Transaction {
       removeSlots(folder);
     },
   };
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof ChannelClosed;
 }
 
 /** The kernel leaves a folder without permissions inside each work folder. */

@@ -1,14 +1,10 @@
-import { accessSync, constants } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { OwnGit } from "../../../application/work/own-git.ts";
+import { isHarmlessSetting } from "../../../domain/policy/git-settings.ts";
 
-/** The git that PicoClaw runs for itself: which program, and what keeps it from running anything else. */
-export interface OwnGit {
-  readonly program: string;
-  readonly settings: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** Folders of the system, which no job can write to; the user's own PATH may lead through folders that jobs can. */
+/** Folders of the system, which no job can write to. */
 const SYSTEM_FOLDERS = [
   "/usr/bin",
   "/bin",
@@ -17,31 +13,111 @@ const SYSTEM_FOLDERS = [
   "/run/current-system/sw/bin",
 ];
 
-/** Null where there is no git but in folders to avoid. */
-export function ownGit({ path = "", avoid }: { path?: string; avoid: readonly string[] }): OwnGit | null {
-  const isAvoided = (folder: string) => avoid.some((one) => folder === one || folder.startsWith(`${one}/`));
-  const further = path.split(delimiter).filter((folder) => folder.startsWith("/") && !isAvoided(folder));
-  const program = [...SYSTEM_FOLDERS, ...further].map((folder) => join(folder, "git")).find(canRun);
-  if (program === undefined) return null;
+/** Reads no settings but those of the repository, and asks nobody. */
+const ALONE = { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" };
+
+/** The system's git, for a question to a repository; null where there is none. */
+export function systemGit(): {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
+} | null {
+  const program = programIn(SYSTEM_FOLDERS, []);
+  return program === null
+    ? null
+    : { program, env: { ...ALONE, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
+}
+
+export interface OwnGitParts {
+  readonly workspace: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Finds git where no job could have put one, and notes what the user's own configuration says now: a job has its own
+ * view of the home, and what it writes there counts for no commit of ours.
+ */
+export function findOwnGit({ workspace, env }: OwnGitParts): OwnGit | null {
+  const home = env.HOME ?? "/";
+  const avoid = home === "/" ? [workspace] : [workspace, home];
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  const program = programIn(folders, avoid);
+  if (program === null) return null;
+  const settings = userSettings(program, workspace, env);
+  const path = folders.filter((folder) => !isWithin(folder, avoid));
+  const local = new Set(settings.filter(({ scope }) => OF_THE_REPOSITORY.has(scope)).map(({ name }) => name));
+  const passed = settings.filter(
+    ({ name, scope, value }) =>
+      !OF_THE_REPOSITORY.has(scope) && !local.has(name) && isPassed({ name, value }),
+  );
   return {
     program,
-    settings: ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"],
-    env: {
-      PATH: SYSTEM_FOLDERS.join(delimiter),
-      HOME: "/",
-      LC_ALL: "C",
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_CONFIG_GLOBAL: "/dev/null",
-      GIT_TERMINAL_PROMPT: "0",
-    },
+    path: path.join(delimiter),
+    env: ALONE,
+    settings: passed.map(({ name, value }) => [name, value]),
+    filters: [...new Set(settings.flatMap(({ name }) => /^filter\.(.*)\.[^.]+$/s.exec(name)?.[1] ?? []))],
   };
 }
 
-function canRun(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
+const OF_THE_REPOSITORY: ReadonlySet<string> = new Set(["local", "worktree"]);
+
+/** What decides what a commit says and holds. Programs are only those that turn files into what git keeps. */
+function isPassed(setting: { readonly name: string; readonly value: string }): boolean {
+  return (
+    isHarmlessSetting(setting) ||
+    /^filter\..*\.(clean|smudge|process|required)$/s.test(setting.name) ||
+    /^(core\.(excludesfile|attributesfile)|safe\.directory)$/.test(setting.name)
+  );
+}
+
+interface ScopedSetting {
+  readonly scope: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** In the workspace, since the user's configuration may depend on where it is read. */
+function userSettings(program: string, workspace: string, env: OwnGitParts["env"]): ScopedSetting[] {
+  const asked = spawnSync(
+    program,
+    ["-c", "safe.bareRepository=explicit", "config", "--list", "--includes", "--show-scope", "-z"],
+    {
+      cwd: workspace,
+      env: { PATH: env.PATH, HOME: env.HOME, XDG_CONFIG_HOME: env.XDG_CONFIG_HOME },
+      encoding: "utf8",
+      timeout: 10_000,
+      maxBuffer: 16 * 1024 ** 2,
+    },
+  );
+  if (asked.status !== 0) return [];
+  const fields = asked.stdout.split("\0");
+  const settings: ScopedSetting[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const scope = fields[i] as string;
+    const said = fields[i + 1] as string;
+    const line = said.indexOf("\n");
+    if (scope === "command") continue;
+    settings.push({
+      scope,
+      name: line < 0 ? said : said.slice(0, line),
+      value: line < 0 ? "true" : said.slice(line + 1),
+    });
   }
+  return settings;
+}
+
+function isWithin(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+function programIn(folders: readonly string[], avoid: readonly string[]): string | null {
+  for (const folder of folders) {
+    try {
+      const file = join(folder, "git");
+      accessSync(file, constants.X_OK);
+      if (!isWithin(realpathSync(file), avoid)) return isWithin(file, avoid) ? realpathSync(file) : file;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
 }

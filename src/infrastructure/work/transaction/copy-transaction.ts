@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import type { Begun, Judge, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { inParent } from "../folder/anchor.ts";
+import { despiteOthers } from "../folder/despite-others.ts";
 import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { identify, identifyAt } from "../folder/identity.ts";
@@ -206,7 +207,7 @@ function open(state: OpenCopy): Transaction {
       for (const path of paths) {
         const { root, below, key, original } = place(path);
         const { copy } = copies[root] as CopiedRoot;
-        restoreEntry(copies[root] as CopiedRoot, below, original);
+        despiteOthers(() => restoreEntry(copies[root] as CopiedRoot, below, original));
         const now = identify(copy, below);
         if (now) last?.set(key, BigInt(now.ctime));
         else last?.delete(key);
@@ -215,7 +216,7 @@ function open(state: OpenCopy): Transaction {
     rewrite(path, bytes) {
       const { root, below, key } = place(path);
       const { copy } = copies[root] as CopiedRoot;
-      rewriteFile(copy, below, bytes);
+      despiteOthers(() => rewriteFile(copy, below, bytes));
       const now = identify(copy, below);
       if (now) last?.set(key, BigInt(now.ctime));
     },

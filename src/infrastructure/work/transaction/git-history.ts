@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import type { GitHistory } from "../../../application/ports/transaction.ts";
-import { ownGit } from "../process/own-git.ts";
+import { systemGit } from "../process/own-git.ts";
 
 /** Long enough for the history of a large project; what cannot be found in it was not there. */
 const TIME_MS = 20_000;
@@ -9,11 +9,11 @@ const TIME_MS = 20_000;
  * Asks the workspace's own repository, which a job never touches, by a git that reads no settings but those of that
  * repository. Seldom needed: only for a protected file that the index lists as it is.
  */
-export function createGitHistory(gitDirectory: string, workspace: string): GitHistory {
+export function createGitHistory(gitDirectory: string): GitHistory {
   const ask = (...args: string[]): string | null => {
-    const git = ownGit({ avoid: [workspace] });
+    const git = systemGit();
     if (git === null) return null;
-    const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...git.settings, ...args], {
+    const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...args], {
       cwd: "/",
       env: { ...git.env, GIT_LITERAL_PATHSPECS: "1", GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1" },
       encoding: "utf8",

@@ -68,6 +68,6 @@ export function repositoryOf(workspace: string): Repository | null {
     workspaceAt: relative(git.topLevel, workspace),
     index: relative(workspace, join(git.gitDirectory, "index")),
     objects: relative(workspace, join(git.commonDirectory, "objects")),
-    history: createGitHistory(git.gitDirectory, workspace),
+    history: createGitHistory(git.gitDirectory),
   };
 }
