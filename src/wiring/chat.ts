@@ -51,10 +51,14 @@ export async function openChat(
   }
   const memory = createChatMemory(memoryOptionsOf(env, opened, choices), stored.db);
   const background = createBackground(logger);
+  const projectOf: ChatParts["projectOf"] = (files) =>
+    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
   const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
   const parts: ChatParts = {
     workspace,
-    project: createProjectFiles(workspace, workspaceParts.planOptions),
+    project: projectOf(workspace.files),
+    projectOf,
+    reachesOutward,
     sessions: memory.sessions,
     router: memory.router,
     queue: memory.queue,
@@ -99,7 +103,24 @@ function settingsOf(config: Config): ChatParts["settings"] {
     dryRun: config.worker.dry_run,
     protectedPatterns: config.worker.protected_patterns,
     mcpServers: Object.keys(config.mcp_servers),
+    coder: {
+      attempts: config.coder.attempts,
+      explore: config.coder.explore,
+      onRed: config.coder.on_red,
+      maxMinutes: config.coder.max_minutes,
+      budgetUsd: config.coder.budget_usd,
+    },
   };
+}
+
+/** The parser is loaded for the first script that may reach somebody. */
+async function reachesOutward(script: string): Promise<boolean> {
+  const { mayReachOutward, reachesOutward: reaches } = await import(
+    "../domain/policy/commands/reaches-outward.ts"
+  );
+  if (!mayReachOutward(script)) return false;
+  const { parseShell } = await import("../infrastructure/environments/shell/parse-shell.ts");
+  return reaches(script, parseShell);
 }
 
 /** Work that goes on behind a reply; whoever closes waits for it. */

@@ -1,7 +1,8 @@
 import { agentOf } from "../../domain/agents/roster.ts";
 import type { ModelTrouble } from "../../domain/models/model-trouble.ts";
 import { completeFitting, type Fitting, failureOf, type Size, type Unanswered } from "../models/complete.ts";
-import type { Model, ModelAnswer, ModelRequest, ModelRole } from "../ports/model.ts";
+import { completeWhole } from "../models/complete-whole.ts";
+import type { Model, ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
@@ -17,7 +18,13 @@ export type Answered =
       readonly cut: boolean;
     }
   /** `text` is for the user; `model` is there when it answered, but not whole. */
-  | { readonly ok: false; readonly text: string; readonly model?: Model };
+  | {
+      readonly ok: false;
+      readonly text: string;
+      readonly model?: Model;
+      /** The stream broke or said nothing: the same may be asked again. */
+      readonly again?: boolean;
+    };
 
 export interface Question {
   readonly role: ModelRole;
@@ -25,8 +32,10 @@ export interface Question {
   readonly request: (model: Model, size: Size) => Request;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
-  /** Whether half an answer is of use. */
-  readonly takesCut: boolean;
+  /** What is done with an answer that reached its longest: shown as far as it came, or gone on with. */
+  readonly whenCut: "shown" | "goes-on";
+  /** On the monotonic clock: when the time is over. Default: the message's own. */
+  readonly deadline?: number;
 }
 
 type AskParts = Pick<ChatParts, "chat" | "clock" | "workspace">;
@@ -43,25 +52,36 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
     turn.emit({ type: "text", agent, text: parts.workspace.mask(text) }),
   );
   const { signal } = turn;
-  const { completion } = await completeFitting(
+  const goesOn = question.whenCut === "goes-on";
+  const { completion } = await (goesOn ? completeWhole : completeFitting)(
     model,
     (size) => ({ ...question.request(model, size), signal }),
-    { ...listening(parts, turn), ...(question.streams && { onText: words.add }) },
+    {
+      ...listening(parts, turn, question.deadline),
+      ...(question.streams && { onText: words.add }),
+      ...(goesOn && { onCut: () => turn.emit({ type: "notice", text: parts.chat.answerGoesOn }) }),
+    },
   );
   words.end();
   const cut = completion.kind === "cut";
-  if (completion.kind === "finished" || (cut && question.takesCut))
+  if (completion.kind === "finished" || (cut && !goesOn))
     return { ok: true, answer: completion.answer, model, cut };
   const text = troubleText(parts, { role, model }, completion);
-  return { ok: false, text, ...("answer" in completion && { model }) };
+  const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));
+  return { ok: false, text, again, ...("answer" in completion && { model }) };
+}
+
+function isBroken({ code }: ModelFailure): boolean {
+  return code === "cut-off" || code === "malformed";
 }
 
 /** What a message's model calls have in common: its time, and the notices about tries that failed. */
 export function listening(
   { chat, clock }: Pick<ChatParts, "chat" | "clock">,
   turn: ChatTurn,
+  ends = turn.deadline,
 ): Pick<Fitting, "deadline" | "onRetry" | "onTooLong"> {
-  const leftMs = turn.deadline - clock();
+  const leftMs = ends - clock();
   return {
     deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
     onRetry: ({ attempt, waitMs, failure }) => {

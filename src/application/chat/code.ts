@@ -1,98 +1,129 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
-import type { PatchCommand } from "../../domain/patch/command.ts";
 import { affectedFiles } from "../../domain/proposal/affected-files.ts";
-import { hasFlag, type Proposal } from "../../domain/proposal/proposal.ts";
-import { oneLine } from "../../domain/texts/format-results.ts";
+import { hasFlag } from "../../domain/proposal/proposal.ts";
+import { showAsked } from "../context/show-asked.ts";
+import type { CoderEnd } from "../work/coder/coder-end.ts";
+import { type CoderEvent, coderLoop } from "../work/coder/coder-loop.ts";
 import { say } from "../work/report/said.ts";
 import { answering } from "./answering.ts";
-import { createLineOutput } from "./line-output.ts";
+import { openBench } from "./coder-bench.ts";
+import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
 import type { ChatParts } from "./parts.ts";
-import { propose } from "./propose.ts";
-import { reportJob } from "./report-job.ts";
+import { reportWork } from "./report-job.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
-/** A coder route: its proposal runs at once as a job of the workspace; the answer is the job's facts. */
+/** Characters of files that go back to a coder with a report. */
+const SHOWN_AGAIN = 24_000;
+
+export interface CodeRequest {
+  readonly role: CoderRole;
+  readonly text: string;
+  /** `/code plan …`: it explores and writes nothing. */
+  readonly planOnly: boolean;
+}
+
+/** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
 export async function answerWithCode(
   parts: ChatParts,
   turn: ChatTurn,
-  role: CoderRole,
-  request: string,
+  { role, text, planOnly }: CodeRequest,
 ): Promise<Answer> {
-  const agent = agentOf(role);
-  const proposed = await propose(parts, turn, role, request);
-  const model = proposed.model && {
-    provider: proposed.model.provider,
-    model: proposed.model.model,
-    local: proposed.model.local,
-  };
-  const about = { agent, ...(model !== undefined && { model }) };
-  if (!proposed.ok) return { ...about, text: proposed.text, ok: false, jobs: [] };
-  const { proposal, commands } = proposed;
-  announce(parts, turn, proposal, commands);
-  if (turn.signal.aborted) return { ...answering(parts, [say("aborted")], false), ...about };
-  let jobId = "";
-  const output = createLineOutput((text) =>
-    turn.emit({ type: "job-output", jobId, text: parts.workspace.mask(text) }),
-  );
-  const execution = await parts.workspace.execute({
-    patch: proposal.patch,
-    plan: proposal.plan,
-    groupId: turn.groupId,
-    source: `chat:${turn.message.channel}`,
-    sessionKey: turn.sessionKey,
-    dryRun: turn.dryRun,
+  const { settings, workspace } = parts;
+  const { bench, checks } = await openBench(parts, turn, { judged: !planOnly });
+  const talk = createCoderTalk(parts, turn, { role, request: text, planOnly, checks });
+  const { attempts, explore, onRed } = settings.coder;
+  const end = await coderLoop({
+    ask: talk.ask,
+    bench,
+    show: (files, asked) => showAsked(files, asked, { request: text, limit: talk.budget().files }),
+    limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
+    planOnly,
     preview: turn.preview,
+    steering: turn.steering,
     signal: turn.signal,
-    onStart: (id) => {
-      jobId = id;
-      turn.emit({ type: "job-started", jobId });
-    },
-    onEvent: (event) => {
-      if (event.type !== "command_started") return;
-      const { type, action, target } = event.command;
-      const command = parts.workspace.mask(`${type} ${action} ${oneLine(target)}`);
-      turn.emit({ type: "job-command", jobId, index: event.index + 1, command });
-    },
-    onOutput: output.add,
+    tell: (event) => tell(parts, turn, event),
+    mask: workspace.mask,
   });
-  output.end();
-  const report = reportJob(parts, execution, proposal);
-  if (report.job !== undefined)
-    turn.emit({ type: "job-finished", jobId: report.job.job_id, success: report.ok });
-  const { ok, actions } = report;
-  const jobs = report.job === undefined ? [] : [report.job];
-  const done = { ...answering(parts, [report.said], ok), ...about, jobs, actions };
-  if (ok && hasFlag(proposal, "uses_browser") && !turn.dryRun && !turn.preview) {
-    const { browse } = await import("./browse.ts");
-    return browse(parts, turn, { request, proposal, done });
+  return answerOf(parts, turn, { role, text, end, talk });
+}
+
+interface Ended {
+  readonly role: CoderRole;
+  readonly text: string;
+  readonly end: CoderEnd;
+  readonly talk: CoderTalk;
+}
+
+async function answerOf(parts: ChatParts, turn: ChatTurn, { role, text, end, talk }: Ended): Promise<Answer> {
+  const by = talk.model();
+  const about = {
+    agent: agentOf(role),
+    ...(by !== undefined && { model: { provider: by.provider, model: by.model, local: by.local } }),
+  };
+  const { mask } = parts.workspace;
+  switch (end.kind) {
+    case "said":
+      return { ...answering(parts, [{ kind: "text", text: mask(end.text) }], true), ...about };
+    case "planned": {
+      const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
+      const actions = [{ label: parts.chat.goLabel, message: "go" }];
+      return { ...answering(parts, said, true), ...about, actions };
+    }
+    case "unanswered":
+      return { ...about, text: end.text, ok: false, jobs: [] };
+    case "unusable":
+      return { ...answering(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
+    case "aborted":
+      return { ...answering(parts, [say("aborted")], false), ...about };
+    case "refused":
+    case "worked": {
+      const report = reportWork(parts, turn, end);
+      const { said, ok, job, actions } = report;
+      if (job !== undefined) turn.emit({ type: "job-finished", jobId: job.job_id, success: ok });
+      const jobs = job === undefined ? [] : [job];
+      const done = { ...answering(parts, said, ok), ...about, jobs, actions };
+      if (!ok || end.kind !== "worked" || turn.dryRun || turn.preview) return done;
+      if (!hasFlag(end.proposal, "uses_browser")) return done;
+      const { browse } = await import("./browse.ts");
+      return browse(parts, turn, { request: text, proposal: end.proposal, done });
+    }
   }
-  return done;
 }
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */
-function announce(
-  { workspace, logger }: ChatParts,
-  turn: ChatTurn,
-  proposal: Proposal,
-  commands: readonly PatchCommand[],
-): void {
-  const files = affectedFiles(commands);
-  const { plan, patch, risk, costHint, flags } = proposal;
-  logger.info("chat", "chat.proposed", "chat.proposed", {
-    session_key: turn.sessionKey,
-    group_id: turn.groupId,
-    plan,
-    patch,
-    risk,
-    cost_hint: costHint,
-    affected_files: files,
-    flags,
-  });
-  turn.emit({
-    type: "proposed",
-    plan: workspace.mask(plan),
-    commands: commands.length,
-    risk,
-    files: files.map((path) => workspace.mask(path)),
-  });
+function tell({ workspace, logger, chat }: ChatParts, turn: ChatTurn, event: CoderEvent): void {
+  const { mask } = workspace;
+  switch (event.type) {
+    case "asks":
+      turn.emit({ type: "notice", text: chat.needsFiles(event.wanted.map(mask)) });
+      return;
+    case "sent-back":
+      turn.emit({ type: "notice", text: chat.sentBack(event.attempt, event.of, mask(event.brief)) });
+      return;
+    case "steered":
+      turn.emit({ type: "notice", text: chat.steered });
+      return;
+    case "proposed": {
+      const { plan, patch, risk, costHint, flags } = event.proposal;
+      const files = affectedFiles(event.commands);
+      logger.info("chat", "chat.proposed", "chat.proposed", {
+        session_key: turn.sessionKey,
+        group_id: turn.groupId,
+        attempt: event.attempt,
+        plan,
+        patch,
+        risk,
+        cost_hint: costHint,
+        affected_files: files,
+        flags,
+      });
+      turn.emit({
+        type: "proposed",
+        plan: mask(plan),
+        commands: event.commands.length,
+        risk,
+        files: files.map(mask),
+      });
+    }
+  }
 }

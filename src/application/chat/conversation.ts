@@ -165,7 +165,8 @@ async function answer(
   text: string,
 ): Promise<Answer> {
   const role = roleOf(route, parts.settings.defaultCoder);
-  if (isCoderRole(role)) return (await import("./code.ts")).answerWithCode(parts, turn, role, text);
+  if (isCoderRole(role))
+    return (await import("./code.ts")).answerWithCode(parts, turn, { role, text, planOnly: false });
   switch (route) {
     case "ANALYZE":
     case "OPS":

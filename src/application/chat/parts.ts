@@ -6,6 +6,7 @@ import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
 import type { ProjectFiles } from "../ports/project-files.ts";
 import type { Workspace } from "../ports/workspace.ts";
+import type { WorkspaceFiles } from "../ports/workspace-files.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
@@ -16,6 +17,10 @@ export interface ChatParts {
   /** Everything that changes it is a job. */
   readonly workspace: Workspace;
   readonly project: ProjectFiles;
+  /** The same over other files than those that stand: a draft's. */
+  readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
+  /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
+  readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly sessions: Sessions;
   readonly router: Router;
   readonly queue: ChatQueue;
@@ -46,6 +51,17 @@ export interface ConversationSettings {
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
   readonly mcpServers: readonly string[];
+  readonly coder: CoderSettings;
+}
+
+/** `coder:` of the configuration. */
+export interface CoderSettings {
+  readonly attempts: number;
+  readonly explore: number;
+  readonly onRed: "preview" | "apply" | "discard";
+  /** Of model time. */
+  readonly maxMinutes: number;
+  readonly budgetUsd: number | null;
 }
 
 export interface ToolboxRequest {

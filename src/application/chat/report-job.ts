@@ -1,36 +1,58 @@
-import type { Proposal } from "../../domain/proposal/proposal.ts";
 import type { Reply } from "../ports/conversation.ts";
-import type { Execution } from "../work/execution.ts";
+import type { CoderEnd } from "../work/coder/coder-end.ts";
 import { actionsFor } from "../work/present-actions.ts";
+import type { CoderFacts } from "../work/report/coder-facts.ts";
 import { executionFacts } from "../work/report/job-facts.ts";
 import { forReply, type Said } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
+import type { ChatTurn } from "./turn.ts";
 
 export interface JobReport {
-  readonly said: Said;
+  readonly said: readonly Said[];
   readonly ok: boolean;
   readonly job?: ResultJson;
   readonly actions: Reply["actions"];
 }
 
-/** A proposal that was carried out, as the chat tells it: the executor's facts alone. */
-export function reportJob(
+/** A coder's work as the chat tells it: the executor's facts, and the way there. */
+export function reportWork(
   { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
-  execution: Execution,
-  { plan, risk }: Pick<Proposal, "plan" | "risk">,
+  turn: Pick<ChatTurn, "models">,
+  end: Extract<CoderEnd, { kind: "worked" | "refused" }>,
 ): JobReport {
-  const facts = executionFacts(workspace.root, execution);
-  if (facts.about === "refusal") return { said: { kind: "refusal", facts }, ok: false, actions: [] };
+  const way = end.kind === "worked" ? wayOf(workspace.mask, turn, end) : null;
+  const told: Said[] = way === null ? [] : [{ kind: "coder", facts: way }];
+  if (end.execution === null) return { said: told, ok: false, actions: [] };
+  const facts = executionFacts(workspace.root, end.execution);
+  if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
+  const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
+  const isHigh = end.kind === "worked" && end.proposal.risk === "high";
+  const job =
+    way?.red === "worse" && facts.status === "preview" ? { ...facts, status: "worse" as const } : facts;
   return {
-    said: {
-      kind: "job",
-      facts: forReply(facts),
-      plan: workspace.mask(plan.trim()),
-      ...(risk === "high" && { risk }),
-    },
-    ok: facts.success,
-    job: toResultJson(messages, facts),
-    actions: actionsFor(workspace.archive, facts.jobId, chat.actions),
+    said: [{ kind: "job", facts: forReply(job), plan, ...(isHigh && { risk: "high" }) }, ...told],
+    ok: job.success && way?.red === undefined,
+    job: toResultJson(messages, job),
+    actions: actionsFor(workspace.archive, job.jobId, chat.actions),
+  };
+}
+
+function wayOf(
+  mask: (text: string) => string,
+  { models }: Pick<ChatTurn, "models">,
+  { proposal, execution, story }: Extract<CoderEnd, { kind: "worked" }>,
+): CoderFacts {
+  const { attempts, red, stopped, tried, words } = story;
+  const { costUsd } = models.used();
+  return {
+    attempts,
+    ...(red !== null && { red: red.kind, brief: mask(red.brief) }),
+    ...(stopped !== null && { stopped }),
+    tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
+    words: mask(words),
+    costHint: mask(proposal.costHint),
+    costUsd,
+    isDropped: execution === null,
   };
 }

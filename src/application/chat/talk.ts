@@ -22,7 +22,7 @@ export async function answerByTalking(
   const answered = await ask(parts, turn, {
     role: "chat",
     streams: true,
-    takesCut: true,
+    whenCut: "shown",
     request: (model, size) => ({
       system: systemPrompt({
         agent: "Mio",

@@ -40,13 +40,13 @@ export interface CoderPrompt {
   readonly protectedPatterns: readonly string[];
   /** Whether a browser can be driven for the user. */
   readonly browser: boolean;
+  /** A plan is asked for, and no patch. */
+  readonly planOnly: boolean;
+  /** The commands that judge its work; empty where there are none. */
+  readonly checks: string;
 }
 
-/** Kept short on purpose: it is sent with every request. */
-export function coderPrompt({ agent, family, protectedPatterns, browser }: CoderPrompt): string {
-  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in the workspace, all or nothing where it conflicts, and can undo it. You run nothing yourself.
-
-Answer with these sections and nothing else:
+const SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
@@ -54,13 +54,25 @@ The change. Leave it empty when nothing is to be changed.
 ## Risk
 low, medium or high
 ## Cost
-One short estimate.
+One short estimate.`;
 
-If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.
+const PLAN_ONLY = `Change nothing yet. Look at what you need, then answer with one section ## Plan in the user's language: what is to be changed in which files, in which order, and how to tell that it is done.`;
+
+/** Kept short on purpose: it is sent with every request. */
+export function coderPrompt(prompt: CoderPrompt): string {
+  const { agent, family, protectedPatterns, browser, planOnly, checks } = prompt;
+  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output. You run nothing yourself.
+
+${planOnly ? PLAN_ONLY : SECTIONS}
+
+If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both. A question, or an answer that changes nothing, is plain words without any section.
 
 # Patch format
 ${FORMATS[family]}
-Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. They run without a terminal.${
+Change what exists with such edits, Markdown too; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A new Markdown file that holds fences stands in a longer fence (\`\`\`\`).
+Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
+    checks === "" ? "" : ` After the patch these run by themselves, so do not run them: ${checks}.`
+  } A fix brings a test that fails on the old code, where the project has tests.${
     browser
       ? "\nWork in a browser: describe the steps in the plan and add a section ## Flags with the line uses_browser: true."
       : ""

@@ -52,6 +52,13 @@ function read(text: string, { unwrap }: { readonly unwrap: boolean }): ReadPropo
   return { kind: "proposal", proposal };
 }
 
+/** Whether words that hold no proposal were meant to hold one; else they are an answer, or a question. */
+export function looksLikePatch(text: string): boolean {
+  return /^\s*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
+    text,
+  );
+}
+
 /** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
 function jsonProposal(text: string): ReadProposal | undefined {
   for (const value of jsonValues(text)) {

@@ -130,7 +130,7 @@ test("what Shiro found in a message that a coder answered as well stays local to
 });
 
 describe("a proposal that cannot run", () => {
-  test("goes back once with the report of what does not match, and then runs", async () => {
+  test("goes back with the report of what does not match and the file as it is, and then runs", async () => {
     at = await openConversation((_, turn) =>
       proposal("p", replace("a.txt", turn === 0 ? "two small words" : "two little words", "x")),
     );
@@ -140,48 +140,106 @@ describe("a proposal that cannot run", () => {
     expect(at.read("a.txt")).toBe("one\nx\n");
     const back = at.asked[1]?.messages ?? [];
     expect(back.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
-    expect(back[2]?.text).toContain("The patch does not match the files");
-    expect(back[2]?.text).toContain("two little words");
+    expect(back[2]?.text).toStartWith("Attempt 1 of 4 ran in a draft; nothing has landed yet.");
+    expect(back[2]?.text).toContain("Did you mean:\n  line 2");
+    expect(back[2]?.text).toContain('<file path="a.txt">\none\ntwo little words\n</file>');
     expect(at.events).toContainEqual({
       type: "notice",
-      text: "The proposal did not fit; it goes back once with the reasons.",
+      text: "Attempt 1 of 4: a.txt: a.txt: hunk 1 not-found: the expected lines are not in the file → mending",
     });
+    expect(reply.jobs).toHaveLength(1);
   });
 
-  test("fails plainly the second time, and nothing is changed or journalled", async () => {
+  test("ends at the second identical failure, and nothing is changed", async () => {
     at = await openConversation(() => proposal("p", replace("a.txt", "not there at all", "x")));
     at.write("a.txt", "one\n");
     const reply = await at.send("/code3 change a.txt");
-    expect(reply).toMatchObject({ ok: false, jobs: [] });
-    expect(reply.text).toStartWith("The proposal could not be carried out; nothing was changed.");
+    expect(reply).toMatchObject({ ok: false, jobs: [{ status: "no-change", failed_cmds: 1 }] });
+    expect(reply.text).toStartWith("No change, 1 command failed\n");
     expect(reply.text).toContain("a.txt");
+    expect(reply.text).toContain("The same failure came twice; the coder does not get further.");
     expect(at.asked).toHaveLength(2);
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
-    expect(at.archive.list()).toEqual([]);
   });
 
   test.each([
-    ["no proposal at all", "I would rather talk."],
     ["a patch that does not parse", '## Plan\np\n## Patch\n[{"type": "file_edit"\n'],
     ["only unknown blocks", "## Plan\np\n## Patch\n```py\nprint(1)\n```\n"],
   ])("%s goes back once, then fails", async (_, answer) => {
     at = await openConversation(() => answer);
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("The proposal could not be carried out; nothing was changed.");
     expect(at.asked).toHaveLength(2);
     expect(at.archive.list()).toEqual([]);
   });
 
-  test.each(["length", "filtered"] as const)(
-    "an answer that ended by its %s is not carried out",
-    async (finish) => {
-      at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish }));
-      const reply = await at.send("/code3 x");
-      expect(reply.ok).toBe(false);
-      expect(reply.text).toContain("Nothing was run");
-      expect(at.asked).toHaveLength(1);
-    },
-  );
+  test("words without a patch are an answer, and remembered", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? "Which of the two files do you mean?" : proposal("p", "```txt:a.txt\nx\n```"),
+    );
+    const reply = await at.send("/code3 change it");
+    expect(reply).toMatchObject({ ok: true, text: "Which of the two files do you mean?", jobs: [] });
+    await at.send("/code3 a.txt");
+    expect(at.asked[1]?.system).toContain("Which of the two files do you mean?");
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("an answer that was cut goes on where it stopped", async () => {
+    const whole = proposal("p", "```txt:a.txt\none line\nanother line of the file\n```");
+    const cut = whole.indexOf("line of the");
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? { text: whole.slice(0, cut), finish: "length" }
+        : { text: whole.slice(whole.lastIndexOf("\n", cut) + 1), finish: "stop" },
+    );
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(true);
+    expect(at.read("a.txt")).toBe("one line\nanother line of the file\n");
+    expect(at.asked[1]?.messages.at(-2)).toEqual({ role: "assistant", text: whole.slice(0, cut).trimEnd() });
+  });
+
+  test.each([
+    ["length", 2],
+    ["filtered", 1],
+  ] as const)("an answer that only ever ends by its %s is not carried out", async (finish, requests) => {
+    at = await openConversation(() => ({ text: proposal("p", "```bash\nrm -rf sr"), finish }));
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toContain("Nothing was run");
+    expect(at.asked).toHaveLength(requests);
+  });
+
+  test("a whole file that the coder never saw goes back with the file", async () => {
+    at = await openConversation((_, turn) =>
+      proposal("p", turn === 0 ? "```txt:lib/deep.txt\nnew\n```" : replace("lib/deep.txt", "one", "two")),
+    );
+    at.write("lib/deep.txt", "one\nkept\n");
+    for (let i = 0; i < 250; i++) at.write(`other-${i}.txt`, "x\n");
+    const reply = await at.send("/code3 make it so");
+    expect(reply.ok).toBe(true);
+    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith(
+      "lib/deep.txt exists and you have not seen it, yet your block would replace it whole.",
+    );
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain('<file path="lib/deep.txt">\none\nkept\n</file>');
+    expect(at.read("lib/deep.txt")).toBe("two\nkept\n");
+  });
+
+  test("a mark that stands for code goes back", async () => {
+    at = await openConversation((_, turn) =>
+      proposal(
+        "p",
+        turn === 0 ? replace("a.ts", "one", "two\n// ... existing code ...") : replace("a.ts", "one", "two"),
+      ),
+    );
+    at.write("a.ts", "one\n");
+    const reply = await at.send("/code3 change a.ts");
+    expect(reply.ok).toBe(true);
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain(
+      'the line "// ... existing code ..." would become part of the file',
+    );
+    expect(at.read("a.ts")).toBe("two\n");
+  });
 });
 
 describe("a proposal that runs", () => {
@@ -195,17 +253,70 @@ describe("a proposal that runs", () => {
     expect(reply.actions).toEqual([]);
   });
 
-  test("a command that fails is told from the job's facts, and the rest runs", async () => {
-    at = await openConversation(() => proposal("p", "```bash\necho why; exit 3\n```\n```txt:a.txt\nx\n```"), {
-      locale: "ja",
-    });
+  const failing = () => proposal("p", "```bash\necho why; exit 3\n```\n```txt:a.txt\nx\n```");
+
+  test("a command that keeps failing leaves a preview, told from the job's facts", async () => {
+    at = await openConversation(failing, { locale: "ja" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("反映済み、1 件のコマンドが失敗 (1/2 コマンド成功)\n");
-    expect(reply.text).toContain("✗ [1] shell_command run echo why; exit 3");
+    expect(reply.text).toStartWith("プレビュー（まだ何も反映していません）\n");
+    expect(reply.text).toContain("shell_command run echo why; exit 3");
     expect(reply.text.match(/^why$/gm)).toHaveLength(1);
-    expect(reply.jobs).toMatchObject([{ executed_cmds: 1, failed_cmds: 1 }]);
+    expect(at.tree()).toEqual({});
+    const [apply] = reply.actions;
+    expect(apply?.message).toMatch(/^\/apply job_/);
+    await at.send(apply?.message ?? "");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("coder.on_red: apply brings it in with what failed", async () => {
+    at = await openConversation(failing, { locale: "ja", config: "coder: { on_red: apply }\n" });
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("反映済み、1 件のコマンドが失敗");
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("coder.on_red: discard leaves nothing", async () => {
+    at = await openConversation(failing, { config: "coder: { on_red: discard }\n" });
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith(
+      "Stopped, nothing changed\nStill failing: echo why; exit 3: command failed",
+    );
+    expect(at.tree()).toEqual({});
+  });
+
+  test("red then green is one job, and /undo takes all of it back", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? proposal("First try", "```txt:a.txt\nwrong\n```\n```bash\ngrep -q right a.txt\n```")
+        : proposal(
+            "Second try",
+            `${replace("a.txt", "wrong", "right")}\n\`\`\`bash\ngrep -q right a.txt\n\`\`\``,
+          ),
+    );
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(true);
+    expect(reply.jobs).toHaveLength(1);
+    expect(reply.text).toContain("Attempts: 2. Tried before: First try");
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain("FAILED grep -q right a.txt: exit code 1");
+    expect(at.asked[1]?.messages.at(-1)?.text).toContain('<file path="a.txt">\nwrong\n</file>');
+    expect(at.tree()).toEqual({ "a.txt": "right\n" });
+    await at.send("/undo");
+    expect(at.tree()).toEqual({});
+  });
+
+  test("what reaches outward waits until the rest is green, and runs once", async () => {
+    at = await openConversation((_, turn) =>
+      proposal(
+        "p",
+        `\`\`\`bash\ngit push origin HEAD || true; echo pushed >> pushed.txt\n\`\`\`\n\`\`\`bash\nexit ${turn === 0 ? 3 : 0}\n\`\`\``,
+      ),
+    );
+    const reply = await at.send("/code3 x");
+    expect(reply.ok).toBe(true);
+    expect(at.tree()).toEqual({ "pushed.txt": "pushed\n" });
   });
 
   test("a job that fails altogether is not called done", async () => {

@@ -28,6 +28,8 @@ test("every route has its agent, and CODE is the default coder", () => {
   ]);
 });
 
+const PLAIN = { planOnly: false, checks: "" };
+
 describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;
 
@@ -46,12 +48,18 @@ describe("prompts", () => {
   test.each(["claude", "openai", "deepseek", "gemini", "other"] as const)(
     "the format that %s is shown is a patch",
     (family) => {
-      const prompt = coderPrompt({ agent: "Gin", family, protectedPatterns: [".env*"], browser: false });
+      const prompt = coderPrompt({
+        agent: "Gin",
+        family,
+        protectedPatterns: [".env*"],
+        browser: false,
+        ...PLAIN,
+      });
       expect(Buffer.byteLength(prompt)).toBeLessThan(2_600);
       const example = prompt.slice(prompt.indexOf("# Patch format"), prompt.indexOf("Shell commands"));
       expect(parsePatch(example)).toMatchObject({ ok: true });
       expect(prompt).not.toContain("uses_browser");
-      expect(coderPrompt({ agent: "Gin", family, protectedPatterns: [], browser: true })).toContain(
+      expect(coderPrompt({ agent: "Gin", family, protectedPatterns: [], browser: true, ...PLAIN })).toContain(
         "uses_browser: true",
       );
     },

@@ -4,6 +4,7 @@ import { type Locale, messagesFor, reportMessages } from "../../../domain/texts/
 import { type ChatMessages, chatMessagesFor } from "../../../domain/texts/texts.ts";
 import type { ActionFacts } from "./action-facts.ts";
 import { changeLines } from "./change-lines.ts";
+import { type CoderFacts, wordCoder } from "./coder-facts.ts";
 import type { JobFacts, RefusalFacts } from "./job-facts.ts";
 import { wordAction } from "./word-action.ts";
 import { paragraphs, wordChatJob, wordEviction, wordRefusal, wordStatus } from "./word-job.ts";
@@ -25,6 +26,8 @@ export type Said =
       readonly risk?: "high";
     }
   | { readonly kind: "refusal"; readonly facts: RefusalFacts }
+  /** How a coder came to its job. */
+  | { readonly kind: "coder"; readonly facts: CoderFacts }
   | { readonly kind: "action"; readonly facts: ActionFacts }
   | { readonly kind: "loop-status"; readonly failedCmds: number }
   | LoopFacts;
@@ -99,6 +102,8 @@ function wordPiece(locale: Locale, piece: Said): string {
         piece.facts.why.kind === "refused" ? messages.workerFailed(why) : chat.proposalUnusable(why),
       ]);
     }
+    case "coder":
+      return wordCoder(chat, piece.facts);
     case "action":
       return wordAction(messages, piece.facts, "chat");
     case "loop-status": {

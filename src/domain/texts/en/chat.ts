@@ -44,7 +44,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "over-budget":
       return "Raise budget.daily, or send this again tomorrow.";
     case "deadline":
-      return "loop.max_millis sets it.";
+      return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} sets it.`;
     default:
       return "";
   }
@@ -69,10 +69,26 @@ export const texts = {
   // A coder's job
   /** A job, or a group of several. */
   riskNote: (risk: string) => `Risk: ${risk}`,
-  noProposal: "The proposal holds no patch.",
   proposalUnusable: (detail: string) =>
     `The proposal could not be carried out; nothing was changed.\n${detail}`,
-  sentBack: "The proposal did not fit; it goes back once with the reasons.",
+  sentBack: (attempt: number, of: number, brief: string) => `Attempt ${attempt} of ${of}: ${brief} → mending`,
+  steered: "The coder takes what you wrote into its next round.",
+  planHint: "Nothing was changed. To carry this plan out: go",
+  goLabel: "Go",
+  stillRed: (red: "failing" | "worse", brief: string): string =>
+    `${red === "worse" ? "The checks got worse" : "Still failing"}: ${brief}`,
+  draftDropped: (red: "failing" | "worse"): string =>
+    red === "worse" ? "Not applied: checks got worse" : "Stopped, nothing changed",
+  attemptsTaken: (attempts: number, tried: readonly string[]) =>
+    `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
+  coderStopped: {
+    attempts: (limit: number) => `Not green after ${limit} attempts (coder.attempts).`,
+    same: "The same failure came twice; the coder does not get further.",
+    gaveUp: "The coder had nothing more to propose.",
+  },
+  coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
+  coderCost: (usd: number, hint: string) =>
+    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : ` (estimated: ${hint})`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
   mcpPartly: ({
     succeeded,
@@ -109,6 +125,7 @@ export const texts = {
   },
   cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
+  answerGoesOn: "The answer reached its longest; the coder goes on from there.",
   answerCut: "Note: the answer was cut at its longest (max_tokens).",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
   rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,

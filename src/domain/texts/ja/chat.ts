@@ -31,7 +31,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "over-budget":
       return "budget.daily を上げるか、明日もう一度送ってください。";
     case "deadline":
-      return "loop.max_millis で変えられます。";
+      return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} で変えられます。`;
     default:
       return "";
   }
@@ -54,9 +54,22 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 
 export const texts: typeof en = {
   riskNote: (risk) => `リスク: ${risk}`,
-  noProposal: "提案に patch がありませんでした。",
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
-  sentBack: "提案が合わなかったため、理由を付けて一度だけ書き直してもらいます。",
+  sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,
+  steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
+  planHint: "まだ何も変更していません。この計画を実行するには: go",
+  goLabel: "実行する",
+  stillRed: (red, brief) => `${red === "worse" ? "チェックが悪化しました" : "まだ失敗しています"}: ${brief}`,
+  draftDropped: (red) => (red === "worse" ? "未反映: チェックが悪化" : "停止、変更なし"),
+  attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
+  coderStopped: {
+    attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
+    same: "同じ失敗が二度続いたため、ここで止めました。",
+    gaveUp: "コーダーから、これ以上の提案はありませんでした。",
+  },
+  coderBudget: (usd) =>
+    `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
+  coderCost: (usd, hint) => `費用: $${usd.toFixed(4)}${hint === "" ? "" : `（見積もり: ${hint}）`}`,
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
   mcpPartly: ({ succeeded, total, error }) =>
     `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
@@ -83,6 +96,7 @@ export const texts: typeof en = {
   },
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
+  answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
   answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
   cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,

@@ -1,0 +1,129 @@
+import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
+import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { type ContextBudget, contextBudget } from "../context/budget.ts";
+import { coderContext } from "../context/coder-context.ts";
+import type { Size } from "../models/complete.ts";
+import type { Model, ModelMessage } from "../ports/model.ts";
+import type { CoderAnswer } from "../work/coder/coder-loop.ts";
+import { ask, type Request } from "./ask.ts";
+import { earlierFor } from "./history.ts";
+import type { ChatParts } from "./parts.ts";
+import type { ChatTurn } from "./turn.ts";
+
+export interface CoderQuestion {
+  readonly role: CoderRole;
+  readonly request: string;
+  /** A plan is asked for, and no patch. */
+  readonly planOnly: boolean;
+  /** What judges a draft, as the coder is told; empty where nothing does. */
+  readonly checks: string;
+}
+
+export interface CoderTalk {
+  /** Asks with what was said after the request; whole answers only. */
+  ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer>;
+  /** Who answered last. */
+  model(): Model | undefined;
+  /** What may be shown to whoever answered last. */
+  budget(): ContextBudget;
+}
+
+const EARLIER = { exchanges: 5, chars: 500 };
+const LITTLE_EARLIER = { exchanges: 1, chars: 200 };
+/** Characters of a message that is sent again because it was too long. */
+const SMALL_REQUEST = 8_000;
+
+/** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
+export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: CoderQuestion): CoderTalk {
+  const { settings, clock, chat } = parts;
+  const { maxMinutes, budgetUsd } = settings.coder;
+  const shown = new Set<string>();
+  let leftMs = maxMinutes * 60_000;
+  let answeredBy: Model | undefined;
+
+  async function askOnce(exchange: readonly ModelMessage[]) {
+    const begun = clock();
+    const answered = await ask(parts, turn, {
+      role: question.role,
+      streams: false,
+      // Half a patch is no patch.
+      whenCut: "goes-on",
+      deadline: begun + leftMs,
+      request(model, size) {
+        const request = requestFor(parts, turn, question, { model, size, exchange });
+        for (const path of shownIn(request.messages)) shown.add(path);
+        return request;
+      },
+    });
+    leftMs -= clock() - begun;
+    return answered;
+  }
+
+  return {
+    model: () => answeredBy,
+    budget: () => contextBudget(answeredBy ?? { local: true }, "full"),
+    async ask(exchange) {
+      if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
+        return { ok: false, text: chat.coderBudget(budgetUsd) };
+      let answered = await askOnce(exchange);
+      // A stream that broke or said nothing is asked for once more; the wire waits out what is only busy.
+      if (!answered.ok && answered.again === true && !turn.signal.aborted) answered = await askOnce(exchange);
+      answeredBy = answered.model ?? answeredBy;
+      if (!answered.ok) return { ok: false, text: answered.text };
+      return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path) };
+    },
+  };
+}
+
+interface Asking {
+  readonly model: Model;
+  readonly size: Size;
+  readonly exchange: readonly ModelMessage[];
+}
+
+function requestFor(
+  parts: ChatParts,
+  turn: ChatTurn,
+  { role, request, planOnly, checks }: CoderQuestion,
+  { model, size, exchange }: Asking,
+): Request {
+  const { project, workspace, settings } = parts;
+  const isFull = size === "full";
+  const context = coderContext(project, {
+    request,
+    recent: turn.jobs.recentFiles(),
+    budget: contextBudget(model, size),
+  });
+  const asked = isFull ? request : cutMiddle(request, SMALL_REQUEST);
+  const system = [
+    coderPrompt({
+      agent: agentOf(role),
+      family: model.family,
+      protectedPatterns: settings.protectedPatterns,
+      browser: settings.mcpServers.includes("browser"),
+      planOnly,
+      checks,
+    }),
+    workspace.mask(earlierFor(model, turn.history, isFull ? EARLIER : LITTLE_EARLIER)),
+  ];
+  const first = context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
+  return {
+    system: system.filter((part) => part !== "").join("\n\n"),
+    messages: [{ role: "user", text: first }, ...(isFull ? exchange : shortened(exchange))],
+  };
+}
+
+/** For a window that is full: the last answer and the reply to it, cut. */
+function shortened(exchange: readonly ModelMessage[]): ModelMessage[] {
+  return exchange.slice(-2).map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_REQUEST) }));
+}
+
+/** Files that a message shows whole. */
+function shownIn(messages: readonly ModelMessage[]): string[] {
+  return messages.flatMap(({ role, text }) =>
+    role === "user"
+      ? [...text.matchAll(/^<file path="([^"\n]+)">\n/gm)].map(([, path]) => path as string)
+      : [],
+  );
+}

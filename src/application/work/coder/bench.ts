@@ -1,0 +1,47 @@
+import type { PatchCommand } from "../../../domain/patch/command.ts";
+import type { Change, CommandResult } from "../../../domain/patch/result.ts";
+import type { Proposal } from "../../../domain/proposal/proposal.ts";
+import type { ProjectFiles } from "../../ports/project-files.ts";
+import type { Execution } from "../execution.ts";
+
+/**
+ * Where the proposals of one coder are carried out and judged, one after the other, each over what those before it left.
+ * Nothing of it is real before `land`.
+ */
+export interface Bench {
+  /** Files as the proposals left them. */
+  files(): ProjectFiles;
+  carryOut(attempt: Attempt): Promise<Carried>;
+  /** The project's checks over what stands now; null where nobody judges. */
+  judge(attempt: number): Promise<Judged | null>;
+  /** Commands that reach outward wait until the rest is green: runs them, once. */
+  sendOut(attempt: number): Promise<void>;
+  changes(): readonly Change[];
+  land(): Promise<Execution>;
+  keep(): Promise<Execution>;
+  /** Forgets everything. Idempotent, and harmless after an end. */
+  drop(reason: string): Promise<void>;
+}
+
+export interface Attempt {
+  /** Counts from 1. */
+  readonly number: number;
+  readonly proposal: Proposal;
+  readonly commands: readonly PatchCommand[];
+}
+
+export type Carried =
+  /** Nothing could be staged: no proposal will run. */
+  | { readonly kind: "refused"; readonly execution: Extract<Execution, { status: "refused" }> }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
+
+/** What the checks say of a draft. */
+export interface Judged {
+  /** `unknown`: they ran, or not, and say nothing; it is told in the reply. */
+  readonly verdict: "green" | "red" | "unknown";
+  /** For the coder: what is red, with the output. Empty where nothing is. */
+  readonly report: string;
+  /** One short line for whoever watches: `3 of 426 fail`. */
+  readonly brief: string;
+}

@@ -1,0 +1,51 @@
+import type { CommandResult } from "../../../domain/patch/result.ts";
+import type { Proposal } from "../../../domain/proposal/proposal.ts";
+import type { Execution } from "../execution.ts";
+
+/** How a coder's work on one message ended. */
+export type CoderEnd =
+  /** Words instead of a patch: an answer, or a question. */
+  | { readonly kind: "said"; readonly text: string }
+  | { readonly kind: "planned"; readonly plan: string }
+  /** The model gave no answer before anything was carried out; `text` is for the user. */
+  | { readonly kind: "unanswered"; readonly text: string }
+  /** No proposal could be carried out; `why` is for the user. */
+  | { readonly kind: "unusable"; readonly why: string }
+  | { readonly kind: "refused"; readonly execution: Execution }
+  | { readonly kind: "aborted" }
+  | {
+      readonly kind: "worked";
+      readonly proposal: Proposal;
+      /** Null where red was to be thrown away. */
+      readonly execution: Execution | null;
+      readonly story: CoderStory;
+    };
+
+/** What a reply tells of the way to a result; plain JSON. */
+export interface CoderStory {
+  readonly attempts: number;
+  /** What is still wrong; null when it is green. */
+  readonly red: Red | null;
+  /** Why the coder did not go on; null when it is green. */
+  readonly stopped: Stopped | null;
+  /** The plans of attempts that a later one replaced. */
+  readonly tried: readonly string[];
+  /** The coder's last words, where it had no patch any more. */
+  readonly words: string;
+}
+
+export interface Red {
+  /** `failing`: commands of its own. `worse`: the project's checks. */
+  readonly kind: "failing" | "worse";
+  readonly failed: readonly CommandResult[];
+  readonly brief: string;
+}
+
+export type Stopped =
+  | { readonly why: "attempts"; readonly limit: number }
+  /** The same failure came twice. */
+  | { readonly why: "same" }
+  /** The coder had nothing more to propose. */
+  | { readonly why: "gave-up" }
+  /** No further answer came; `text` is for the user. */
+  | { readonly why: "unanswered"; readonly text: string };

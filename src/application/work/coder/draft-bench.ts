@@ -1,0 +1,158 @@
+import type { PatchCommand } from "../../../domain/patch/command.ts";
+import type { CommandResult } from "../../../domain/patch/result.ts";
+import type { JobEvent } from "../../ports/journal.ts";
+import type { ProjectFiles } from "../../ports/project-files.ts";
+import type { Workspace } from "../../ports/workspace.ts";
+import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
+import type { CheckRun, Draft, DraftRequest } from "../draft.ts";
+import type { Execution } from "../execution.ts";
+import type { Attempt, Bench, Carried, Judged } from "./bench.ts";
+
+export interface DraftBenchParts {
+  readonly workspace: Pick<Workspace, "openDraft" | "files">;
+  readonly request: Omit<DraftRequest, "checked">;
+  /** What of a workspace's files a coder may be shown. */
+  readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
+  /** Null where nobody judges. */
+  readonly checks: DraftChecks | null;
+  /** Whether a shell command sends something out that cannot be taken back. */
+  readonly reachesOutward: (script: string) => Promise<boolean>;
+  readonly onOutput: (text: string) => void;
+  readonly onEvent: (event: JobEvent) => void;
+}
+
+/** The project's checks as a judge of drafts. */
+export interface DraftChecks {
+  /** The draft is open and the coder is being asked: the baseline can be measured meanwhile. */
+  begin(draft: Draft): void;
+  judge(draft: Draft, attempt: number): Promise<Judged>;
+  /** Whether a command is one of the checks: what it writes must not become part of the change. */
+  isCheck(command: string): boolean;
+  readonly timeoutSeconds: number;
+}
+
+export interface DraftBench extends Bench {
+  /** Opens the draft before the coder is asked, where checks are going to judge it. */
+  begin(): Promise<void>;
+}
+
+/** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
+export function createDraftBench(parts: DraftBenchParts): DraftBench {
+  const { checks, request, workspace } = parts;
+  let draft: Draft | null = null;
+  const held: PatchCommand[] = [];
+
+  async function open(): Promise<Draft | Extract<Execution, { status: "refused" }>> {
+    if (draft !== null) return draft;
+    const opened = await workspace.openDraft({ ...request, checked: checks !== null });
+    if (!opened.ok) return { status: "refused", refusal: opened.refusal };
+    draft = opened.draft;
+    return draft;
+  }
+
+  function mustBeOpen(): Draft {
+    if (draft === null) throw new Error("nothing was carried out yet");
+    return draft;
+  }
+
+  async function carryOut({ number, proposal, commands }: Attempt): Promise<Carried> {
+    const opened = await open();
+    if ("status" in opened) return { kind: "refused", execution: opened };
+    const { now, later, checked } = await sorted(parts, commands);
+    held.splice(0, held.length, ...later);
+    const isWhole = now.length === commands.length;
+    const ran = await opened.run({
+      attempt: number,
+      work: isWhole ? { patch: proposal.patch } : { commands: now },
+      plan: proposal.plan,
+      onOutput: parts.onOutput,
+      onEvent: parts.onEvent,
+    });
+    if (ran.status === "refused") return { kind: "refused", execution: ran };
+    if (ran.status === "parse-error") throw new Error(ran.failure.message);
+    if (ran.aborted) return { kind: "aborted" };
+    const own = await runChecksOf(parts, opened, number, checked);
+    return { kind: "ran", results: [...ran.results, ...own] };
+  }
+
+  return {
+    async begin() {
+      if (checks === null) return;
+      const opened = await open();
+      if (!("status" in opened)) checks.begin(opened);
+    },
+    files: () => parts.filesOf(draft?.files ?? workspace.files),
+    carryOut,
+    async judge(attempt) {
+      return checks === null ? null : checks.judge(mustBeOpen(), attempt);
+    },
+    async sendOut(attempt) {
+      if (held.length === 0) return;
+      const { onOutput, onEvent } = parts;
+      await mustBeOpen().run({ attempt, work: { commands: held.splice(0) }, onOutput, onEvent });
+    },
+    changes: () => draft?.changes() ?? [],
+    land: () => mustBeOpen().commit(),
+    keep: () => mustBeOpen().keep(),
+    async drop(reason) {
+      await draft?.discard(reason);
+    },
+  };
+}
+
+interface Sorted {
+  readonly now: readonly PatchCommand[];
+  /** Reach outward: they wait until the rest is green. */
+  readonly later: readonly PatchCommand[];
+  /** Checks that nobody runs by himself, because there is nothing else to judge. */
+  readonly checked: readonly PatchCommand[];
+}
+
+async function sorted(
+  { checks, reachesOutward }: DraftBenchParts,
+  commands: readonly PatchCommand[],
+): Promise<Sorted> {
+  const now: PatchCommand[] = [];
+  const later: PatchCommand[] = [];
+  const checked: PatchCommand[] = [];
+  for (const command of commands) {
+    const script = command.type === "shell_command" ? `${command.target}\n${command.content}` : "";
+    if (script !== "" && checks?.isCheck(script.trim()) === true) checked.push(command);
+    else if (script !== "" && (await reachesOutward(script))) later.push(command);
+    else now.push(command);
+  }
+  // With changes to judge, the checks run anyway.
+  return { now, later, checked: now.length === 0 ? checked : [] };
+}
+
+async function runChecksOf(
+  { checks, onOutput }: DraftBenchParts,
+  draft: Draft,
+  attempt: number,
+  commands: readonly PatchCommand[],
+): Promise<CommandResult[]> {
+  if (checks === null || commands.length === 0) return [];
+  const checked = await draft.check({
+    commands: commands.map(({ target }) => target),
+    over: "draft",
+    attempt,
+    timeoutSeconds: checks.timeoutSeconds,
+    onOutput,
+  });
+  if (!checked.ok) return [];
+  return checked.runs.map((run, at) => asResult(commands[at] as PatchCommand, run));
+}
+
+function asResult(command: PatchCommand, { exitCode, outcome, output, durationMs }: CheckRun): CommandResult {
+  const success = exitCode === 0;
+  return {
+    command,
+    success,
+    output,
+    error: success ? "" : exitCode === null ? outcome : `exit status ${exitCode}`,
+    process: { exitCode, stdout: output, stderr: "" },
+    duration: durationMs,
+    changes: [],
+    notes: [],
+  };
+}

@@ -1,0 +1,38 @@
+import { checkEdits } from "../../../domain/proposal/check-edits.ts";
+import type { ProjectFiles } from "../../ports/project-files.ts";
+import type { Execution } from "../execution.ts";
+import type { Attempt, Bench } from "./bench.ts";
+
+export interface PlainBenchParts {
+  readonly files: ProjectFiles;
+  readonly execute: (attempt: Attempt) => Promise<Execution>;
+}
+
+/**
+ * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the files as they
+ * stand, and the last proposal is executed when it lands.
+ */
+export function createPlainBench({ files, execute }: PlainBenchParts): Bench {
+  let last: Attempt | null = null;
+  const executed = () => {
+    if (last === null) throw new Error("nothing was proposed yet");
+    return execute(last);
+  };
+  return {
+    files: () => files,
+    async carryOut(attempt) {
+      last = attempt;
+      const checked = checkEdits(attempt.commands, files.source, files.planOptions);
+      const command = attempt.commands.find(({ edit }) => edit !== undefined);
+      if (checked.ok || command === undefined) return { kind: "ran", results: [] };
+      const failed = { command, success: false, output: checked.report, error: "does not match the files" };
+      return { kind: "ran", results: [{ ...failed, duration: 0, changes: [], notes: [] }] };
+    },
+    judge: async () => null,
+    sendOut: async () => {},
+    changes: () => [],
+    land: executed,
+    keep: executed,
+    drop: async () => {},
+  };
+}

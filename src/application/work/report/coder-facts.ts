@@ -1,0 +1,45 @@
+import type { ChatMessages } from "../../../domain/texts/texts.ts";
+import type { Stopped } from "../coder/coder-end.ts";
+
+/** The way of a coder to its result: plain JSON, kept with the reply. */
+export interface CoderFacts {
+  readonly attempts: number;
+  /** What is still wrong; absent when nothing is. */
+  readonly red?: "failing" | "worse";
+  readonly brief?: string;
+  readonly stopped?: Stopped;
+  /** First lines of the plans that a later one replaced. */
+  readonly tried: readonly string[];
+  /** The coder's last words, where it had no patch any more. */
+  readonly words: string;
+  readonly costHint: string;
+  readonly costUsd: number;
+  /** Nothing of the draft was kept. */
+  readonly isDropped: boolean;
+}
+
+export function wordCoder(chat: ChatMessages, facts: CoderFacts): string {
+  const { red, brief, stopped, tried, words, costHint, costUsd } = facts;
+  const lines = [
+    facts.isDropped && red !== undefined ? chat.draftDropped(red) : "",
+    red === undefined ? "" : chat.stillRed(red, brief ?? ""),
+    stopped === undefined ? "" : wordStopped(chat, stopped),
+    tried.length === 0 ? "" : chat.attemptsTaken(facts.attempts, tried),
+    words,
+    costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
+  ];
+  return lines.filter((line) => line !== "").join("\n");
+}
+
+function wordStopped(chat: ChatMessages, stopped: Stopped): string {
+  switch (stopped.why) {
+    case "attempts":
+      return chat.coderStopped.attempts(stopped.limit);
+    case "same":
+      return chat.coderStopped.same;
+    case "gave-up":
+      return chat.coderStopped.gaveUp;
+    case "unanswered":
+      return stopped.text;
+  }
+}
