@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
+  drafts: async () => (await import("./drafts.ts")).drafts(),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async () => (await import("./serve.ts")).serveConsole(),
