@@ -10,6 +10,9 @@ import { type Bench, createBench, edit, type Settings, shell } from "./worker-ki
 
 const OVERLAY: Settings = { PICOCLAW_WORKER_TRANSACTION: "overlay", PICOCLAW_WORKER_CONFINE: "on" };
 
+/** As most people have it: PicoClaw's folder in the home, where one layer of a home would lie inside another. */
+const usual = (): Settings => ({ ...OVERLAY, PICOCLAW_HOME: join(bench.folder, "user", ".picoclaw") });
+
 let bench: Bench;
 beforeEach(() => {
   bench = createBench();
@@ -124,21 +127,29 @@ if (requirePart("bwrap"))
     });
 
     test("see the home of the draft, and what they write there goes with them", async () => {
-      writeFileSync(join(bench.folder, "user", "real"), "real\n");
-      const draft = await open(OVERLAY);
-      await run(draft, shell("echo tool > ~/tool"));
-      expect(await check(draft, "cat ~/real ~/tool; echo x > ~/check; rm ~/tool")).toMatchObject({
-        output: "real\ntool\n",
+      const user = join(bench.folder, "user");
+      mkdirSync(join(user, ".cache"));
+      for (const path of ["real", ".cache/real"]) writeFileSync(join(user, path), "real\n");
+      const draft = await open(usual());
+      await run(draft, shell("echo tool > ~/tool; echo tool > ~/.cache/tool"));
+      expect(
+        await check(
+          draft,
+          "cat ~/real ~/tool ~/.cache/*; echo x > ~/real; echo x > ~/.cache/real; echo x > ~/.cache/check; rm ~/tool",
+        ),
+      ).toMatchObject({
+        output: "real\ntool\nreal\ntool\n",
       });
-      expect(await check(draft, "cat ~/real ~/tool; ls ~/check")).toMatchObject({
+      expect(
+        await check(draft, "cat ~/real ~/tool ~/.cache/real; ls ~/.cache/check ~/.picoclaw"),
+      ).toMatchObject({
         exitCode: 2,
-        output: expect.stringContaining("real\ntool\n"),
+        output: expect.stringContaining("real\ntool\nreal\n"),
       });
-      expect(await check(draft, "ls ~", { over: "baseline" })).toMatchObject({ output: "real\n" });
       await run(draft, shell("cat ~/tool > seen"));
       await draft.commit();
       expect(bench.read("seen")).toBe("tool\n");
-      const later = await bench.run([shell("cat ~/tool > kept")], { settings: OVERLAY });
+      const later = await bench.run([shell("cat ~/tool > kept")], { settings: usual() });
       expect([later.result.success, bench.read("kept")]).toEqual([true, "tool\n"]);
     });
 

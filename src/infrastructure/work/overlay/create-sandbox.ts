@@ -1,20 +1,19 @@
 import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
-import { isInside } from "../transaction/git-roots.ts";
 import { HOME_LAYER } from "../transaction/job-folder.ts";
 import { mountPoints } from "../transaction/mounts.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
-import { adoptHome } from "./adopt-home.ts";
+import { openCheckHome } from "./check-home.ts";
 import { confineCopy } from "./confined-copy.ts";
-import { shapeOf } from "./home-pieces.ts";
+import { type HomeShape, shapeOf } from "./home-pieces.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
 import { limitedNetwork } from "./limited-network.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
-import { openPrivateHome, openStackedHome } from "./private-home.ts";
+import { openPrivateHome } from "./private-home.ts";
 import { isRealRoot } from "./real-root.ts";
-import { sandboxEnvironment } from "./sandbox.ts";
+import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { rememberFailure, type Staging } from "./staging.ts";
 import { allowedSockets, type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
 import type { OpenedSandbox } from "./wakeable.ts";
@@ -29,11 +28,19 @@ export interface SandboxParts extends SurroundingsParts {
   readonly installation?: Installation;
 }
 
-/**
- * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
- * is thrown away or stays with its job.
- */
-type HomeUse = "shared" | { readonly above: readonly string[]; readonly thrownAway: boolean };
+/** `job`: the one that jobs take turns with. `stays`: the same, for a job that stays open. `check`: one to throw away. */
+type HomeUse = "job" | "stays" | { readonly check: readonly string[] };
+
+interface HomeAt {
+  readonly userHome: string;
+  readonly shape: HomeShape;
+  readonly secrets: readonly string[];
+}
+
+interface OpenedHome {
+  readonly home: NonNullable<SandboxPlan["home"]>;
+  readonly release: () => void;
+}
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxParts): Sandbox {
@@ -48,15 +55,13 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
     const uid = process.getuid?.() ?? 0;
     const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
-    const opened = shape === null ? null : openHome(job, home, shape.folders, secrets);
+    const opened =
+      userHome === null || shape === null ? null : openHome(job, home, { userHome, shape, secrets });
     const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
       bubblewrap,
-      home:
-        userHome === null || shape === null || opened === null
-          ? null
-          : { path: userHome, layers: opened.layers, pieces: shape.pieces },
+      home: opened?.home ?? null,
       redirects: isRealRoot(),
       network: network.plan,
       limits: wiring.limits,
@@ -71,19 +76,21 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
   }
 
-  function openHome(job: string, use: HomeUse, folders: readonly string[], secrets: readonly string[]) {
+  function openHome(job: string, use: HomeUse, at: HomeAt): OpenedHome {
+    const { userHome: path, shape, secrets } = at;
     const own = join(job, HOME_LAYER);
-    // The kernel refuses layers of which one lies inside another, as PicoClaw's home does in the user's.
-    const overlaps = folders.some((folder) => isInside(folder, shared));
-    if (use === "shared" || (overlaps && !use.thrownAway))
-      return openPrivateHome({ shared, own, folders, secrets });
-    const below = overlaps ? [] : [...use.above, shared];
-    return openStackedHome({ own, below, folders, secrets });
+    if (typeof use === "string") {
+      const stays = use === "stays";
+      const { layers, release } = openPrivateHome({ shared, own, folders: shape.folders, secrets, stays });
+      return { home: { path, layers, pieces: shape.pieces }, release };
+    }
+    const parts = { home: path, into: own, above: [...use.check, shared], pieces: shape.pieces, secrets };
+    return { home: { path, pieces: null, ...openCheckHome(parts) }, release: () => {} };
   }
 
   return {
     async overlay(folder, { network, resting }) {
-      const home: HomeUse = resting ? { above: [], thrownAway: false } : "shared";
+      const home: HomeUse = resting ? "stays" : "job";
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
       const sockets = allowedSockets(wiring);
@@ -98,8 +105,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
         limited: limitedNetwork(plan, undefined).network,
         openSandbox: () => openSandbox(folder.path, network, home),
         openThrowAway: (into, { network, over }) =>
-          openSandbox(into, network, { above: over === "draft" ? [own] : [], thrownAway: true }),
-        onSealed: () => (resting ? adoptHome(own, shared) : undefined),
+          openSandbox(into, network, { check: over === "draft" ? [own] : [] }),
       });
     },
     fallsBack(complaint) {
@@ -109,7 +115,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network, throwAway = false }) => {
-            const home: HomeUse = throwAway ? { above: [], thrownAway: true } : "shared";
+            const home: HomeUse = throwAway ? { check: [] } : "job";
             const { release, ...opened } = await openSandbox(job, network, home);
             const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
             if ("complaint" in copy) {

@@ -44,8 +44,6 @@ export interface OverlayParts {
   readonly openThrowAway: OverlayChecks["openThrowAway"];
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
-  /** Called when the layers are sealed, before they go. */
-  readonly onSealed: () => void;
   /** Real root makes the mounts. */
   readonly redirects: boolean;
   readonly environment: Readonly<Record<string, string>>;
@@ -157,7 +155,6 @@ function open(state: OpenOverlay): Transaction {
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
-      state.onSealed();
       clearLayers(folder, roots.length);
       return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
     },

@@ -10,7 +10,9 @@ import { isInside } from "../transaction/git-roots.ts";
 export interface HomeLayer {
   readonly path: string;
   readonly folder: string;
-  /** Layers of others that show through, uppermost first. */
+  /** The lowest layer, where it is not what stands at `path`. */
+  readonly bottom?: string;
+  /** Layers between, uppermost first. */
   readonly lowers?: readonly string[];
 }
 
@@ -28,12 +30,14 @@ export function openPrivateHome(at: {
   readonly own: string;
   readonly folders: readonly string[];
   readonly secrets: readonly string[];
+  /** The job stays open: a home of its own is kept for its next sandbox. */
+  readonly stays: boolean;
 }): PrivateHome {
   mkdirSync(at.shared, { recursive: true, mode: 0o700 });
   const fd = openSync(at.shared, "r");
-  const locked = tryFlock(fd, "exclusive");
-  if (!locked.ok) closeSync(fd);
-  const folder = locked.ok ? at.shared : at.own;
+  const isShared = !existsSync(at.own) && tryFlock(fd, "exclusive").ok;
+  if (!isShared) closeSync(fd);
+  const folder = isShared ? at.shared : at.own;
   const layers = at.folders.map((path) => ({
     path,
     folder: join(folder, encodeURIComponent(basename(path))),
@@ -41,34 +45,8 @@ export function openPrivateHome(at: {
   for (const layer of layers) prepareLayer(layer, at.secrets);
   const release = () => {
     for (const layer of layers) unlockWork(layer);
-    if (locked.ok) closeSync(fd);
-    else removeTree(at.own);
-  };
-  return { layers, release };
-}
-
-/**
- * A home of one's own above those below, each a folder as `openPrivateHome` lays them out. It waits for nobody: the
- * homes below may be in use, and what their jobs write meanwhile may show or not.
- */
-export function openStackedHome(at: {
-  readonly own: string;
-  /** Uppermost first. */
-  readonly below: readonly string[];
-  readonly folders: readonly string[];
-  readonly secrets: readonly string[];
-}): PrivateHome {
-  const layers = at.folders.map((path): HomeLayer => {
-    const name = encodeURIComponent(basename(path));
-    const lowers = at.below.map((home) => join(home, name, "u")).filter((upper) => existsSync(upper));
-    return { path, folder: join(at.own, name), lowers };
-  });
-  for (const layer of layers) {
-    removeTree(join(layer.folder, "w"));
-    prepareLayer(layer, at.secrets);
-  }
-  const release = () => {
-    for (const layer of layers) unlockWork(layer);
+    if (isShared) closeSync(fd);
+    else if (!at.stays) removeTree(at.own);
   };
   return { layers, release };
 }
@@ -83,7 +61,7 @@ function unlockWork({ folder }: HomeLayer): void {
  * Lays out an upper. Secrets are marked as absent in it, once: reads find nothing there, and what a command makes in
  * their place stays in the upper, which is never committed.
  */
-function prepareLayer({ path, folder }: HomeLayer, secrets: readonly string[]): void {
+export function prepareLayer({ path, folder }: HomeLayer, secrets: readonly string[]): void {
   for (const name of ["u", "w"]) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   for (const secret of secrets)
     if (isInside(path, secret) && secret !== path)

@@ -16,6 +16,8 @@ export interface SandboxPlan {
     readonly path: string;
     readonly layers: readonly HomeLayer[];
     readonly pieces: HomeShape["pieces"];
+    /** A folder that stands for the home, below its layers. */
+    readonly base?: string;
   } | null;
   /** Folders that must look empty; files and sockets that must read as nothing. */
   readonly hidden: readonly string[];
@@ -194,15 +196,15 @@ function between(name: string, lowers: readonly string[] = []): string[] {
 
 function homeArguments(home: SandboxPlan["home"], stage: string): string[] {
   if (home === null) return [];
-  const { path, layers, pieces } = home;
+  const { path, layers, pieces, base } = home;
   const shown = (folder: string) => ["--ro-bind", folder, folder];
   return [
-    ...(pieces === null ? shown(path) : ["--tmpfs", path]),
+    ...(base !== undefined ? ["--bind", base, path] : pieces === null ? shown(path) : ["--tmpfs", path]),
     ...(pieces?.shown ?? []).flatMap(shown),
     ...(pieces?.links ?? []).flatMap((link) => ["--symlink", link.target, link.path]),
     ...layers.flatMap((layer, i) => [
-      ...shown(layer.path),
-      ...["--ro-bind", layer.path, `${stage}/home${i}`],
+      ...["--ro-bind", layer.bottom ?? layer.path, layer.path],
+      ...["--ro-bind", layer.bottom ?? layer.path, `${stage}/home${i}`],
       ...between(`${stage}/home${i}`, layer.lowers),
       ...["--bind", layer.folder, `${stage}/hometx${i}`],
     ]),
