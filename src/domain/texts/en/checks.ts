@@ -8,6 +8,7 @@ const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "dependencies-missing": "the dependencies are not installed here",
   "cannot-run": "the checks cannot run here",
   documentation: "only documentation was changed",
+  "no-change": "nothing was changed",
   "red-before": "the checks failed before the change as well, and their output does not say by which tests",
   untrusted: "nothing confines commands here; run `picoclaw trust` in that folder to allow checks",
   unavailable: "the checks could not be run apart from the workspace",
@@ -50,6 +51,13 @@ export const texts = {
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
     return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said].join(", ")}`;
   },
+  /** `3 of 426 fail`, for whoever watches. */
+  brief: ({ counts: all, verdict }: ChecksFacts): string =>
+    all !== null && all.failed > 0
+      ? `${all.failed} of ${all.passed + all.failed} fail`
+      : verdict === "worse"
+        ? "checks got worse"
+        : "",
   /** What a person should know beyond that line; each is a line of its own. */
   remarks: (facts: ChecksFacts): string[] => [
     ...(facts.worse.length > 0 ? [`Passed before, and fail now or are gone: ${names(facts.worse)}`] : []),

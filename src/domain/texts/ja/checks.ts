@@ -9,6 +9,7 @@ const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "dependencies-missing": "依存パッケージがインストールされていません",
   "cannot-run": "この環境では検証を実行できません",
   documentation: "文書だけの変更です",
+  "no-change": "変更がありません",
   "red-before": "変更前から失敗しており、どのテストによるものか出力から読み取れません",
   untrusted:
     "ここではコマンドを隔離できません。検証を許可するには、そのフォルダーで `picoclaw trust` を実行してください",
@@ -48,6 +49,12 @@ export const texts: typeof en = {
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
     return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said].join("、")}`;
   },
+  brief: ({ counts: all, verdict }) =>
+    all !== null && all.failed > 0
+      ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
+      : verdict === "worse"
+        ? "検証が悪化しました"
+        : "",
   remarks: (facts) => [
     ...(facts.worse.length > 0 ? [`変更前は成功し、今は失敗または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),

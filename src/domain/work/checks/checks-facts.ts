@@ -11,6 +11,7 @@ export type WhyNotChecked =
   | "dependencies-missing"
   | "cannot-run"
   | "documentation"
+  | "no-change"
   | "red-before"
   | "untrusted"
   | "unavailable"

@@ -1,0 +1,75 @@
+import type { WhyNotChecked } from "../../../domain/work/checks/checks-facts.ts";
+import { findChecks, READ_FOR_CHECKS } from "../../../domain/work/checks/find-checks.ts";
+import type { ProjectCheck, ProjectFiles } from "../../../domain/work/checks/project-check.ts";
+import type { CheckMemory } from "../../ports/check-memory.ts";
+import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
+import { isSame } from "./baseline.ts";
+
+/** The slice `checks:` of the configuration. Times are in seconds. */
+export interface CheckSettings {
+  readonly command: string | null;
+  readonly timeout: number;
+  readonly auto_limit: number;
+  readonly network: boolean;
+  readonly enabled: "auto" | "always" | "never";
+}
+
+export interface FindParts {
+  readonly files: Pick<WorkspaceFiles, "look" | "list" | "read">;
+  readonly settings: CheckSettings;
+  readonly memory: CheckMemory;
+  readonly now: () => number;
+}
+
+export type FoundChecks =
+  | { readonly ok: true; readonly checks: readonly ProjectCheck[] }
+  | { readonly ok: false; readonly why: WhyNotChecked; readonly commands: readonly string[] };
+
+/** A machine that was busy once should not be held against the checks forever. */
+const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
+/** A manifest is small; whatever is larger tells nothing. */
+const READ_BYTES = 1024 * 1024;
+
+/** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
+export function openChecks({ files, settings, memory, now }: FindParts): FoundChecks {
+  if (settings.enabled === "never") return { ok: false, why: "never", commands: [] };
+  const found = findChecks(readProject(files), settings.command);
+  const commands = found.map(({ command }) => command);
+  if (found.length === 0) return { ok: false, why: "no-checks", commands };
+  const checks = found.filter(({ missing }) => missing === undefined);
+  if (!checks.some(({ kind }) => kind === "test") && checks.length < found.length)
+    return { ok: false, why: "dependencies-missing", commands };
+  if (settings.enabled === "auto" && isSlow(checks, { settings, memory, now }))
+    return { ok: false, why: "slow", commands };
+  return { ok: true, checks };
+}
+
+function isSlow(
+  checks: readonly ProjectCheck[],
+  { settings, memory, now }: Omit<FindParts, "files">,
+): boolean {
+  const record = memory.recall();
+  if (
+    record === null ||
+    !isSame(
+      record.lines,
+      checks.map(({ line }) => line),
+    )
+  )
+    return false;
+  if (record.wasEnded && now() - record.at > SLOW_FOR_MS) return false;
+  const limitMs = settings.auto_limit * 1000;
+  // Ended checks ran as long as they were let; with a larger limit they are tried again.
+  return record.wasEnded ? record.durationMs >= limitMs : record.durationMs > limitMs;
+}
+
+function readProject(files: FindParts["files"]): ProjectFiles {
+  const names = files.list("");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS) {
+    const entry = names.includes(name) ? files.look(name) : null;
+    if (entry?.kind === "file" && entry.size <= READ_BYTES)
+      texts[name] = new TextDecoder().decode(files.read(name));
+  }
+  return { names, texts };
+}

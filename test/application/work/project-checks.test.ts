@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Workspace } from "../../../src/application/ports/workspace.ts";
+import { type CheckSettings, openChecks } from "../../../src/application/work/checks/open-checks.ts";
+import {
+  createProjectChecks,
+  type Judged,
+  type ProjectChecks,
+} from "../../../src/application/work/checks/project-checks.ts";
+import type { Draft } from "../../../src/application/work/draft.ts";
+import { textsFor } from "../../../src/domain/texts/texts.ts";
+import { createCheckMemory } from "../../../src/infrastructure/work/folder/check-memory.ts";
+import { type Bench, createBench, edit, type Settings } from "./worker-kit.ts";
+
+const SETTINGS: CheckSettings = {
+  command: null,
+  timeout: 60,
+  auto_limit: 60,
+  network: false,
+  enabled: "auto",
+};
+const WORKER: Settings = { PICOCLAW_WORKER_TRANSACTION: "overlay", PICOCLAW_WORKER_CONFINE: "on" };
+
+/** Tests of a small project: each line of `cases` is a test, which passes when `code` has its word. */
+const RUNNER = `n=0; bad=0; echo "TAP version 13"
+[ -f broken ] && exit 3
+[ -f slow ] && sleep 5
+while read -r word; do n=$((n+1))
+  if grep -q "$word" code; then echo "ok $n - $word"; else echo "not ok $n - $word"; bad=1; fi
+done < test/cases
+echo "1..$n"; echo written > left-behind; exit $bad
+`;
+
+let bench: Bench;
+let workspace: Workspace;
+beforeEach(async () => {
+  bench = createBench();
+  bench.write("Makefile", ".PHONY: test\ntest:\n\t@sh run.sh\n");
+  bench.write("run.sh", RUNNER);
+  bench.write("code", "one two\n");
+  bench.write("test/cases", "one\ntwo\n");
+  workspace = await bench.open(WORKER);
+});
+afterEach(() => bench.remove());
+
+const memory = () => createCheckMemory({ home: join(bench.folder, "home"), root: workspace.root });
+const found = (settings: Partial<CheckSettings> = {}, now = () => 0) =>
+  openChecks({ files: workspace.files, settings: { ...SETTINGS, ...settings }, memory: memory(), now });
+
+function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
+  const opened = found(settings);
+  if (!opened.ok) throw new Error(opened.why);
+  return createProjectChecks({
+    checks: opened.checks,
+    settings: { ...SETTINGS, ...settings },
+    memory: memory(),
+    texts: textsFor("en").checks,
+    now: () => 0,
+    signal: new AbortController().signal,
+  });
+}
+
+async function draftOf(...edits: readonly object[]): Promise<Draft> {
+  const opened = await workspace.openDraft({
+    source: "test",
+    checked: true,
+    signal: new AbortController().signal,
+  });
+  if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
+  if (edits.length > 0) await opened.draft.run({ attempt: 1, work: { patch: JSON.stringify(edits) } });
+  return opened.draft;
+}
+
+/** Judges one draft from its beginning to its end. */
+async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promise<Judged> {
+  const draft = await draftOf(...edits);
+  try {
+    checks.begin(draft);
+    return await checks.judge(draft, 1);
+  } finally {
+    await draft.discard("test");
+  }
+}
+
+const line = ({ facts }: Judged) => textsFor("en").checks.line(facts);
+
+describe("a draft over a green project", () => {
+  test("that stays green is green, and the reply has a line for it", async () => {
+    const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
+    expect(result).toMatchObject({ verdict: "green", report: "" });
+    expect(line(result)).toBe("checks: make test, 2 pass");
+  });
+
+  test("that breaks a test is red, and the coder is told which and how", async () => {
+    const result = await judged(checksWith(), edit("update", "code", "one\n"));
+    expect(result).toMatchObject({
+      verdict: "red",
+      brief: "1 of 2 fail",
+      facts: { worse: ["two"], isFlaky: false },
+    });
+    expect(result.report).toContain("Passed before, and fail now or are gone:\n- two");
+    expect(result.report).toContain("$ make test\nTAP version 13");
+  });
+
+  test("that brings a failing test is sent back once", async () => {
+    const checks = checksWith();
+    const draft = await draftOf(edit("update", "test/cases", "one\ntwo\nthree\n"));
+    expect(await checks.judge(draft, 1)).toMatchObject({
+      verdict: "red",
+      facts: { newFailing: ["three"], worse: [] },
+    });
+    expect(await checks.judge(draft, 2)).toMatchObject({
+      verdict: "green",
+      facts: { verdict: "new-failing" },
+    });
+    await draft.discard("test");
+  });
+
+  test("that weakens a test to get green says so", async () => {
+    const edits = [edit("update", "code", "one TWO\n"), edit("update", "test/cases", "one\nTWO\n")];
+    const result = await judged(checksWith(), ...edits);
+    expect(result).toMatchObject({ verdict: "green", facts: { weakensTests: true, weakened: ["two"] } });
+  });
+
+  test("of documentation alone runs nothing", async () => {
+    const result = await judged(checksWith(), edit("create", "README.md", "x\n"));
+    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "documentation" } });
+  });
+
+  test("is judged without a trace in the draft", async () => {
+    const draft = await draftOf(edit("update", "code", "one two three\n"));
+    await checksWith().judge(draft, 1);
+    expect(draft.changes()).toEqual([{ path: "code", kind: "modified" }]);
+    await draft.discard("test");
+  });
+});
+
+describe("a draft over a red project", () => {
+  beforeEach(() => bench.write("code", "two\n"));
+  test("that mends it is green", async () => {
+    expect(line(await judged(checksWith(), edit("update", "code", "one two\n")))).toBe(
+      "checks: make test, 2 pass, 1 mended",
+    );
+  });
+  test("that leaves it as it is, is not worse", async () => {
+    const result = await judged(checksWith(), edit("create", "other", "x\n"));
+    expect(result).toMatchObject({ verdict: "green", facts: { verdict: "red-before" } });
+  });
+  test("that mends one and breaks another is red", async () => {
+    const result = await judged(checksWith(), edit("update", "code", "one\n"));
+    expect(result).toMatchObject({ verdict: "red", facts: { worse: ["two"], mended: ["one"] } });
+  });
+  test("whose output says nothing is not checked", async () => {
+    const silent = { command: "test -f green" };
+    const result = await judged(checksWith(silent), edit("create", "other", "x\n"));
+    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "red-before" } });
+  });
+});
+
+test("a check that is red by chance is run again, and that is said", async () => {
+  const checks = checksWith();
+  const draft = await draftOf(edit("update", "code", "one two three\n"));
+  let runs = 0;
+  const unlucky = {
+    changes: () => draft.changes(),
+    check: (request: Parameters<Draft["check"]>[0]) => {
+      const isFirst = request.over === "draft" && runs++ === 0;
+      return draft.check(isFirst ? { ...request, commands: ["false"] } : request);
+    },
+  } as Draft;
+  const result = await checks.judge(unlucky, 1);
+  expect(result).toMatchObject({
+    verdict: "green",
+    facts: { isFlaky: true, counts: { passed: 2, failed: 0 } },
+  });
+  expect(runs).toBe(2);
+  await draft.discard("test");
+});
+
+describe("the baseline", () => {
+  test("is remembered until the workspace changes", async () => {
+    await judged(checksWith(), edit("create", "other", "x\n"));
+    const first = memory().recall();
+    expect(first?.results?.[0]?.state).toBe("green");
+    await judged(checksWith(), edit("create", "other", "x\n"));
+    expect(memory().recall()).toEqual(first as NonNullable<typeof first>);
+    bench.write("code", "two\n");
+    await judged(checksWith(), edit("create", "other", "x\n"));
+    expect(memory().recall()?.results?.[0]?.state).toBe("red");
+  });
+
+  test("is measured anew when the user edits meanwhile, and a commit is confirmed by it", async () => {
+    const checks = checksWith();
+    const draft = await draftOf(edit("create", "other", "x\n"));
+    const before = await checks.judge(draft, 1);
+    expect(await checks.confirm(draft, 1)).toBe(before);
+    bench.write("code", "two\n");
+    expect(await checks.confirm(draft, 1)).toMatchObject({ facts: { verdict: "red-before" } });
+    await draft.discard("test");
+  });
+
+  test("that takes longer than checks.auto_limit is ended, and nobody tries again for a day", async () => {
+    bench.write("slow", "");
+    const result = await judged(checksWith({ auto_limit: 1 }), edit("create", "other", "x\n"));
+    expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "slow" } });
+    expect(found({ auto_limit: 1 })).toMatchObject({ ok: false, why: "slow", commands: ["make test"] });
+    expect(found({ auto_limit: 60 }).ok).toBe(true);
+    expect(found({ auto_limit: 1, enabled: "always" }).ok).toBe(true);
+    expect(found({ auto_limit: 1 }, () => 25 * 60 * 60 * 1000).ok).toBe(true);
+  });
+});
+
+describe("which checks are going to judge", () => {
+  test("the project's own, or the configured one", () => {
+    expect(found()).toMatchObject({ ok: true, checks: [{ command: "make test" }] });
+    expect(found({ command: "sh run.sh" })).toMatchObject({ ok: true, checks: [{ command: "sh run.sh" }] });
+  });
+  test("none, and why", async () => {
+    expect(found({ enabled: "never" })).toMatchObject({ ok: false, why: "never" });
+    bench.write("Makefile", "all:\n");
+    expect(found()).toMatchObject({ ok: false, why: "no-checks" });
+    bench.write("package.json", '{"scripts":{"test":"x"},"devDependencies":{"x":"1"}}');
+    expect(found()).toMatchObject({ ok: false, why: "dependencies-missing", commands: ["npm test"] });
+    expect(
+      await judged(checksWith({ command: "no-such-program" }), edit("create", "other", "x\n")),
+    ).toMatchObject({
+      verdict: "unknown",
+      facts: { notChecked: "cannot-run" },
+    });
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { isKnownCheck } from "../../../../src/domain/work/checks/known-check.ts";
+
+const CHECKS = [{ kind: "test" as const, command: "just verify", line: "just verify" }];
+
+test("a plain call of tests or linters is a check; what writes, or does more, is none", () => {
+  const known = [
+    "just verify",
+    "npm test",
+    "npm test -- --grep sum",
+    "npm run lint",
+    "yarn test:unit",
+    "npx jest src/a.test.js 2>&1",
+    "node --test",
+    "python -m pytest tests/test_a.py -q",
+    "pytest -x",
+    "go test ./pkg/...",
+    "cargo test sum",
+    "./gradlew -q test",
+  ];
+  const others = [
+    "just build",
+    "npm run build",
+    "npm install",
+    "npx eslint . --fix",
+    "jest -u",
+    "npm test && git push",
+    "npm test > out.txt",
+    "go generate ./...",
+    "echo npm test",
+    "npm testing",
+    "mocha $(rm -rf x)",
+  ];
+  const which = (lines: readonly string[]) => lines.filter((line) => isKnownCheck(line, CHECKS));
+  expect(which(known)).toEqual(known);
+  expect(which(others)).toEqual([]);
+});
