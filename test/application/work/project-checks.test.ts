@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Workspace } from "../../../src/application/ports/workspace.ts";
-import { type CheckSettings, openChecks } from "../../../src/application/work/checks/open-checks.ts";
+import type { CheckSettings } from "../../../src/application/work/checks/check-settings.ts";
+import { openChecks } from "../../../src/application/work/checks/open-checks.ts";
 import {
   createProjectChecks,
   type Judged,

@@ -5,7 +5,8 @@ import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts"
 import type { CheckMemory } from "../../ports/check-memory.ts";
 import type { CheckRequest, CheckRun, Draft } from "../draft.ts";
 import { checkResults } from "./check-results.ts";
-import type { CheckSettings } from "./open-checks.ts";
+import type { CheckSettings } from "./check-settings.ts";
+import { recallChecks } from "./recall-checks.ts";
 
 export type Baseline =
   | {
@@ -32,8 +33,7 @@ export async function measureBaseline(parts: BaselineParts, draft: Pick<Draft, "
   const { checks, memory, now } = parts;
   const fingerprint = memory.fingerprint();
   const lines = checks.map(({ line }) => line);
-  const record = memory.recall();
-  const known = record !== null && isSame(record.lines, lines) ? record : null;
+  const known = recallChecks(memory, checks);
   if (known?.results != null && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   const limit = limitSeconds(parts.settings, known !== null && !known.wasEnded);
@@ -98,8 +98,4 @@ async function repeatRed(
     return other === undefined ? { result, isFlaky: false } : settle(result, other);
   });
   return { results: settled.map(({ result }) => result), isFlaky: settled.some(({ isFlaky }) => isFlaky) };
-}
-
-export function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((text, at) => text === other[at]);
 }

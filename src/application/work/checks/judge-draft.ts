@@ -11,7 +11,7 @@ import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts"
 import type { CheckRequest, CheckRun, Draft } from "../draft.ts";
 import type { Baseline } from "./baseline.ts";
 import { checkResults } from "./check-results.ts";
-import type { CheckSettings } from "./open-checks.ts";
+import type { CheckSettings } from "./check-settings.ts";
 
 export interface JudgeParts {
   readonly checks: readonly ProjectCheck[];

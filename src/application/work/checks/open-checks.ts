@@ -3,16 +3,8 @@ import { findChecks, READ_FOR_CHECKS } from "../../../domain/work/checks/find-ch
 import type { ProjectCheck, ProjectFiles } from "../../../domain/work/checks/project-check.ts";
 import type { CheckMemory } from "../../ports/check-memory.ts";
 import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
-import { isSame } from "./baseline.ts";
-
-/** The slice `checks:` of the configuration. Times are in seconds. */
-export interface CheckSettings {
-  readonly command: string | null;
-  readonly timeout: number;
-  readonly auto_limit: number;
-  readonly network: boolean;
-  readonly enabled: "auto" | "always" | "never";
-}
+import type { CheckSettings } from "./check-settings.ts";
+import { recallChecks } from "./recall-checks.ts";
 
 export interface FindParts {
   readonly files: Pick<WorkspaceFiles, "look" | "list" | "read">;
@@ -48,15 +40,8 @@ function isSlow(
   checks: readonly ProjectCheck[],
   { settings, memory, now }: Omit<FindParts, "files">,
 ): boolean {
-  const record = memory.recall();
-  if (
-    record === null ||
-    !isSame(
-      record.lines,
-      checks.map(({ line }) => line),
-    )
-  )
-    return false;
+  const record = recallChecks(memory, checks);
+  if (record === null) return false;
   if (record.wasEnded && now() - record.at > SLOW_FOR_MS) return false;
   const limitMs = settings.auto_limit * 1000;
   // Ended checks ran as long as they were let; with a larger limit they are tried again.
