@@ -6,8 +6,8 @@ import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts"
 import type { CheckMemory } from "../../ports/check-memory.ts";
 import type { Draft } from "../draft.ts";
 import { type Baseline, measureBaseline } from "./baseline.ts";
-import { type DraftJudgement, judgeDraft } from "./judge-draft.ts";
 import type { CheckSettings } from "./check-settings.ts";
+import { type DraftJudgement, judgeDraft } from "./judge-draft.ts";
 import { wordChecks } from "./word-checks.ts";
 
 export interface ProjectChecksParts {
