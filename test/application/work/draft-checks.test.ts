@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Draft } from "../../../src/application/work/draft.ts";
@@ -151,6 +151,25 @@ if (requirePart("bwrap"))
       expect(bench.read("seen")).toBe("tool\n");
       const later = await bench.run([shell("cat ~/tool > kept")], { settings: usual() });
       expect([later.result.success, bench.read("kept")]).toEqual([true, "tool\n"]);
+    });
+
+    test("see a home of many folders, shut ones and large files among them", async () => {
+      const user = join(bench.folder, "user");
+      for (let i = 0; i < 60; i++) mkdirSync(join(user, `folder ${i}`));
+      writeFileSync(join(user, "folder 7", "x"), "seven\n");
+      mkdirSync(join(user, "shut"), { mode: 0o000 });
+      writeFileSync(join(user, "large"), Buffer.alloc(2 * 1024 * 1024, "l"));
+      symlinkSync("folder 7", join(user, "link"));
+      const draft = await open(usual());
+      expect(
+        await check(draft, "cat ~/link/x; wc -c < ~/large; ls ~ | wc -l; echo x > ~/folder\\ 8/y"),
+      ).toEqual({
+        exitCode: 0,
+        output: "seven\n2097152\n63\n",
+        repeated: false,
+      });
+      expect(existsSync(join(user, "folder 8", "y"))).toBe(false);
+      await draft.discard("test");
     });
 
     test("end with everything that they left running", async () => {

@@ -17,7 +17,12 @@ export interface CheckHome {
   /** A throw-away folder that stands for the home. */
   readonly base: string;
   readonly layers: readonly HomeLayer[];
+  /** Shown as they are, read-only: what is too large to be copied, folders with a mount below. */
+  readonly pieces: NonNullable<HomeShape["pieces"]>;
 }
+
+/** A file of the home that is larger is not copied for a check. */
+const COPIED_BYTES = 1024 * 1024;
 
 /**
  * The home of a check: everything that jobs see in theirs, and every write thrown away. PicoClaw's own folder usually lies
@@ -41,9 +46,14 @@ export function openCheckHome(at: {
   for (const home of at.above.toReversed())
     for (const [name, source] of writesOf(home, at)) add(name, source);
   const layers: HomeLayer[] = [];
+  const shown: string[] = [];
+  const mounted = new Set(at.pieces?.shown);
   for (const [name, { stats, sources }] of entries) {
     const source = sources[0] as string;
-    if (stats.isDirectory()) {
+    const isLarge = stats.isFile() && stats.size > COPIED_BYTES;
+    if (source === join(at.home, name) && (isLarge || (stats.isDirectory() && mounted.has(source))))
+      shown.push(source);
+    else if (stats.isDirectory()) {
       const [bottom, ...between] = sources.toReversed() as [string, ...string[]];
       const folder = join(at.into, "layers", String(layers.length));
       layers.push({ path: join(at.home, name), bottom, lowers: between.toReversed(), folder });
@@ -51,7 +61,7 @@ export function openCheckHome(at: {
     else if (stats.isFile()) copyReadable(source, join(base, name));
   }
   for (const layer of layers) prepareLayer(layer, at.secrets);
-  return { base, layers };
+  return { base, layers, pieces: { shown, links: [] } };
 }
 
 interface Top {

@@ -85,7 +85,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
       return { home: { path, layers, pieces: shape.pieces }, release };
     }
     const parts = { home: path, into: own, above: [...use.check, shared], pieces: shape.pieces, secrets };
-    return { home: { path, pieces: null, ...openCheckHome(parts) }, release: () => {} };
+    return { home: { path, ...openCheckHome(parts) }, release: () => {} };
   }
 
   return {
