@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from "bun:test";
 import { describeCommit } from "./contract-commit.ts";
 import { fillBench } from "./contract-job.ts";
+import { describeJudge } from "./contract-judge.ts";
 import { describeKeeping } from "./contract-keeping.ts";
 import { describeLife } from "./contract-life.ts";
 import { describeUndo } from "./contract-undo.ts";
@@ -20,6 +21,7 @@ export function describeTransactions({ kind, open }: TransactionHarness): void {
       fillBench(bench);
     });
     afterEach(() => bench.remove());
-    for (const part of [describeLife, describeCommit, describeUndo, describeKeeping]) part(kind, () => bench);
+    for (const part of [describeLife, describeCommit, describeUndo, describeKeeping, describeJudge])
+      part(kind, () => bench);
   });
 }

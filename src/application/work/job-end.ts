@@ -2,6 +2,7 @@ import type { CommandResult } from "../../domain/patch/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { Conflict, Sealed, SwapOutcome } from "../ports/transaction.ts";
+import type { ExecuteRequest } from "./execution.ts";
 
 /** How a job came to its end. */
 export interface JobEnd {
@@ -25,4 +26,13 @@ const JOURNAL_CONTENT = 16_384;
 export function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
   if (outcome.status === "conflict") return outcome.conflicts;
   return outcome.status === "refused" ? [{ path: ".", reason: "changed", by: outcome.reason }] : [];
+}
+
+/** Whether a job with these results is to be taken back, where it can be. */
+export function wantsRollback(
+  { signal, atomic, autoCommit, stopOnError }: ExecuteRequest,
+  results: readonly CommandResult[],
+): boolean {
+  const failed = results.some(({ success }) => !success);
+  return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
 }

@@ -12,7 +12,8 @@ import { concludeJob } from "./conclude-job.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
-import { conflictsOf, forJournal, type JobEnd } from "./job-end.ts";
+import { conflictsOf, forJournal, type JobEnd, wantsRollback } from "./job-end.ts";
+import { createJobJudge, type JobJudge } from "./job-judge.ts";
 import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
 import { wordNote } from "./report/word-note.ts";
@@ -36,6 +37,7 @@ export class JobRun {
   readonly #createdAt: Date;
   readonly #env: Record<string, string>;
   #request: ExecuteRequest;
+  readonly #judge: JobJudge;
   #ownGit: ReturnType<WorkspaceParts["ownGit"]> | null = null;
   /** What counts in its record. */
   #commands: readonly PatchCommand[] = [];
@@ -50,6 +52,7 @@ export class JobRun {
     this.#parts = parts;
     this.#request = request;
     this.#createdAt = parts.now();
+    this.#judge = createJobJudge(parts, transaction, (event) => this.emit(event));
     this.#env = jobEnvironment({
       host: parts.hostEnv,
       pass: parts.config.env_pass,
@@ -159,7 +162,7 @@ export class JobRun {
     ran: readonly CommandResult[],
   ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
     const ended = await this.endProcesses();
-    return { results: await this.guardedLate(ran), ended };
+    return { results: await this.#judge.settle(ran), ended };
   }
 
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
@@ -201,20 +204,20 @@ export class JobRun {
     if (settled.some(({ command }) => command.type === "shell_command"))
       this.#notes.push(whatStays(transaction));
     const { results: looked, gitCommit } = await this.commitAfter(settled, ended);
-    const isOver = this.wantsRollback(looked) && transaction.kind !== "none";
+    const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
       ? { sealed: NOTHING_SEALED, judged: looked }
-      : await this.seal(looked);
+      : await this.#judge.seal(looked);
     const aborted = request.signal.aborted;
-    const wantsRollback = this.wantsRollback(results);
-    const rollsBack = wantsRollback && transaction.kind !== "none";
+    const isTakenBack = wantsRollback(this.#request, results);
+    const rollsBack = isTakenBack && transaction.kind !== "none";
     const end: JobEnd = {
       results,
       gitCommit: rollsBack ? null : gitCommit,
       ended,
       sealed: NOTHING_SEALED,
       swapped: null,
-      keptAfterFailure: wantsRollback && !rollsBack,
+      keptAfterFailure: isTakenBack && !rollsBack,
     };
     if (transaction.takeRefused !== undefined) {
       const { networkNotes } = await import("./network-notes.ts");
@@ -257,7 +260,7 @@ export class JobRun {
   private async commitAfter(settled: readonly CommandResult[], ended: string[]) {
     const nothing = { results: settled, gitCommit: null };
     const isWanted = this.#request.autoCommit && settled.some(({ success }) => success);
-    if (!isWanted || this.wantsRollback(settled)) return nothing;
+    if (!isWanted || wantsRollback(this.#request, settled)) return nothing;
     const { layers } = this.transaction;
     // Where no process ran, there is none to end, and nobody to hide from.
     if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
@@ -266,45 +269,12 @@ export class JobRun {
       this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(asleep.message) });
       return nothing;
     }
-    const results = await this.guardedLate(settled);
-    if (this.wantsRollback(results)) return { results, gitCommit: null };
+    const results = await this.#judge.settle(settled);
+    if (wantsRollback(this.#request, results)) return { results, gitCommit: null };
     const after = await this.commitMoment("after");
     ended.push(...(await this.endProcesses()));
     if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
     return { results, gitCommit: after.ok ? after.commit : null };
-  }
-
-  private async guardedLate(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
-    if (ran.every(({ command }) => command.type === "file_edit")) return ran;
-    const { judgeSettled } = await import("./last-judgement.ts");
-    const results = judgeSettled(this.guardParts(), ran);
-    this.tellLate(ran, results);
-    return results;
-  }
-
-  /** Seals what the last judgement passes; the results with what it did not. */
-  private async seal(results: readonly CommandResult[]) {
-    const { sealJudged } = await import("./last-judgement.ts");
-    const ended = await sealJudged(this.guardParts(), results);
-    this.tellLate(results, ended.judged);
-    return ended;
-  }
-
-  private guardParts() {
-    const { policy, planOptions } = this.#parts;
-    return { transaction: this.transaction, protection: policy.protection, sha1: planOptions.sha1 };
-  }
-
-  private tellLate(ran: readonly CommandResult[], results: readonly CommandResult[]): void {
-    for (const [index, { error }] of results.entries())
-      if (error !== ran[index]?.error) this.emit({ type: "note", text: error });
-  }
-
-  /** Whether a job with these results is to be taken back, where it can be. */
-  private wantsRollback(results: readonly CommandResult[]): boolean {
-    const { signal, atomic, autoCommit, stopOnError } = this.#request;
-    const failed = results.some(({ success }) => !success);
-    return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
   }
 
   private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {

@@ -70,8 +70,11 @@ function dropped(sealed: SealedOps, paths: readonly string[]): Op[] {
   const without = withoutEmptyParents(kept, sealed.ops.filter(goes), at, (op) =>
     removeTree(slot(folder, op.n, "b")),
   );
-  const next = { n: Math.max(-1, ...sealed.ops.map(({ n }) => n)) + 1 };
-  for (const op of opened) without.push(...goneBeside(sealed, op, paths, next));
+  const beside = {
+    n: sealed.ops.reduce((most, { n }) => Math.max(most, n), -1) + 1,
+    told: new Set(sealed.ops.map(at)),
+  };
+  for (const op of opened) without.push(...goneBeside(sealed, op, paths, beside));
   return without;
 }
 
@@ -106,7 +109,7 @@ function goneBeside(
   { roots }: SealedOps,
   { root, path: folder }: Op,
   paths: readonly string[],
-  next: { n: number },
+  beside: { n: number; readonly told: Set<string> },
 ): Op[] {
   const ops: Op[] = [];
   const top = roots[root] as string;
@@ -121,9 +124,10 @@ function goneBeside(
         continue;
       }
       const a = identify(top, below);
-      if (a === null) continue;
+      if (a === null || beside.told.has(absolute)) continue;
+      beside.told.add(absolute);
       const aHash = hashAt(absolute, a, isIndexFile(below, area(below)));
-      ops.push({ n: next.n++, root, path: below, a, b: null, ...(aHash && { aHash }), area: area(below) });
+      ops.push({ n: beside.n++, root, path: below, a, b: null, ...(aHash && { aHash }), area: area(below) });
     }
   };
   enter(folder);

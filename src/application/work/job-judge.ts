@@ -1,0 +1,41 @@
+import type { CommandResult } from "../../domain/patch/result.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { Sealed, Transaction } from "../ports/transaction.ts";
+import type { WorkspaceParts } from "./workspace-parts.ts";
+
+/** The judgements of one job beyond those of its commands; what they find is told to its journal. */
+export interface JobJudge {
+  /** When the processes of some commands are gone. */
+  settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]>;
+  /** Seals what the last judgement passes; the results with what it did not. */
+  seal(
+    results: readonly CommandResult[],
+  ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }>;
+}
+
+export function createJobJudge(
+  { policy, planOptions }: Pick<WorkspaceParts, "policy" | "planOptions">,
+  transaction: Transaction,
+  emit: (event: JobEvent) => void,
+): JobJudge {
+  const parts = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
+  const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
+    for (const [index, { error }] of after.entries())
+      if (error !== before[index]?.error) emit({ type: "note", text: error });
+  };
+  return {
+    async settle(ran) {
+      if (ran.every(({ command }) => command.type === "file_edit")) return ran;
+      const { judgeSettled } = await import("./last-judgement.ts");
+      const results = judgeSettled(parts, ran);
+      tell(ran, results);
+      return results;
+    },
+    async seal(results) {
+      const { sealJudged } = await import("./last-judgement.ts");
+      const ended = await sealJudged(parts, results);
+      tell(results, ended.judged);
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import type { Difference, Verdict } from "../../src/application/ports/transaction.ts";
+import { type ContractPart, changeAll } from "./contract-job.ts";
+import { type Change, type TransactionBench, text } from "./transaction-bench.ts";
+
+const NOTHING: Verdict = { drop: [], rewrite: new Map() };
+
+/** What a judge sees when a job is sealed, and that only what it passes is committed. */
+export const describeJudge: ContractPart = (kind, current) => {
+  let bench: TransactionBench;
+  beforeEach(() => {
+    bench = current();
+  });
+
+  async function sealed(change: Change, judge: (difference: Difference) => Verdict): Promise<string> {
+    const { jobId, transaction } = await bench.begin();
+    await change(transaction.view, transaction);
+    await transaction.layers?.rest();
+    await transaction.layers?.wake();
+    const { changes } = await transaction.seal(judge);
+    const outcome = await bench.transactions.commit(jobId);
+    if (outcome.status !== "done") throw new Error(JSON.stringify(outcome));
+    expect(outcome.changes).toEqual(changes);
+    return jobId;
+  }
+  const grove = () => {
+    bench.save("grove/branch/leaf.txt", "leaf\n");
+    bench.save("grove/other.txt", "other\n");
+  };
+  const drop =
+    (...paths: string[]) =>
+    (): Verdict => ({ ...NOTHING, drop: paths });
+
+  describe(`the judge of a ${kind} job`, () => {
+    test("sees both sides of every path", async () => {
+      const said = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString());
+      const seen: unknown[] = [];
+      await sealed(changeAll, (difference) => {
+        for (const path of ["edited.txt", "gone.txt", "kept.txt", "made/deep/new.txt", "made/none"])
+          seen.push([
+            path,
+            difference.look(path, "before")?.kind ?? null,
+            said(difference.original(path)),
+            difference.look(path, "after")?.kind ?? null,
+            said(difference.current(path)),
+          ]);
+        seen.push([difference.look("tree/branch", "after"), difference.look("link", "after")?.kind]);
+        return NOTHING;
+      });
+      expect(seen).toEqual([
+        ["edited.txt", "file", "one\n", "file", "two\n"],
+        ["gone.txt", "file", "to be deleted\n", null, null],
+        ["kept.txt", "file", "kept\n", "file", "kept\n"],
+        ["made/deep/new.txt", null, null, "file", "new\n"],
+        ["made/none", null, null, null, null],
+        [null, "symlink"],
+      ]);
+    });
+
+    test("keeps a file as it was, with all that a person could see of it", async () => {
+      const before = bench.tree()["edited.txt"];
+      await sealed(changeAll, drop("edited.txt", "gone.txt"));
+      expect([bench.tree()["edited.txt"], bench.read("gone.txt"), bench.read("made/deep/new.txt")]).toEqual([
+        before,
+        "to be deleted\n",
+        "new\n",
+      ]);
+    });
+
+    test("drops what is new with the folders that were made for it alone", async () => {
+      await sealed(
+        (view) => {
+          view.write("made/one/a.txt", text("a"));
+          view.write("made/two/b.txt", text("b"));
+          view.write("alone/deep/c.txt", text("c"));
+        },
+        drop("made/one/a.txt", "alone/deep/c.txt"),
+      );
+      const stands = ["made/two/b.txt", "made/one", "alone"].map((path) => existsSync(bench.at(path)));
+      expect(stands).toEqual([true, false, false]);
+    });
+
+    test("keeps one file of a folder that went: the rest of it goes, and all comes back", async () => {
+      grove();
+      const before = bench.tree();
+      const removeTree: Change = (view) => {
+        for (const path of ["grove/branch/leaf.txt", "grove/branch", "grove/other.txt", "grove"])
+          view.remove(path);
+      };
+      const jobId = await sealed(removeTree, drop("grove/branch/leaf.txt"));
+      expect([bench.read("grove/branch/leaf.txt"), existsSync(bench.at("grove/other.txt"))]).toEqual([
+        "leaf\n",
+        false,
+      ]);
+      await bench.transactions.undo(jobId, { force: false });
+      expect(bench.tree()).toEqual(before);
+    });
+
+    test("keeps one file of a folder that gave way to a link", async () => {
+      grove();
+      const before = bench.tree();
+      const replace: Change = (view) => {
+        for (const path of ["grove/branch/leaf.txt", "grove/branch", "grove/other.txt", "grove"])
+          view.remove(path);
+        view.makeSymlink("grove", "folder");
+      };
+      const jobId = await sealed(replace, drop("grove/branch/leaf.txt"));
+      expect([bench.tree().grove?.kind, bench.read("grove/branch/leaf.txt")]).toEqual([
+        "directory",
+        "leaf\n",
+      ]);
+      expect(existsSync(bench.at("grove/other.txt"))).toBe(false);
+      await bench.transactions.undo(jobId, { force: false });
+      expect(bench.tree()).toEqual(before);
+    });
+
+    test("gives a file other bytes, and undo knows it again", async () => {
+      const before = bench.tree();
+      const rewrite = new Map([["edited.txt", text("judged\n")]]);
+      const jobId = await sealed(changeAll, () => ({ drop: [], rewrite }));
+      expect(bench.read("edited.txt")).toBe("judged\n");
+      expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+      expect(bench.tree()).toEqual(before);
+      expect((await bench.transactions.redo(jobId, { force: false })).status).toBe("done");
+      expect(bench.read("edited.txt")).toBe("judged\n");
+    });
+
+    test("that gives a file its old bytes leaves it alone", async () => {
+      const rewrite = new Map([["edited.txt", text("one\n")]]);
+      const jobId = await sealed(
+        (view) => view.write("edited.txt", text("two\n")),
+        () => ({ drop: [], rewrite }),
+      );
+      expect([bench.read("edited.txt"), jobId.startsWith("job_")]).toEqual(["one\n", true]);
+    });
+  });
+};
