@@ -24,6 +24,7 @@ export type Answered =
       readonly model?: Model;
       /** The stream broke or said nothing: the same may be asked again. */
       readonly again?: boolean;
+      readonly code?: ModelFailure["code"];
     };
 
 export interface Question {
@@ -68,7 +69,8 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
     return { ok: true, answer: completion.answer, model, cut };
   const text = troubleText(parts, { role, model }, completion);
   const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));
-  return { ok: false, text, again, ...("answer" in completion && { model }) };
+  const code = "failure" in completion ? { code: completion.failure.code } : {};
+  return { ok: false, text, again, ...code, ...("answer" in completion && { model }) };
 }
 
 function isBroken({ code }: ModelFailure): boolean {

@@ -1,12 +1,16 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { affectedFiles } from "../../domain/proposal/affected-files.ts";
 import { hasFlag } from "../../domain/proposal/proposal.ts";
+import { oneLine } from "../../domain/texts/format-results.ts";
+import { createExplorer } from "../context/explorer.ts";
 import { showAsked } from "../context/show-asked.ts";
+import type { ToolCall } from "../ports/model.ts";
 import type { CoderEnd } from "../work/coder/coder-end.ts";
 import { type CoderEvent, coderLoop } from "../work/coder/coder-loop.ts";
 import { say } from "../work/report/said.ts";
 import { answering } from "./answering.ts";
 import { openBench } from "./coder-bench.ts";
+import { createCoderLooks } from "./coder-looks.ts";
 import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
 import type { ChatParts } from "./parts.ts";
 import { reportWork } from "./report-job.ts";
@@ -14,6 +18,9 @@ import type { Answer, ChatTurn } from "./turn.ts";
 
 /** Characters of files that go back to a coder with a report. */
 const SHOWN_AGAIN = 24_000;
+
+/** Characters that one look by a tool shows. */
+const LOOK_CHARS = 16_000;
 
 export interface CodeRequest {
   readonly role: CoderRole;
@@ -30,8 +37,21 @@ export async function answerWithCode(
 ): Promise<Answer> {
   const { settings, workspace } = parts;
   const { bench, checks } = await openBench(parts, turn, { judged: !planOnly });
-  const talk = createCoderTalk(parts, turn, { role, request: text, planOnly, checks });
   const { attempts, explore, onRed } = settings.coder;
+  const { tryOut } = bench;
+  const explorer = createExplorer({
+    project: bench.files,
+    request: text,
+    limit: LOOK_CHARS,
+    mask: workspace.mask,
+    ...(tryOut !== undefined && { run: tryOut }),
+  });
+  const looks = createCoderLooks({
+    explorer,
+    rounds: explore,
+    tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }),
+  });
+  const talk = createCoderTalk(parts, turn, { role, request: text, planOnly, checks, looks });
   const end = await coderLoop({
     ask: talk.ask,
     bench,
@@ -45,6 +65,12 @@ export async function answerWithCode(
     mask: workspace.mask,
   });
   return answerOf(parts, turn, { role, text, end, talk });
+}
+
+/** A look as whoever watches is told: the tool, and what it was given. */
+function wordCall({ name, arguments: given }: ToolCall): string {
+  const values = typeof given === "object" && given !== null ? Object.values(given) : [];
+  return oneLine([name, ...values.map(String)].join(" ")).slice(0, 100);
 }
 
 interface Ended {

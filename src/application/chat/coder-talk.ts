@@ -7,6 +7,7 @@ import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import type { CoderAnswer } from "../work/coder/coder-loop.ts";
 import { ask, type Request } from "./ask.ts";
+import type { CoderLooks } from "./coder-looks.ts";
 import { earlierFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
@@ -18,6 +19,8 @@ export interface CoderQuestion {
   readonly planOnly: boolean;
   /** What judges a draft, as the coder is told; empty where nothing does. */
   readonly checks: string;
+  /** How it looks around by tools. */
+  readonly looks: CoderLooks;
 }
 
 export interface CoderTalk {
@@ -39,6 +42,8 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
   const { settings, clock, chat } = parts;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
+  const { looks } = question;
+  const firstMessage = createFirstMessage(parts, turn, question);
   let leftMs = maxMinutes * 60_000;
   let answeredBy: Model | undefined;
 
@@ -51,7 +56,8 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
       whenCut: "goes-on",
       deadline: begun + leftMs,
       request(model, size) {
-        const request = requestFor(parts, turn, question, { model, size, exchange });
+        const first = firstMessage(model, size);
+        const request = requestFor(parts, turn, question, { model, size, exchange, first });
         for (const path of shownIn(request.messages)) shown.add(path);
         return request;
       },
@@ -60,15 +66,26 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
     return answered;
   }
 
+  /** Asks until it has looked enough: calls of tools are answered here. */
+  async function askLooking(exchange: readonly ModelMessage[]) {
+    for (;;) {
+      const answered = await askOnce(exchange);
+      if (!answered.ok && answered.code === "bad-request" && looks.tools().length > 0) looks.withoutTools();
+      else if (!answered.ok || turn.signal.aborted || !(await looks.take(exchange, answered.answer)))
+        return answered;
+    }
+  }
+
   return {
     model: () => answeredBy,
     budget: () => contextBudget(answeredBy ?? { local: true }, "full"),
     async ask(exchange) {
       if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
         return { ok: false, text: chat.coderBudget(budgetUsd) };
-      let answered = await askOnce(exchange);
+      let answered = await askLooking(exchange);
       // A stream that broke or said nothing is asked for once more; the wire waits out what is only busy.
-      if (!answered.ok && answered.again === true && !turn.signal.aborted) answered = await askOnce(exchange);
+      if (!answered.ok && answered.again === true && !turn.signal.aborted)
+        answered = await askLooking(exchange);
       answeredBy = answered.model ?? answeredBy;
       if (!answered.ok) return { ok: false, text: answered.text };
       return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path) };
@@ -76,26 +93,43 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
   };
 }
 
+/** What the project shows, and the request last: made once, so that a server's cache knows it again. */
+function createFirstMessage(
+  { project, workspace }: ChatParts,
+  turn: ChatTurn,
+  { request }: CoderQuestion,
+): (model: Model, size: Size) => string {
+  const made = new Map<string, string>();
+  return (model, size) => {
+    const key = `${size} ${model.local}`;
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const recent = turn.jobs.recentFiles();
+    const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
+    const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
+    const first = context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
+    made.set(key, first);
+    return first;
+  };
+}
+
 interface Asking {
   readonly model: Model;
   readonly size: Size;
+  readonly first: string;
   readonly exchange: readonly ModelMessage[];
 }
 
 function requestFor(
   parts: ChatParts,
   turn: ChatTurn,
-  { role, request, planOnly, checks }: CoderQuestion,
-  { model, size, exchange }: Asking,
+  { role, planOnly, checks, looks }: CoderQuestion,
+  { model, size, exchange, first }: Asking,
 ): Request {
-  const { project, workspace, settings } = parts;
+  const { workspace, settings } = parts;
   const isFull = size === "full";
-  const context = coderContext(project, {
-    request,
-    recent: turn.jobs.recentFiles(),
-    budget: contextBudget(model, size),
-  });
-  const asked = isFull ? request : cutMiddle(request, SMALL_REQUEST);
+  // Small local models call tools badly, and their windows are short: they ask in words.
+  const tools = isFull && !model.local ? looks.tools() : [];
   const system = [
     coderPrompt({
       agent: agentOf(role),
@@ -104,13 +138,14 @@ function requestFor(
       browser: settings.mcpServers.includes("browser"),
       planOnly,
       checks,
+      tools: tools.map(({ name }) => name),
     }),
     workspace.mask(earlierFor(model, turn.history, isFull ? EARLIER : LITTLE_EARLIER)),
   ];
-  const first = context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
   return {
     system: system.filter((part) => part !== "").join("\n\n"),
-    messages: [{ role: "user", text: first }, ...(isFull ? exchange : shortened(exchange))],
+    messages: [{ role: "user", text: first }, ...(isFull ? looks.woven(exchange) : shortened(exchange))],
+    ...(tools.length > 0 && { tools }),
   };
 }
 
@@ -122,7 +157,7 @@ function shortened(exchange: readonly ModelMessage[]): ModelMessage[] {
 /** Files that a message shows whole. */
 function shownIn(messages: readonly ModelMessage[]): string[] {
   return messages.flatMap(({ role, text }) =>
-    role === "user"
+    role !== "assistant"
       ? [...text.matchAll(/^<file path="([^"\n]+)">\n/gm)].map(([, path]) => path as string)
       : [],
   );

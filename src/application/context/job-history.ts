@@ -109,7 +109,8 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
       const output = [event.output, event.error].filter((text) => text !== "").join("\n");
       failures.push({ name, output, ...(command !== undefined && { command }) });
     }
-    if (event.type === "check_finished" && event.over === "draft" && event.exit_code !== 0)
+    // Attempt 0 is what a coder only tried out.
+    if (event.type === "check_finished" && event.over === "draft" && event.attempt > 0 && event.exit_code !== 0)
       failures.push({ name: `check ${event.command} (${exitOf(event.exit_code)})`, output: event.output });
   }
   return failures;

@@ -44,6 +44,8 @@ export interface CoderPrompt {
   readonly planOnly: boolean;
   /** The commands that judge its work; empty where there are none. */
   readonly checks: string;
+  /** Tools by which it looks around; without any it asks in words. */
+  readonly tools: readonly string[];
 }
 
 const SECTIONS = `Answer with these sections and nothing else:
@@ -58,14 +60,21 @@ One short estimate.`;
 
 const PLAN_ONLY = `Change nothing yet. Look at what you need, then answer with one section ## Plan in the user's language: what is to be changed in which files, in which order, and how to tell that it is done.`;
 
+const ASK_IN_WORDS =
+  "If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.";
+
+function askByTools(tools: readonly string[]): string {
+  return `If you cannot do it without seeing more, call ${tools.join(", ")}, several at once where you can. They change nothing: every change goes into the proposal.`;
+}
+
 /** Kept short on purpose: it is sent with every request. */
 export function coderPrompt(prompt: CoderPrompt): string {
-  const { agent, family, protectedPatterns, browser, planOnly, checks } = prompt;
-  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output. You run nothing yourself.
+  const { agent, family, protectedPatterns, browser, planOnly, checks, tools } = prompt;
+  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output.${tools.length === 0 ? " You run nothing yourself." : ""}
 
 ${planOnly ? PLAN_ONLY : SECTIONS}
 
-If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both. A question, or an answer that changes nothing, is plain words without any section.
+${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answer that changes nothing, is plain words without any section.
 
 # Patch format
 ${FORMATS[family]}

@@ -28,7 +28,7 @@ test("every route has its agent, and CODE is the default coder", () => {
   ]);
 });
 
-const PLAIN = { planOnly: false, checks: "" };
+const PLAIN = { planOnly: false, checks: "", tools: [] };
 
 describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;

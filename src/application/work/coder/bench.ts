@@ -14,6 +14,11 @@ export interface Bench {
   carryOut(attempt: Attempt): Promise<Carried>;
   /** The project's checks over what stands now; null where nobody judges. */
   judge(attempt: number): Promise<Judged | null>;
+  /**
+   * Runs a command over what stands now, in a view that is thrown away; absent where there is none. Null: it cannot be
+   * done here.
+   */
+  readonly tryOut?: (command: string) => Promise<TriedOut | null>;
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
@@ -21,6 +26,12 @@ export interface Bench {
   keep(): Promise<Execution>;
   /** Forgets everything. Idempotent, and harmless after an end. */
   drop(reason: string): Promise<void>;
+}
+
+export interface TriedOut {
+  /** Null when it did not end by itself. */
+  readonly exitCode: number | null;
+  readonly output: string;
 }
 
 export interface Attempt {

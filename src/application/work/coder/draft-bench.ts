@@ -36,15 +36,18 @@ export interface DraftBench extends Bench {
   begin(): Promise<void>;
 }
 
+/** What a coder tries out before it writes may take this long. */
+const TRY_OUT_SECONDS = 120;
+
 /** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
 export function createDraftBench(parts: DraftBenchParts): DraftBench {
   const { checks, request, workspace } = parts;
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
 
-  async function open(): Promise<Draft | Extract<Execution, { status: "refused" }>> {
+  async function open({ checked = checks !== null } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
     if (draft !== null) return draft;
-    const opened = await workspace.openDraft({ ...request, checked: checks !== null });
+    const opened = await workspace.openDraft({ ...request, checked });
     if (!opened.ok) return { status: "refused", refusal: opened.refusal };
     draft = opened.draft;
     return draft;
@@ -83,6 +86,19 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
     },
     files: () => parts.filesOf(draft?.files ?? workspace.files),
     carryOut,
+    async tryOut(command) {
+      const opened = await open({ checked: true });
+      if ("status" in opened) return null;
+      const tried = await opened.check({
+        commands: [command],
+        over: "draft",
+        attempt: 0,
+        timeoutSeconds: TRY_OUT_SECONDS,
+        onOutput: parts.onOutput,
+      });
+      const [run] = tried.ok ? tried.runs : [];
+      return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
+    },
     async judge(attempt) {
       return checks === null ? null : checks.judge(mustBeOpen(), attempt);
     },

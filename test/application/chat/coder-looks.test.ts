@@ -1,0 +1,94 @@
+import { afterEach, expect, test } from "bun:test";
+import { proposal, replace } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const cloud = { local: false };
+const config = "security:\n  local_only: false\ncoder:\n  explore: 2\n";
+const call = (name: string, args: unknown) => ({ name, arguments: args });
+
+test("a cloud coder looks by tools, side by side, and what it saw stays where it was said", async () => {
+  at = await openConversation(
+    (_, turn) =>
+      turn === 0
+        ? { calls: [call("read_file", { path: "lib/deep.ts", from: 2, to: 2 }), call("search", { pattern: "two" })] }
+        : turn === 1
+          ? proposal("p", replace("lib/deep.ts", "not there", "2"))
+          : proposal("p", replace("lib/deep.ts", "two", "2")),
+    { ...cloud, config },
+  );
+  for (let i = 0; i < 300; i++) at.write(`packages/part-${i}/index.ts`, `export const value${i} = ${i};\n`);
+  at.write("lib/deep.ts", "one\ntwo\nthree\n");
+  const reply = await at.send("/code3 raise it");
+  expect(reply.ok).toBe(true);
+  expect(at.read("lib/deep.ts")).toBe("one\n2\nthree\n");
+  const [first, second, third] = at.asked;
+  expect(first?.tools?.map(({ name }) => name)).toEqual(["read_file", "search", "tree", "run"]);
+  expect(first?.system).not.toContain("## Files");
+  expect(second?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool"]);
+  expect(second?.messages[2]?.text).toBe('<file path="lib/deep.ts" lines="2-2 of 3">\ntwo\n</file>');
+  expect(second?.messages[3]?.text).toEndWith("(1 round of calls is left)");
+  // The beginning of each request is the whole of the one before: caches find it again.
+  expect(third?.messages.slice(0, 4)).toEqual([...second!.messages]);
+  expect(third?.messages.map(({ role }) => role)).toEqual([
+    "user",
+    "assistant",
+    "tool",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  expect(third?.system).toBe(second?.system!);
+});
+
+test("what it runs to try something out happens in a view that is thrown away", async () => {
+  at = await openConversation(
+    (_, turn) =>
+      turn === 0
+        ? { calls: [call("run", { command: "cat a.txt; echo left > behind.txt; exit 3" })] }
+        : proposal("p", replace("a.txt", "one", "two")),
+    { ...cloud, config },
+  );
+  at.write("a.txt", "one\n");
+  const reply = await at.send("/code3 change a.txt");
+  expect(reply.ok).toBe(true);
+  expect(at.asked[1]?.messages[2]?.text).toBe("Exit code 3.\none\n\n(1 round of calls is left)");
+  expect(at.read("a.txt")).toBe("two\n");
+  expect(Object.keys(at.tree())).not.toContain("behind.txt");
+});
+
+test("a coder that only looks is told to write, and then it ends", async () => {
+  at = await openConversation(() => ({ calls: [call("tree", {})], text: "I keep looking." }), {
+    ...cloud,
+    config,
+  });
+  at.write("a.txt", "one\n");
+  const reply = await at.send("/code3 change a.txt");
+  expect(at.asked).toHaveLength(5);
+  expect(at.asked[3]?.messages.at(-1)?.text).toContain("no round is left");
+  expect(reply.jobs).toEqual([]);
+  expect(at.read("a.txt")).toBe("one\n");
+});
+
+test("a server that takes no tools is asked without them", async () => {
+  at = await openConversation(
+    ({ tools }) =>
+      tools === undefined
+        ? proposal("p", replace("a.txt", "one", "two"))
+        : { fails: "bad-request", message: "tools are not supported" },
+    { ...cloud, config },
+  );
+  at.write("a.txt", "one\n");
+  expect((await at.send("/code3 change a.txt")).ok).toBe(true);
+  expect(at.asked[1]?.system).toContain("## Files");
+});
+
+test("a local coder asks in words", async () => {
+  at = await openConversation(() => proposal("p", ""));
+  at.write("a.txt", "one\n");
+  await at.send("/code3 change a.txt");
+  expect(at.asked[0]?.tools).toBeUndefined();
+  expect(at.asked[0]?.system).toContain("## Files");
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { createExplorer } from "../../../src/application/context/explorer.ts";
+import { memoryProject } from "../../fakes/memory-project.ts";
+
+const project = memoryProject({
+  "src/a.ts": "one\ntwo\nthree\nfour\n",
+  "src/deep/b.ts": "export function b() {}\n",
+  "README.md": "# It\n",
+});
+const explorer = createExplorer({
+  project: () => project,
+  request: "",
+  limit: 4_000,
+  mask: (text) => text.replaceAll("secret", "****"),
+  run: async (command) => ({ exitCode: command === "false" ? 1 : 0, output: `ran ${command}: secret` }),
+});
+
+test.each<[string, unknown, boolean, string]>([
+  ["read_file", { path: "src/a.ts", from: 2, to: 3 }, true, '<file path="src/a.ts" lines="2-3 of 4">\ntwo\nthree\n</file>'],
+  ["read_file", { path: "src/a.ts", from: "4" }, true, '<file path="src/a.ts" lines="4-4 of 4">\nfour\n</file>'],
+  ["read_file", { path: "src/a.ts:1-1" }, true, '<file path="src/a.ts" lines="1-1 of 4">\none\n</file>'],
+  ["read_file", { path: "nowhere.ts" }, false, '<file path="nowhere.ts">not there, or not to be shown</file>'],
+  ["read_file", "{ broken", false, "read_file needs a path"],
+  ["search", { pattern: "function b", path: "src" }, true, '<search pattern="function b" lines="1" files="1">\nsrc/deep/b.ts\n1: export function b() {}\n</search>'],
+  ["search", {}, false, "search needs a pattern"],
+  ["tree", {}, true, "src/ a.ts\nsrc/deep/ b.ts\n./ README.md"],
+  ["tree", { path: "./src/deep/" }, true, "src/deep/ b.ts"],
+  ["tree", { path: "lib" }, true, "there is no folder lib"],
+  ["run", { command: "npm test" }, true, "Exit code 0.\nran npm test: ****"],
+  ["run", { command: "false" }, false, "Exit code 1.\nran false: ****"],
+  ["delete_all", {}, false, "there is no tool delete_all; there are read_file, search, tree"],
+])("%s %j", async (name, args, ok, text) => {
+  expect(await explorer.call({ id: "1", name, arguments: args })).toEqual({ ok, text });
+});
+
+test("what cannot be run is not offered", async () => {
+  const { tools } = createExplorer({ project: () => project, request: "", limit: 100, mask: (text) => text });
+  expect(tools.map(({ name }) => name)).toEqual(["read_file", "search", "tree"]);
+  expect(JSON.stringify(explorer.tools).length).toBeLessThan(1_200);
+});
