@@ -90,7 +90,10 @@ async function answer(
       return { ok: true, text: searchProject(project(), { pattern, under }, Math.min(limit, 8_000)) };
     }
     case "tree":
-      return { ok: true, text: folderTree(project().list(20_000), stringOf(args.path), Math.min(limit, 6_000)) };
+      return {
+        ok: true,
+        text: folderTree(project().list(20_000), stringOf(args.path), Math.min(limit, 6_000)),
+      };
     case "run": {
       const command = stringOf(args.command);
       if (run === undefined) return wrong("nothing can be run here");

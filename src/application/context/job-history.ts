@@ -110,7 +110,12 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
       failures.push({ name, output, ...(command !== undefined && { command }) });
     }
     // Attempt 0 is what a coder only tried out.
-    if (event.type === "check_finished" && event.over === "draft" && event.attempt > 0 && event.exit_code !== 0)
+    if (
+      event.type === "check_finished" &&
+      event.over === "draft" &&
+      event.attempt > 0 &&
+      event.exit_code !== 0
+    )
       failures.push({ name: `check ${event.command} (${exitOf(event.exit_code)})`, output: event.output });
   }
   return failures;

@@ -13,7 +13,12 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
   at = await openConversation(
     (_, turn) =>
       turn === 0
-        ? { calls: [call("read_file", { path: "lib/deep.ts", from: 2, to: 2 }), call("search", { pattern: "two" })] }
+        ? {
+            calls: [
+              call("read_file", { path: "lib/deep.ts", from: 2, to: 2 }),
+              call("search", { pattern: "two" }),
+            ],
+          }
         : turn === 1
           ? proposal("p", replace("lib/deep.ts", "not there", "2"))
           : proposal("p", replace("lib/deep.ts", "two", "2")),
@@ -40,7 +45,7 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
     "assistant",
     "user",
   ]);
-  expect(third?.system).toBe(second?.system!);
+  expect(third?.system).toBe(second!.system as string);
 });
 
 test("what it runs to try something out happens in a view that is thrown away", async () => {

@@ -16,12 +16,32 @@ const explorer = createExplorer({
 });
 
 test.each<[string, unknown, boolean, string]>([
-  ["read_file", { path: "src/a.ts", from: 2, to: 3 }, true, '<file path="src/a.ts" lines="2-3 of 4">\ntwo\nthree\n</file>'],
-  ["read_file", { path: "src/a.ts", from: "4" }, true, '<file path="src/a.ts" lines="4-4 of 4">\nfour\n</file>'],
+  [
+    "read_file",
+    { path: "src/a.ts", from: 2, to: 3 },
+    true,
+    '<file path="src/a.ts" lines="2-3 of 4">\ntwo\nthree\n</file>',
+  ],
+  [
+    "read_file",
+    { path: "src/a.ts", from: "4" },
+    true,
+    '<file path="src/a.ts" lines="4-4 of 4">\nfour\n</file>',
+  ],
   ["read_file", { path: "src/a.ts:1-1" }, true, '<file path="src/a.ts" lines="1-1 of 4">\none\n</file>'],
-  ["read_file", { path: "nowhere.ts" }, false, '<file path="nowhere.ts">not there, or not to be shown</file>'],
+  [
+    "read_file",
+    { path: "nowhere.ts" },
+    false,
+    '<file path="nowhere.ts">not there, or not to be shown</file>',
+  ],
   ["read_file", "{ broken", false, "read_file needs a path"],
-  ["search", { pattern: "function b", path: "src" }, true, '<search pattern="function b" lines="1" files="1">\nsrc/deep/b.ts\n1: export function b() {}\n</search>'],
+  [
+    "search",
+    { pattern: "function b", path: "src" },
+    true,
+    '<search pattern="function b" lines="1" files="1">\nsrc/deep/b.ts\n1: export function b() {}\n</search>',
+  ],
   ["search", {}, false, "search needs a pattern"],
   ["tree", {}, true, "src/ a.ts\nsrc/deep/ b.ts\n./ README.md"],
   ["tree", { path: "./src/deep/" }, true, "src/deep/ b.ts"],

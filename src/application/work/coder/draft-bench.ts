@@ -45,7 +45,9 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
 
-  async function open({ checked = checks !== null } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
+  async function open({
+    checked = checks !== null,
+  } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
     if (draft !== null) return draft;
     const opened = await workspace.openDraft({ ...request, checked });
     if (!opened.ok) return { status: "refused", refusal: opened.refusal };
