@@ -97,6 +97,26 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(existsSync(join(at.workspace, ".git/hooks/pre-commit"))).toBe(false);
   }, 60_000);
 
+  test("what they leave gives nobody more power, and makes no git directory that runs something", async () => {
+    const at = bench();
+    const { record } = await at.run({
+      id: "staging-power",
+      prompts: [
+        "cp /bin/true x; chmod 6755 x; mkdir d; chmod 2775 d; git init -q --bare b; cp x b/hooks/update; git config remote.o.url ../o; git config core.pager ./x",
+      ],
+    });
+    const [run] = record.loops.flatMap(({ run }) => (run ? [run] : []));
+    expect(run?.error).toContain("git hooks cannot be installed by a job: b/hooks/update (restored)");
+    expect(["x", "d"].map((path) => statSync(join(at.workspace, path)).mode & 0o7777)).toEqual([
+      0o755, 0o2775,
+    ]);
+    expect(existsSync(join(at.workspace, "b/hooks/update"))).toBe(false);
+    const settings = ["remote.o.url", "core.pager"].map((name) =>
+      at.git("config", "--default", "", name).trim(),
+    );
+    expect(settings).toEqual(["../o", ""]);
+  }, 60_000);
+
   test("what hides from being ended stands still while the job is judged and copied", async () => {
     const at = bench();
     const hidden = `perl -e '# Runs commands inside an environment
