@@ -56,5 +56,7 @@ function readProject(files: FindParts["files"]): ProjectFiles {
     if (entry?.kind === "file" && entry.size <= READ_BYTES)
       texts[name] = new TextDecoder().decode(files.read(name));
   }
-  return { names, texts };
+  const programs =
+    files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
+  return { names, texts, ...(programs === null ? {} : { programs }) };
 }

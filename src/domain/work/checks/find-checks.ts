@@ -1,4 +1,4 @@
-import { findPackageTest, packageManager, scriptsOf } from "./package-scripts.ts";
+import { findPackageLint, findPackageTest } from "./package-scripts.ts";
 import type { ProjectCheck, ProjectFiles } from "./project-check.ts";
 
 /** Files whose text `findChecks` wants to see. */
@@ -33,7 +33,7 @@ function findTest(files: ProjectFiles): Found | null {
   const script = findPackageTest(files);
   if (script !== null) return script;
   if (isPython(files) && (hasPytest(files) || has("tests") || has("test") || hasTestFile(files)))
-    return { command: "python -m pytest -q", line: `python -m pytest -q ${PYTEST_NAMES}` };
+    return { command: "python -m pytest -q", line: `${python(files)} -m pytest -q ${PYTEST_NAMES}` };
   if (has("tox.ini")) return { command: "tox" };
   if (has("Cargo.toml")) return { command: "cargo test", line: "cargo test --no-fail-fast" };
   if (has("go.mod")) return { command: "go test ./...", line: "go test -v ./..." };
@@ -50,12 +50,18 @@ function findTest(files: ProjectFiles): Found | null {
 }
 
 function findLint(files: ProjectFiles): Found | null {
-  const { name, missing } = packageManager(files);
-  if (scriptsOf(files).lint !== undefined) return { command: `${name} run lint`, ...missing };
+  const script = findPackageLint(files);
+  if (script !== null) return script;
   const python = pythonSettings(files);
   if (/^\[tool\.ruff/m.test(python) || files.names.includes("ruff.toml")) return { command: "ruff check ." };
   if (/^\[flake8\]/m.test(python) || files.names.includes(".flake8")) return { command: "flake8" };
   return hasTarget(files, "lint") ? { command: "make lint" } : null;
+}
+
+/** The project's own, else the one of the machine, under either of its names. */
+function python({ names }: ProjectFiles): string {
+  const own = [".venv", "venv"].find((name) => names.includes(name));
+  return own === undefined ? '"$(command -v python || command -v python3)"' : `${own}/bin/python`;
 }
 
 function isPython({ names }: ProjectFiles): boolean {

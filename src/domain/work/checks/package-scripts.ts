@@ -1,4 +1,5 @@
 import type { ProjectCheck, ProjectFiles } from "./project-check.ts";
+import { installedOf, scriptChain } from "./script-chain.ts";
 
 type Found = Pick<ProjectCheck, "command" | "missing"> & { readonly line?: string };
 
@@ -7,6 +8,8 @@ export function findPackageTest(files: ProjectFiles): Found | null {
   const { name, missing } = packageManager(files);
   const script = scriptsOf(files).test;
   if (script !== undefined && !/no test specified/.test(script)) {
+    const part = missing.missing === undefined ? installedPart(files) : null;
+    if (part !== null) return part;
     const command = name === "bun" ? "bun run test" : `${name} test`;
     const more = namesEveryTest(script);
     return { command, ...(more === null ? {} : { line: `${command}${ownFlags(name)} ${more}` }), ...missing };
@@ -16,6 +19,30 @@ export function findPackageTest(files: ProjectFiles): Found | null {
     return { command: "npx vitest run", line: "npx vitest run --reporter=verbose", ...missing };
   if (used.includes("jest")) return { command: "npx jest", line: "npx jest --verbose", ...missing };
   return used.includes("mocha") ? { command: "npx mocha", ...missing } : null;
+}
+
+/** Where the script needs what is not installed: its tests alone, if those can run. */
+function installedPart(files: ProjectFiles): Found | null {
+  if (files.programs === undefined) return null;
+  const { isWhole, tests, missing } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
+  if (isWhole || missing === null) return null;
+  const command = tests.join(" && ");
+  if (command === "") return { command: "npm test", missing };
+  return { command, line: `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}` };
+}
+
+/** The linter of a `package.json`, unless its tests run it as well. */
+export function findPackageLint(files: ProjectFiles): Found | null {
+  const scripts = scriptsOf(files);
+  if (scripts.lint === undefined) return null;
+  if (
+    findPackageTest(files)?.command.endsWith(" test") &&
+    scriptChain(scripts, "test").scripts.includes("lint")
+  )
+    return null;
+  const { name, missing } = packageManager(files);
+  const absent = files.programs && installedOf(scriptChain(scripts, "lint"), files.programs).missing;
+  return { command: `${name} run lint`, ...(absent == null ? missing : { missing: absent }) };
 }
 
 /** Flags that make a script name its tests; only for a script that is one plain call of the runner. */
@@ -38,7 +65,7 @@ interface PackageManager {
   readonly missing: { readonly missing?: string };
 }
 
-export function packageManager(files: ProjectFiles): PackageManager {
+function packageManager(files: ProjectFiles): PackageManager {
   const has = (name: string) => files.names.includes(name);
   const installed = has("node_modules") || has(".pnp.cjs") || has(".pnp.js");
   return {
@@ -53,7 +80,7 @@ function managerName(has: (name: string) => boolean): PackageManager["name"] {
   return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
 }
 
-export function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
+function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(mapIn(files, "scripts")).filter(([, script]) => typeof script === "string"),
   ) as Record<string, string>;

@@ -4,6 +4,8 @@ export interface ProjectFiles {
   readonly names: readonly string[];
   /** Texts of the few files that were read. */
   readonly texts: Readonly<Record<string, string>>;
+  /** Names in `node_modules/.bin`; left out where nobody looked. */
+  readonly programs?: readonly string[];
 }
 
 export interface ProjectCheck {
@@ -12,6 +14,6 @@ export interface ProjectCheck {
   readonly command: string;
   /** What is run: the command, asked to name every test where the tool can. */
   readonly line: string;
-  /** A folder of dependencies that is not there, so that the check cannot run here. That is not red. */
+  /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
   readonly missing?: string;
 }

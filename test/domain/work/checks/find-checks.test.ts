@@ -79,13 +79,61 @@ describe("what is run of a check", () => {
   const cases: readonly [string, string | undefined, string][] = [
     ["go", lineOf(["go.mod"]), "go test -v ./..."],
     ["cargo", lineOf(["Cargo.toml"]), "cargo test --no-fail-fast"],
-    ["pytest", lineOf(["pytest.ini", "a.py"]), "python -m pytest -q -rpxXsfE"],
+    [
+      "pytest",
+      lineOf(["pytest.ini", "a.py"]),
+      '"$(command -v python || command -v python3)" -m pytest -q -rpxXsfE',
+    ],
+    ["pytest of the project", lineOf([".venv", "tests", "a.py"]), ".venv/bin/python -m pytest -q -rpxXsfE"],
     ["jest", lineOf(["package.json"], script("NODE_ENV=test jest --ci src")), "npm test -- --verbose"],
     ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],
     ["jest after something else", lineOf(["package.json"], script("tsc && jest")), "npm test"],
     ["jest with a reporter of its own", lineOf(["package.json"], script("jest --silent")), "npm test"],
   ];
   for (const [what, line, expected] of cases) test(what, () => expect(line).toBe(expected));
+});
+
+describe("a test script of which not everything is installed", () => {
+  /** As the package `qs` has it. */
+  const scripts = {
+    pretest: "npm run --silent readme && npm run --silent lint",
+    test: "npm run tests-only",
+    "tests-only": "nyc --all tape 'test/**/*.js'",
+    posttest: "npx npm@'>=10.2' audit --production",
+    readme: "evalmd README.md",
+    lint: "eslint .",
+  };
+  const found = (programs: readonly string[], more: object = scripts) =>
+    findChecks(
+      {
+        names: ["package.json", "node_modules"],
+        texts: { "package.json": JSON.stringify({ scripts: more, devDependencies: { tape: "5" } }) },
+        programs,
+      },
+      null,
+    );
+  test("runs its tests alone, and names what the linter lacks", () =>
+    expect(found(["tape"])).toEqual([
+      {
+        kind: "test",
+        command: "tape 'test/**/*.js'",
+        line: `export PATH="$PWD/node_modules/.bin:$PATH"; tape 'test/**/*.js'`,
+      },
+      { kind: "lint", command: "npm run lint", line: "npm run lint", missing: "eslint" },
+    ]));
+  test("keeps the coverage that is there", () =>
+    expect(found(["tape", "nyc"])[0]?.command).toBe("nyc --all tape 'test/**/*.js'"));
+  test("cannot run without its runner", () =>
+    expect(found(["nyc"])[0]).toMatchObject({ command: "npm test", missing: "evalmd" }));
+  test("is the script itself where everything is there, and its linter is not run twice", () => {
+    const whole = { test: "npm run lint && npm run unit", lint: "standard", unit: "nyc node test.js" };
+    expect(found(["nyc", "standard"], whole)).toEqual([
+      { kind: "test", command: "npm test", line: "npm test" },
+    ]);
+    expect(found(["nyc"], whole)[0]?.command).toBe("nyc node test.js");
+  });
+  test("may run in circles", () =>
+    expect(found(["tape"], { test: "npm run a", a: "npm test && tape x" })).toHaveLength(1));
 });
 
 describe("whether dependencies are installed", () => {
