@@ -149,7 +149,10 @@ export interface Verdict {
 
 /** A transaction as what lies on disk, while sandboxes come and go. Resting or awake, it can be sealed or discarded. */
 export interface Layers {
-  /** Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. */
+  /**
+   * Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. Rejects when the sandbox
+   * had ended before: what it had been doing may be half done.
+   */
   rest(): Promise<void>;
   /** Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. */
   wake(): Promise<Refusal | null>;

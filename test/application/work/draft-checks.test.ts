@@ -234,3 +234,71 @@ if (requirePart("bwrap"))
       expect([bench.read("lib/x/new"), bench.read("lib/z/2")]).toEqual(["n\n", "2\n"]);
     });
   });
+
+describe("a draft on a machine whose sandbox does not start", () => {
+  /** A bubblewrap that fails while the file stands. */
+  function brokenBubblewrap(): Settings {
+    const bin = join(bench.folder, "bin");
+    mkdirSync(bin);
+    const script = `#!/bin/sh\nif [ -e ${bin}/broken ]; then echo "bwrap: mount: no such overlay" >&2; exit 1; fi\nexec /usr/bin/bwrap "$@"\n`;
+    writeFileSync(join(bin, "bwrap"), script, { mode: 0o755 });
+    const PATH = `${bin}:${process.env.PATH}`;
+    return { PATH, PICOCLAW_WORKER_TRANSACTION: "auto", PICOCLAW_WORKER_CONFINE: "off" };
+  }
+
+  test("is staged in a copy, as a job is", async () => {
+    const settings = brokenBubblewrap();
+    writeFileSync(join(bench.folder, "bin", "broken"), "");
+    const draft = await open(settings);
+    expect(await run(draft, shell("echo 1 > a.txt"))).toMatchObject({ status: "ran" });
+    expect(await draft.commit()).toMatchObject({ outcome: "committed", kind: "copy" });
+    expect(bench.read("a.txt")).toBe("1\n");
+  });
+
+  if (requirePart("bwrap"))
+    test("though it once did is refused, and the next one is staged in a copy", async () => {
+      const settings = brokenBubblewrap();
+      const first = await open(settings);
+      await run(first, shell("echo 1 > a.txt"));
+      expect(await first.commit()).toMatchObject({ kind: "overlay" });
+      const second = await open(settings);
+      writeFileSync(join(bench.folder, "bin", "broken"), "");
+      expect(await run(second, shell("echo 2 > a.txt"))).toMatchObject({ status: "refused" });
+      await second.discard("test");
+      const third = await open(settings);
+      await run(third, shell("echo 3 > a.txt"));
+      expect(await third.commit()).toMatchObject({ outcome: "committed", kind: "copy" });
+    });
+});
+
+if (requirePart("bwrap"))
+  describe("a draft that ends", () => {
+    test("ends the checks that still run over it, and over the baseline", async () => {
+      for (const over of ["draft", "baseline"] as const) {
+        const draft = await open(OVERLAY);
+        const started = Promise.withResolvers<void>();
+        const onOutput = () => started.resolve();
+        const checking = draft.check({ commands: ["echo go; sleep 60"], over, timeoutSeconds: 90, onOutput });
+        await started.promise;
+        await draft.discard("test");
+        expect(await checking).toMatchObject({ ok: false, why: "aborted" });
+      }
+    });
+
+    test("by its commit does not wait for the baseline", async () => {
+      const draft = await open(OVERLAY);
+      await run(draft, edit("update", "a.txt", "1\n"));
+      const checking = draft.check({ commands: ["sleep 60"], over: "baseline", timeoutSeconds: 90 });
+      expect(await draft.commit()).toMatchObject({ outcome: "committed" });
+      expect(await checking).toMatchObject({ ok: false, why: "aborted" });
+    });
+
+    test("because it filled the disk tells the cause, and nothing is applied", async () => {
+      const draft = await open({ ...OVERLAY, PICOCLAW_WORKER_LIMITS_DISK: "1MiB" });
+      const filling = run(draft, shell("head -c 40000000 /dev/urandom > big; sleep 20"));
+      expect(filling).rejects.toThrow(/limit|disk|worker\.limits/i);
+      await filling.catch(() => {});
+      expect([existsSync(bench.path("big")), bench.read("a.txt")]).toEqual([false, "one\n"]);
+      expect(draft.commit()).rejects.toThrow("has ended");
+    });
+  });

@@ -14,7 +14,7 @@ import { beginOverlayTransaction } from "./overlay-transaction.ts";
 import { openPrivateHome } from "./private-home.ts";
 import { isRealRoot } from "./real-root.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
-import { rememberFailure, type Staging } from "./staging.ts";
+import { forgetSuccess, recallSuccess, rememberFailure, rememberSuccess, type Staging } from "./staging.ts";
 import { allowedSockets, type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
 import type { OpenedSandbox } from "./wakeable.ts";
 
@@ -94,12 +94,15 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
       const sockets = allowedSockets(wiring);
-      return beginOverlayTransaction({
+      // One that rests starts later, when no copy can serve any more: so the first of all starts at once.
+      const isProven = resting && recallSuccess(storage.folder, bubblewrap);
+      const begun = await beginOverlayTransaction({
         workspace,
         folder,
         installation,
         env,
-        resting,
+        resting: isProven,
+        onComplaint: () => forgetSuccess(storage.folder),
         redirects: isRealRoot(),
         environment: sandboxEnvironment({ confined: wiring.confined, sockets, network: plan }),
         limited: limitedNetwork(plan, undefined).network,
@@ -107,6 +110,11 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
         openThrowAway: (into, { network, over }) =>
           openSandbox(into, network, { check: over === "draft" ? [own] : [] }),
       });
+      if (resting && !isProven && begun.ok) {
+        await begun.transaction.layers?.rest();
+        rememberSuccess(storage.folder, bubblewrap);
+      }
+      return begun;
     },
     fallsBack(complaint) {
       if (staging.reason === "configured" || staging.bubblewrap === null) return null;

@@ -44,6 +44,8 @@ export interface OverlayParts {
   readonly openThrowAway: OverlayChecks["openThrowAway"];
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
+  /** Called when a sandbox did not start. */
+  readonly onComplaint: () => void;
   /** Real root makes the mounts. */
   readonly redirects: boolean;
   readonly environment: Readonly<Record<string, string>>;
@@ -134,10 +136,16 @@ function open(state: OpenOverlay): Transaction {
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     layers: {
-      rest: executor.rest,
+      async rest() {
+        await executor.rest();
+        const why = executor.whyEnded();
+        if (why !== null) throw why;
+      },
       async wake() {
         const complaint = await executor.wake();
-        return complaint === null ? null : { code: "failed", message: complaint };
+        if (complaint === null) return null;
+        state.onComplaint();
+        return { code: "failed", message: complaint };
       },
       changes: () => createChangeWatch(roots, workspace, sight)(),
       files: createLayeredFiles(roots, workspace),

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
@@ -65,6 +65,25 @@ export function rememberFailure(memory: string, bubblewrap: string, complaint: s
   const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };
   if (complaint !== SILENT) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
   return reason;
+}
+
+const WORKS = "overlay-works";
+
+/** Whether a sandbox with an overlay was seen to start here, on a machine as it is now. */
+export function recallSuccess(memory: string, bubblewrap: string): boolean {
+  try {
+    return readFileSync(join(memory, WORKS), "utf8") === machineOf(bubblewrap);
+  } catch {
+    return false;
+  }
+}
+
+export function rememberSuccess(memory: string, bubblewrap: string): void {
+  writeFileSync(join(memory, WORKS), machineOf(bubblewrap));
+}
+
+export function forgetSuccess(memory: string): void {
+  rmSync(join(memory, WORKS), { force: true });
 }
 
 /** A failure counts until the kernel, its settings or bubblewrap change. */
