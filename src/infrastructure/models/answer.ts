@@ -12,15 +12,19 @@ export interface AnswerSink {
   callEnd(key: string | number, whole?: string): void;
   call(call: { readonly id?: string; readonly name: string; readonly arguments: unknown }): string;
   usage(usage: Partial<ModelUsage>): void;
-  /** Why the model stopped: without it an answer counts as cut off. */
-  finish(reason: ModelAnswer["finish"]): void;
-  /** Nothing of interest follows. */
-  over(): void;
+  /** The model thought, whether or not it said what. */
+  thought(): void;
+  /** Why the model stopped: without it an answer counts as cut off. Undefined: it goes on. */
+  finish(reason: ModelAnswer["finish"] | undefined): void;
+  /** Nothing of interest follows. `otherwise`: why the model stopped, if nobody said it. */
+  over(otherwise?: ModelAnswer["finish"]): void;
   /** The server reports a problem in the middle of the stream. */
   problem(problem: ServerProblem): void;
 }
 
 export interface ServerProblem {
+  /** The model itself wrote what its server cannot read; asked again, it may write better. */
+  readonly unreadable?: boolean;
   readonly status?: number;
   readonly code?: string;
   readonly message: string;
@@ -89,14 +93,18 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
     call: calls.add,
     callPart: calls.part,
     callEnd: calls.end,
+    thought: () => {
+      thought = true;
+    },
     usage: (part) => {
       usage = { ...usage, ...part };
     },
     finish: (reason) => {
       finish = reason;
     },
-    over: () => {
+    over: (otherwise) => {
       over = true;
+      finish ??= otherwise;
     },
     problem: (found) => {
       problem ??= found;

@@ -1,7 +1,7 @@
-import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import type { AnswerSink } from "./answer.ts";
+import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
+import { readAnthropic } from "./anthropic-reader.ts";
 import type { ModelSettings } from "./settings.ts";
-import { countAt, type Json, joinUrl, textAt, type Wire } from "./wire.ts";
+import { joinUrl, type Wire } from "./wire.ts";
 
 const VERSION = "2023-06-01";
 /** Below about a thousand tokens a prefix is not cached, and a mark would be for nothing. */
@@ -22,7 +22,7 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
       headers,
       body: bodyOf(settings, request, without),
     }),
-    reader,
+    reader: readAnthropic,
     probe: {
       url: joinUrl(base, `v1/models/${encodeURIComponent(settings.model)}`),
       headers,
@@ -96,81 +96,4 @@ function blocksOf(message: ModelMessage): object[] {
         })),
       ];
   }
-}
-
-const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  tool_use: "tool-calls",
-  refusal: "filtered",
-};
-
-const STATUS: Readonly<Record<string, number>> = {
-  overloaded_error: 529,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  authentication_error: 401,
-  permission_error: 403,
-  not_found_error: 404,
-  invalid_request_error: 400,
-};
-
-function reader(answer: AnswerSink): (frame: Json) => void {
-  return (frame) => {
-    const index = countAt(frame, "index");
-    switch (textAt(frame, "type")) {
-      case "message_start":
-        return takeInput(answer, frame);
-      case "content_block_start":
-        if (textAt(frame, "content_block", "type") === "tool_use")
-          answer.callPart(index, {
-            id: textAt(frame, "content_block", "id"),
-            name: textAt(frame, "content_block", "name"),
-          });
-        else answer.text(textAt(frame, "content_block", "text"));
-        return;
-      case "content_block_delta":
-        return takeDelta(answer, frame, index);
-      case "content_block_stop":
-        return answer.callEnd(index);
-      case "message_delta": {
-        const reason = textAt(frame, "delta", "stop_reason");
-        if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
-        const outputTokens = countAt(frame, "usage", "output_tokens");
-        if (outputTokens > 0) answer.usage({ outputTokens });
-        return;
-      }
-      case "message_stop":
-        return answer.over();
-      case "error": {
-        const code = textAt(frame, "error", "type");
-        const status = STATUS[code];
-        return answer.problem({
-          code,
-          message: textAt(frame, "error", "message"),
-          ...(status !== undefined && { status }),
-        });
-      }
-    }
-  };
-}
-
-function takeDelta(answer: AnswerSink, frame: Json, index: number): void {
-  const type = textAt(frame, "delta", "type");
-  if (type === "text_delta") answer.text(textAt(frame, "delta", "text"));
-  else if (type === "thinking_delta") answer.reasoning(textAt(frame, "delta", "thinking"));
-  else if (type === "input_json_delta")
-    answer.callPart(index, { arguments: textAt(frame, "delta", "partial_json") });
-}
-
-/** What was written to the cache and read from it is not in `input_tokens`. */
-function takeInput(answer: AnswerSink, frame: Json): void {
-  const count = (name: string) => countAt(frame, "message", "usage", name);
-  const cachedTokens = count("cache_read_input_tokens");
-  answer.usage({
-    inputTokens: count("input_tokens") + count("cache_creation_input_tokens") + cachedTokens,
-    cachedTokens,
-    outputTokens: count("output_tokens"),
-  });
 }

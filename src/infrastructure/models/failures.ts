@@ -81,26 +81,47 @@ export function createFailures(
       return make(kind, detail, { status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
     },
     ofProblem: (problem) =>
-      make(kindOf(problem), problem.message, problem.status === undefined ? {} : { status: problem.status }),
+      make(
+        problem.unreadable === true ? "malformed" : kindOf(problem),
+        problem.message,
+        problem.status === undefined ? {} : { status: problem.status },
+      ),
   };
 }
 
-const TOO_LONG =
-  /context[ _-]?(length|window|limit|size)|maximum context|prompt is too long|prompt too long|input is too long|too many (input )?tokens|input token count|exceeds? the (maximum|max) number of tokens|reduce the length of|request_too_large|string_above_max_length/i;
+const TOO_LONG = new RegExp(
+  [
+    /context[ _-]?(length|window|limit|size)|maximum context|context the overflows|model_max_length|max_seq_len/,
+    /(prompt|input|request|message)s? (is |are )?too (long|large for)|too many (input )?tokens|tokens? (of request )?too long/,
+    /input token count|prompt token count|maximum prompt length|(input|prompt) length (should|must|of)|exceeds? max(imum)? length/,
+    /exceed(s|ed)? the (maximum|max|limit)( allowed)? (number of tokens|input length|of \d+)/,
+    /exceed(s|ed)? (the )?(model|max(imum)?)? ?tokens? limit|token limit (was |is )?exceeded|tokens? exceeds?/,
+    /inputs?`? (tokens \+|must have less than)|reduce the length of|current length is \d+ while limit|request_too_large|total number of tokens/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i",
+);
 /** More than a minute's share: waiting does not help. */
 const NEVER_FITS = /request too large for/i;
 const NO_MODEL =
-  /model_not_found|unknown model|invalid model|valid model id|no such model|models?\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
+  /model_not_found|not_found_error model:|unknown model|invalid model|valid model id|no such model|models?\b.{0,120}\b(not found|does not exist|not exist|not supported|is not available)/i;
 const NO_CREDIT =
-  /insufficient_quota|insufficient balance|credit balance is too low|requires more credits|payment required/i;
+  /insufficient_quota|insufficient balance|credit balance is too low|requires more credits|payment required|billing_error/i;
+/** The model wrote a call that its server cannot read. */
+const UNREADABLE_CALL = /tool_use_failed/i;
+/** Some text of the request is longer than a field may be: not a matter of the model's window. */
+const FIELD_TOO_LONG = /string_above_max_length/i;
 const WRONG_KEY = /api[ _]?key not valid|invalid[ _]api[ _]?key|invalid x-api-key|authentication/i;
 
 function kindOf({ status, code = "", message }: ServerProblem): Kind {
   const said = `${code} ${message}`;
-  if (NO_CREDIT.test(said)) return "quotaSpent";
+  if (status === 402 || NO_CREDIT.test(said)) return "quotaSpent";
   if (NEVER_FITS.test(said)) return "contextTooLong";
   if (status === 429 || /rate_limit|resource_exhausted|too many requests/i.test(said)) return "rateLimited";
-  if (status === 401 || status === 402 || status === 403) return "unauthorized";
+  if (status === 401 || status === 403) return "unauthorized";
+  if (FIELD_TOO_LONG.test(said)) return "badRequest";
+  if (UNREADABLE_CALL.test(said)) return "malformed";
   if (status === 413 || TOO_LONG.test(said)) return "contextTooLong";
   if (status !== undefined && status >= 500) return "serverError";
   if (WRONG_KEY.test(said) && (status === 400 || status === undefined)) return "unauthorized";

@@ -1,8 +1,8 @@
-import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import type { AnswerSink } from "./answer.ts";
+import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { type CallExtras, createCallExtras } from "./call-extras.ts";
+import { readGemini } from "./gemini-reader.ts";
 import type { ModelSettings } from "./settings.ts";
-import { at, countAt, type Json, joinUrl, listAt, textAt, type Wire } from "./wire.ts";
+import { joinUrl, type Wire } from "./wire.ts";
 
 /** What Google takes in the place of a signature that is not at hand. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
@@ -19,7 +19,7 @@ export function createGeminiWire(settings: ModelSettings): Wire {
       headers,
       body: bodyOf(settings, request, without, signatures),
     }),
-    reader: (answer) => reader(answer, signatures),
+    reader: (answer) => readGemini(answer, signatures),
     probe: { url: model, headers, judge: () => "there" },
   };
 }
@@ -86,58 +86,5 @@ function partsOf(message: ModelMessage, signatures: CallExtras): object[] {
           };
         }),
       ];
-  }
-}
-
-const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
-  STOP: "stop",
-  MAX_TOKENS: "length",
-  SAFETY: "filtered",
-  RECITATION: "filtered",
-  BLOCKLIST: "filtered",
-  PROHIBITED_CONTENT: "filtered",
-  SPII: "filtered",
-};
-
-function reader(answer: AnswerSink, signatures: CallExtras): (frame: Json) => void {
-  return (given) => {
-    for (const frame of Array.isArray(given) ? given : [given]) take(frame);
-  };
-
-  function take(frame: Json): void {
-    if (at(frame, "error") !== undefined) {
-      const status = countAt(frame, "error", "code");
-      answer.problem({
-        message: textAt(frame, "error", "message"),
-        code: textAt(frame, "error", "status"),
-        ...(status >= 400 && { status }),
-      });
-      return;
-    }
-    const candidate = at(frame, "candidates", 0);
-    for (const part of listAt(candidate, "content", "parts")) {
-      const call = at(part, "functionCall");
-      if (call !== undefined) {
-        const id = answer.call({
-          id: textAt(call, "id"),
-          name: textAt(call, "name"),
-          arguments: at(call, "args") ?? {},
-        });
-        const signature = textAt(part, "thoughtSignature");
-        if (signature !== "") signatures.keep(id, signature);
-      } else if (at(part, "thought") === true) answer.reasoning(textAt(part, "text"));
-      else answer.text(textAt(part, "text"));
-    }
-    const reason = textAt(candidate, "finishReason");
-    if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
-    if (textAt(frame, "promptFeedback", "blockReason") !== "") answer.finish("filtered");
-    const usage = at(frame, "usageMetadata");
-    const inputTokens = countAt(usage, "promptTokenCount");
-    if (inputTokens > 0)
-      answer.usage({
-        inputTokens,
-        outputTokens: countAt(usage, "candidatesTokenCount") + countAt(usage, "thoughtsTokenCount"),
-        cachedTokens: countAt(usage, "cachedContentTokenCount"),
-      });
   }
 }

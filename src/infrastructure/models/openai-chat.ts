@@ -1,8 +1,8 @@
-import type { ModelAnswer, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import type { AnswerSink } from "./answer.ts";
+import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { type CallExtras, createCallExtras } from "./call-extras.ts";
+import { readChat } from "./openai-chat-reader.ts";
 import type { ModelSettings } from "./settings.ts";
-import { at, countAt, type Json, joinUrl, listAt, speaksOfJson, textAt, type Wire } from "./wire.ts";
+import { joinUrl, listAt, speaksOfJson, textAt, type Wire } from "./wire.ts";
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */
 export function createOpenAiChatWire(settings: ModelSettings): Wire {
@@ -16,7 +16,7 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
       headers: { ...headers, accept: "text/event-stream" },
       body: bodyOf(settings, request, without, thoughts),
     }),
-    reader: (answer) => reader(answer, thoughts),
+    reader: (answer) => readChat(answer, thoughts),
     probe: {
       url: joinUrl(settings.baseUrl, "models"),
       headers,
@@ -83,66 +83,4 @@ function messageOf(message: ModelMessage, thoughts: CallExtras): object {
       };
     }
   }
-}
-
-const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
-  length: "length",
-  tool_calls: "tool-calls",
-  function_call: "tool-calls",
-  content_filter: "filtered",
-};
-
-function reader(answer: AnswerSink, thoughts: CallExtras): (frame: Json) => void {
-  let thought = "";
-  let kept = false;
-  let current = 0;
-  return (frame) => {
-    if (at(frame, "error") !== undefined && at(frame, "error") !== null) {
-      const status = at(frame, "error", "code");
-      answer.problem({
-        message: textAt(frame, "error", "message") || textAt(frame, "error"),
-        code: `${textAt(frame, "error", "code")} ${textAt(frame, "error", "type")}`,
-        ...(typeof status === "number" && status >= 400 && { status }),
-      });
-      return;
-    }
-    // A server that does not stream puts a message where the others put a delta.
-    const choice = at(frame, "choices", 0);
-    const delta = at(choice, "delta") ?? at(choice, "message");
-    const reasoning = textAt(delta, "reasoning_content") || textAt(delta, "reasoning");
-    if (textAt(delta, "reasoning_content") !== "") thought += reasoning;
-    answer.reasoning(reasoning);
-    answer.text(textAt(delta, "content"));
-    for (const [place, call] of listAt(delta, "tool_calls").entries()) {
-      const named = at(call, "index");
-      const id = textAt(call, "id");
-      // Servers that number nothing send whole calls, or go on with the last one.
-      current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
-      const given = at(call, "function", "arguments");
-      answer.callPart(current, {
-        id,
-        name: textAt(call, "function", "name"),
-        arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : String(given ?? ""),
-      });
-      if (id !== "" && !kept && thought !== "") {
-        kept = true;
-        thoughts.keep(id, thought);
-      }
-    }
-    const reason = textAt(choice, "finish_reason");
-    if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
-    if (at(choice, "message") !== undefined) answer.over();
-    takeUsage(answer, at(frame, "usage"));
-  };
-}
-
-function takeUsage(answer: AnswerSink, usage: Json): void {
-  const inputTokens = countAt(usage, "prompt_tokens");
-  if (inputTokens === 0) return;
-  answer.usage({
-    inputTokens,
-    outputTokens: countAt(usage, "completion_tokens"),
-    cachedTokens:
-      countAt(usage, "prompt_tokens_details", "cached_tokens") || countAt(usage, "prompt_cache_hit_tokens"),
-  });
 }

@@ -1,7 +1,7 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import type { AnswerSink } from "./answer.ts";
+import { readResponses } from "./openai-responses-reader.ts";
 import type { ModelSettings } from "./settings.ts";
-import { at, countAt, type Json, joinUrl, speaksOfJson, textAt, type Wire } from "./wire.ts";
+import { joinUrl, speaksOfJson, type Wire } from "./wire.ts";
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
@@ -13,7 +13,7 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
       headers,
       body: bodyOf(settings, request, without),
     }),
-    reader,
+    reader: readResponses,
     probe: {
       url: joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`),
       headers,
@@ -64,60 +64,4 @@ function itemsOf(message: ModelMessage): object[] {
         })),
       ];
   }
-}
-
-function reader(answer: AnswerSink): (frame: Json) => void {
-  return (frame) => {
-    const item = textAt(frame, "item_id");
-    switch (textAt(frame, "type")) {
-      case "response.output_text.delta":
-      case "response.refusal.delta":
-        return answer.text(textAt(frame, "delta"));
-      case "response.reasoning_summary_text.delta":
-      case "response.reasoning_text.delta":
-        return answer.reasoning(textAt(frame, "delta"));
-      case "response.output_item.added":
-        if (textAt(frame, "item", "type") === "function_call")
-          answer.callPart(textAt(frame, "item", "id"), {
-            id: textAt(frame, "item", "call_id"),
-            name: textAt(frame, "item", "name"),
-          });
-        return;
-      case "response.function_call_arguments.delta":
-        return answer.callPart(item, { arguments: textAt(frame, "delta") });
-      case "response.output_item.done":
-        return answer.callEnd(textAt(frame, "item", "id"), textAt(frame, "item", "arguments"));
-      case "response.completed":
-        takeUsage(answer, frame);
-        answer.finish("stop");
-        return answer.over();
-      case "response.incomplete":
-        takeUsage(answer, frame);
-        answer.finish(
-          textAt(frame, "response", "incomplete_details", "reason") === "content_filter"
-            ? "filtered"
-            : "length",
-        );
-        return answer.over();
-      case "response.failed":
-        return problemOf(answer, at(frame, "response", "error"));
-      case "error":
-        return problemOf(answer, at(frame, "error") ?? frame);
-    }
-  };
-}
-
-function problemOf(answer: AnswerSink, error: Json): void {
-  answer.problem({
-    code: textAt(error, "code") || textAt(error, "type"),
-    message: textAt(error, "message"),
-  });
-}
-
-function takeUsage(answer: AnswerSink, frame: Json): void {
-  answer.usage({
-    inputTokens: countAt(frame, "response", "usage", "input_tokens"),
-    outputTokens: countAt(frame, "response", "usage", "output_tokens"),
-    cachedTokens: countAt(frame, "response", "usage", "input_tokens_details", "cached_tokens"),
-  });
 }

@@ -92,7 +92,7 @@ export async function* tryOnce(
       return { kind: "answer", answer: end.answer };
     case "problem": {
       const failure = failures.ofProblem(end.problem);
-      return failed(failure, isPassing(failure) && !begun);
+      return failed(failure, (isPassing(failure) || end.problem.unreadable === true) && !begun);
     }
     case "cut-off":
       return failed(failures.make("cutOff"), !begun);
@@ -121,10 +121,10 @@ async function* read(
       const parsed = parse(frame);
       if (parsed === undefined) return frame.slice(0, 200);
       if (parsed !== DONE) take(parsed.value);
-      else answer.over();
+      else answer.over("stop");
     }
     const last = batch.torn === undefined ? undefined : parse(batch.torn);
-    if (last === DONE) answer.over();
+    if (last === DONE) answer.over("stop");
     else if (last !== undefined) take(last.value);
     else if (whole && batch.torn !== undefined) return batch.torn.slice(0, 200);
     if (answer.begun) watch.begun();

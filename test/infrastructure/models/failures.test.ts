@@ -75,6 +75,36 @@ describe("what servers really say is understood", () => {
       error("Please reduce the length of the messages or completion.", { code: "context_length_exceeded" }),
     ],
     ["Ollama", 500, { error: "the input length exceeds the context length" }],
+    [
+      "xAI",
+      400,
+      error("This model's maximum prompt length is 131072 but the request contains 140000 tokens."),
+    ],
+    ["Moonshot", 400, error("Invalid request: Your request exceeded model token limit: 262144")],
+    ["Cerebras", 400, error("Please reduce the length. Current length is 10000 while limit is 8192")],
+    [
+      "TGI",
+      422,
+      { error: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000" },
+    ],
+    ["TGI, the input alone", 422, { error: "`inputs` must have less than 4095 tokens. Given: 5000" }],
+    ["DashScope", 400, error("Range of input length should be [1, 30720]")],
+    ["DashScope, worded", 400, error("The prompt exceeds the maximum allowed input length of 30720 tokens")],
+    ["MiniMax", 400, error("invalid params, context window exceeds limit (2013)")],
+    [
+      "Mistral",
+      400,
+      { message: "Prompt contains 40000 tokens, too large for model with 32768 maximum context length" },
+    ],
+    ["Copilot", 400, error("prompt token count of 150000 exceeds the limit of 128000")],
+    ["Z.ai", 400, error("Prompt exceeds max length", { code: "1261" })],
+    [
+      "SiliconFlow",
+      400,
+      { message: "length of prompt_tokens (40000) must be less than max_seq_len (32768)." },
+    ],
+    ["Bedrock", 400, { message: "Input is too long for requested model." }],
+    ["Token limit", 400, error("Token limit exceeded")],
   ] as const)("too long: %s", (_, status, body) => {
     expect(of(status, body)).toMatchObject({ code: "context-too-long", retryable: false });
   });
@@ -131,6 +161,41 @@ describe("what servers really say is understood", () => {
       false,
     ],
     ["a wrong address", 404, "404 page not found", "bad-request", false],
+    [
+      "Anthropic, no such model",
+      404,
+      { type: "error", error: { type: "not_found_error", message: "model: claude-sonet-4-5" } },
+      "unknown-model",
+      false,
+    ],
+    [
+      "Anthropic, another thing not found",
+      404,
+      { type: "error", error: { type: "not_found_error", message: "Not found" } },
+      "bad-request",
+      false,
+    ],
+    [
+      "Anthropic without money",
+      402,
+      { type: "error", error: { type: "billing_error", message: "There's an issue with your billing." } },
+      "rate-limited",
+      false,
+    ],
+    [
+      "a field that is too long",
+      400,
+      error("Invalid 'input[0].content': string too long.", { code: "string_above_max_length" }),
+      "bad-request",
+      false,
+    ],
+    [
+      "Groq, a call it cannot read",
+      400,
+      error("Tool call validation failed", { code: "tool_use_failed" }),
+      "malformed",
+      true,
+    ],
   ] as const)("%s", (_, status, body, code, retryable) => {
     expect(of(status, body)).toMatchObject({ code, retryable, status });
   });

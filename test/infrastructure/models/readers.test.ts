@@ -1,0 +1,192 @@
+/** What servers answer beside the ordinary, of which every provider has a way of its own. */
+import { describe, expect, test } from "bun:test";
+import type { ModelEvent } from "../../../src/application/ports/model.ts";
+import type { ModelSettings } from "../../../src/infrastructure/models/settings.ts";
+import { eventsOf } from "../../contracts/model-kit.ts";
+import { openRecorded, requestOf } from "./recorded-answer.ts";
+
+async function endOf(
+  wire: ModelSettings["type"],
+  frames: readonly object[],
+  { whole = false } = {},
+): Promise<ModelEvent | undefined> {
+  const recorded = {
+    wire,
+    status: 200,
+    type: whole ? "application/json" : "text/event-stream",
+    headers: {},
+    tools: [],
+    text_body: "",
+  };
+  const text = whole
+    ? JSON.stringify(frames[0])
+    : frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("");
+  const chunks = [new TextEncoder().encode(text)];
+  return (await eventsOf(openRecorded(recorded, chunks), requestOf(recorded))).at(-1);
+}
+
+const answered = (answer: object) => ({ type: "finished", answer });
+const failed = (failure: object) => ({ type: "failed", failure });
+const usage = { prompt_tokens: 3, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 5 } };
+
+describe("a refusal is told as one, with its words", () => {
+  test("chat completions", async () => {
+    const frames = [
+      { choices: [{ delta: { refusal: "I cannot " } }] },
+      { choices: [{ delta: { refusal: "do that." } }] },
+      { choices: [{ delta: {}, finish_reason: "stop" }] },
+    ];
+    expect(await endOf("openai-compatible", frames)).toMatchObject(
+      answered({ text: "I cannot do that.", finish: "filtered" }),
+    );
+  });
+
+  test("responses", async () => {
+    const frames = [
+      { type: "response.refusal.delta", item_id: "m", delta: "No." },
+      { type: "response.completed", response: {} },
+    ];
+    expect(await endOf("openai", frames)).toMatchObject(answered({ text: "No.", finish: "filtered" }));
+  });
+
+  test.each(["SAFETY", "IMAGE_SAFETY", "LANGUAGE", "UNEXPECTED_TOOL_CALL"])("Google's %s", async (reason) => {
+    expect(await endOf("google", [{ candidates: [{ finishReason: reason }] }])).toMatchObject(
+      answered({ text: "", finish: "filtered" }),
+    );
+  });
+});
+
+test("a call that Google cannot read is no answer, and worth another try", async () => {
+  const frames = [
+    { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed: print(" }] },
+  ];
+  const end = await endOf("google", frames);
+  expect(end).toMatchObject(failed({ code: "malformed", retryable: true }));
+  expect(JSON.stringify(end)).toContain("print(");
+});
+
+describe("thoughts that took all tokens are named, also when nobody saw them", () => {
+  test.each([
+    ["openai-compatible", [{ choices: [{ delta: { content: "" }, finish_reason: "length" }], usage }]],
+    [
+      "openai",
+      [
+        {
+          type: "response.incomplete",
+          response: {
+            incomplete_details: { reason: "max_output_tokens" },
+            usage: { output_tokens: 9, output_tokens_details: { reasoning_tokens: 9 } },
+          },
+        },
+      ],
+    ],
+    [
+      "google",
+      [
+        {
+          candidates: [{ finishReason: "MAX_TOKENS" }],
+          usageMetadata: { promptTokenCount: 1, thoughtsTokenCount: 2 },
+        },
+      ],
+    ],
+    [
+      "anthropic",
+      [
+        { type: "content_block_start", index: 0, content_block: { type: "redacted_thinking", data: "x" } },
+        { type: "message_delta", delta: { stop_reason: "max_tokens" } },
+        { type: "message_stop" },
+      ],
+    ],
+  ] as const)("%s", async (wire, frames) => {
+    const end = await endOf(wire, frames);
+    expect(end).toMatchObject(failed({ code: "empty", retryable: false }));
+    expect(JSON.stringify(end)).toContain("thinking");
+  });
+});
+
+test("a server's own trouble at the end of an answer is not the end of an answer", async () => {
+  const frames = [
+    { choices: [{ delta: { content: "half" } }] },
+    { choices: [{ delta: {}, finish_reason: "insufficient_system_resource" }] },
+  ];
+  expect(await endOf("openai-compatible", frames)).toMatchObject(failed({ code: "server-error" }));
+  const inChoice = [{ choices: [{ delta: {}, finish_reason: "error", error: { code: 502, message: "x" } }] }];
+  expect(await endOf("openai-compatible", inChoice)).toMatchObject(
+    failed({ code: "server-error", status: 502 }),
+  );
+});
+
+describe("one whole answer of a server that does not stream is read", () => {
+  test("Anthropic's", async () => {
+    const message = {
+      type: "message",
+      content: [
+        { type: "text", text: "hi" },
+        { type: "tool_use", id: "t1", name: "look", input: { at: 1 } },
+      ],
+      stop_reason: "tool_use",
+      usage: { input_tokens: 4, output_tokens: 2 },
+    };
+    expect(await endOf("anthropic", [message], { whole: true })).toMatchObject(
+      answered({
+        text: "hi",
+        toolCalls: [{ id: "t1", name: "look", arguments: { at: 1 } }],
+        finish: "tool-calls",
+        usage: { inputTokens: 4, outputTokens: 2 },
+      }),
+    );
+  });
+
+  test("OpenAI's", async () => {
+    const response = {
+      object: "response",
+      status: "completed",
+      output: [
+        { type: "message", id: "m", content: [{ type: "output_text", text: "hi" }] },
+        { type: "function_call", id: "f", call_id: "c1", name: "look", arguments: '{"at":1}' },
+      ],
+    };
+    expect(await endOf("openai", [response], { whole: true })).toMatchObject(
+      answered({
+        text: "hi",
+        toolCalls: [{ id: "c1", name: "look", arguments: { at: 1 } }],
+        finish: "tool-calls",
+      }),
+    );
+  });
+});
+
+test("a list of parts is text and thoughts", async () => {
+  const content = [
+    { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+    { type: "text", text: "four" },
+  ];
+  const frames = [{ choices: [{ message: { content }, finish_reason: "" }] }];
+  expect(await endOf("openai-compatible", frames, { whole: true })).toMatchObject(
+    answered({ text: "four", finish: "stop" }),
+  );
+});
+
+test("the pieces of a tool that Anthropic runs itself are no call of ours", async () => {
+  const input = { type: "input_json_delta", partial_json: '{"query":"x"}' };
+  const frames = [
+    { type: "message_start", message: { usage: { input_tokens: 10, cache_read_input_tokens: 5 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "server_tool_use", name: "web_search" } },
+    { type: "content_block_delta", index: 0, delta: input },
+    { type: "content_block_stop", index: 0 },
+    { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "found" } },
+    {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn" },
+      usage: { input_tokens: 90, output_tokens: 7 },
+    },
+    { type: "message_stop" },
+  ];
+  expect(await endOf("anthropic", frames)).toMatchObject(
+    answered({
+      text: "found",
+      toolCalls: [],
+      usage: { inputTokens: 95, outputTokens: 7, cachedTokens: 5 },
+    }),
+  );
+});
