@@ -80,6 +80,11 @@ describe.if(here).each(["overlay", "copy"] as const)(
         "m/.git",
       ],
       ["a repository that goes and comes again", "rm -rf .git; git init -q", ".git/HEAD"],
+      [
+        "branches whose names mean something elsewhere",
+        "git branch config && git branch hooks/x && git branch todo && git branch commondir && git tag HEAD2",
+        ".git/refs/heads/hooks/x",
+      ],
       ["a remote", "git remote add o https://example.org/x.git", ".git/config"],
     ])("%s", (_, line, makes) => {
       const ran = target.apply([shell(line)], ["--json"], { env: { PICOCLAW_WORKER_TRANSACTION: kind } });

@@ -42,7 +42,7 @@ export function createGitGuard(sides: Sides): GitGuard {
 
 /** Names that mean something in a git directory; every other path is passed over without a look. */
 const SENSITIVE =
-  /(?:^|\/)(?:hooks(?:\/.*)?|remotes\/.*|branches\/.*|(?:config|config\.worktree|commondir|HEAD|objects|refs|git-rebase-todo|todo))$/i;
+  /(?:^|\/)(?:hooks(?:\/.*)?|(?:remotes|branches)(?:\/.*)?|(?:rebase-merge\/git-rebase-todo|sequencer\/todo)|(?:config|config\.worktree|commondir|HEAD|objects|refs))$/i;
 
 interface Place {
   readonly path: string;
@@ -53,33 +53,45 @@ interface Place {
 
 function findingIn(sides: Sides, directories: GitDirectories, place: Place): GitFinding | null {
   const { path, directory, inside } = place;
-  const isFolder = sides.look(path, "after")?.kind === "directory";
-  const name = baseName(path).toLowerCase();
-  if (/^(head|objects|refs|commondir)$/i.test(inside) && isBornBad(sides, directories, directory))
+  const isFolder = () => sides.look(path, "after")?.kind === "directory";
+  const [top = "", ...below] = inside.toLowerCase().split("/");
+  if (
+    /^(head|objects|refs|commondir)$/.test(inside.toLowerCase()) &&
+    isBornBad(sides, directories, directory)
+  )
     return { why: `a git directory cannot be made of these files by a job: ${directory || "."}` };
-  if (name === "hooks" && !isFolder && sides.current(path) === null)
-    return { why: `the folder of git hooks cannot be replaced by a job: ${path}` };
-  if (/(^|\/)hooks\/./i.test(inside))
-    return isFolder || name.endsWith(".sample")
-      ? null
-      : { why: `git hooks cannot be installed by a job: ${path}` };
-  if (/^(remotes|branches)\/./i.test(inside) && !isFolder)
-    return { why: `remotes of git cannot be described in files by a job: ${path}` };
-  if (name === "commondir") {
-    const isWorktrees = /(^|\/)worktrees\/[^/]+\/commondir$/.test(path);
-    const leads = textOf(sides.current(path)).trim();
-    if ((isWorktrees && leads === "../..") || leads === textOf(sides.original(path)).trim()) return null;
-    return { why: `a git directory cannot be replaced by a job: ${path}` };
+  switch (top) {
+    case "hooks":
+      if (isFolder() || below.at(-1)?.endsWith(".sample")) return null;
+      return below.length > 0
+        ? { why: `git hooks cannot be installed by a job: ${path}` }
+        : { why: `the folder of git hooks cannot be replaced by a job: ${path}` };
+    case "remotes":
+    case "branches":
+      if (isFolder()) return null;
+      return { why: `remotes of git cannot be described in files by a job: ${path}` };
+    case "rebase-merge":
+    case "sequencer":
+      return todoFinding(sides, path);
+    case "commondir": {
+      const isWorktrees = /(^|\/)worktrees\/[^/]+$/.test(directory);
+      const leads = textOf(sides.current(path)).trim();
+      if ((isWorktrees && leads === "../..") || leads === textOf(sides.original(path)).trim()) return null;
+      return { why: `a git directory cannot be replaced by a job: ${path}` };
+    }
+    case "config":
+    case "config.worktree":
+      return below.length > 0 || isFolder() ? null : settingsFinding(sides, directories, place);
+    default:
+      return null;
   }
-  if (name === "git-rebase-todo" || name === "todo") return todoFinding(sides, path);
-  if ((name === "config" || name === "config.worktree") && !isFolder)
-    return settingsFinding(sides, directories, place);
-  return null;
 }
 
 /** `.git` itself: a folder may come, a file may lead to where git keeps submodules and worktrees. */
 function entryFinding(sides: Sides, { path, kind }: Change): GitFinding | null {
-  if (sides.look(path, "after")?.kind === "directory") return null;
+  const was = sides.look(path, "before");
+  const isFolder = sides.look(path, "after")?.kind === "directory";
+  if (isFolder && (was === null || was.kind === "directory")) return null;
   const pointer = sides.current(path);
   const isOrdinary = pointer !== null && ORDINARY_POINTER.test(textOf(pointer));
   if (kind === "added" && isOrdinary) return null;

@@ -61,7 +61,8 @@ function takeCapability(staged: string, original: string | null): void {
 function dropped(sealed: SealedOps, paths: readonly string[]): Op[] {
   const { folder, roots } = sealed;
   const at = (op: Op) => join(roots[op.root] as string, op.path);
-  const goes = (op: Op) => paths.some((path) => isInside(path, at(op)));
+  const named = new Set(paths);
+  const goes = (op: Op) => named.has(at(op)) || isBelow(at(op), named);
   const opened = new Set(
     sealed.ops.filter((op) => takesFolderAway(op) && paths.some((path) => path.startsWith(`${at(op)}/`))),
   );
@@ -76,6 +77,12 @@ function dropped(sealed: SealedOps, paths: readonly string[]): Op[] {
   };
   for (const op of opened) without.push(...goneBeside(sealed, op, paths, beside));
   return without;
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+    if (folders.has(path.slice(0, slash))) return true;
+  return false;
 }
 
 function takesFolderAway({ a, b }: Op): boolean {
