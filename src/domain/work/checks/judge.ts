@@ -92,6 +92,7 @@ function compare(baseline: CheckResult, draft: CheckResult, old: CheckResult | n
       old: inOld(name),
       changedTests: old !== null,
       isGreen: draft.state === "green",
+      isFewer: total(now.counts) < total(before.counts),
     });
     if (kind === "worse") worse.push(name);
     else if (kind === "new-failing") newFailing.push(name);
@@ -114,6 +115,8 @@ interface Sightings {
   readonly old: Seen | null;
   readonly changedTests: boolean;
   readonly isGreen: boolean;
+  /** Fewer tests than before: a failing one that is gone was taken away, and is not a file that can be run now. */
+  readonly isFewer: boolean;
 }
 
 function changeOf({
@@ -122,6 +125,7 @@ function changeOf({
   old,
   changedTests,
   isGreen,
+  isFewer,
 }: Sightings): "worse" | "new-failing" | "weakened" | null {
   const oldHolds = old === "pass" || old === "unlisted";
   if (before === "pass") {
@@ -134,6 +138,7 @@ function changeOf({
     if (now === "fail") return changedTests && old !== "fail" ? "new-failing" : "worse";
     return old === "fail" ? "weakened" : null;
   }
+  if (before === "fail") return now === "skip" || (now === "absent" && isFewer) ? "weakened" : null;
   return before === "absent" && now === "fail" ? "new-failing" : null;
 }
 

@@ -38,12 +38,15 @@ export interface TestList {
 
 export function createTestList(): TestList {
   const tests = new Map<string, TestOutcome>();
+  /** How often a name was given: assertions of one wording come by the thousand. */
+  const given = new Map<string, number>();
   return {
     tests,
     add(name, outcome) {
-      let free = name;
-      for (let next = 2; tests.has(free); next++) free = `${name} #${next}`;
-      tests.set(free, outcome);
+      let count = (given.get(name) ?? 0) + 1;
+      while (tests.has(count === 1 ? name : `${name} #${count}`)) count++;
+      given.set(name, count);
+      tests.set(count === 1 ? name : `${name} #${count}`, outcome);
     },
     note(name, outcome) {
       if (tests.get(name) !== "fail") tests.set(name, outcome);

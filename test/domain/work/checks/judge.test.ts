@@ -86,6 +86,13 @@ describe("tests that the draft changed", () => {
     ["bring a new failing one", judged("green! 5", "red! -n 5", "green! 5"), "new-failing|||n|"],
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
+  test("a failing test that is taken away or skipped is not mended, and that is said", () => {
+    expect(judged("red: -a +b", "green: +b")).toBe("better||||a!");
+    expect(judged("red: -a +b", "green: ~a +b")).toBe("better||||a!");
+    expect(judged("red: -a -c +b", "red: -c +b")).toBe("red-before||||a!");
+  });
+  test("a file that could not be run, and whose tests run now, weakens nothing", () =>
+    expect(judged("red: -file +b", "green: +one +two +b")).toBe("better||||"));
   test("a draft after which no test can be seen any more weakens tests, changed or not", () => {
     expect(judged("green: +a", "green")).toBe("same||||!");
     expect(judged("green: +a +b", "green: +a")).toBe("same||||b!");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { readResults } from "../../../../src/domain/work/checks/read-results.ts";
 
 /** Recorded from the real tools by `fixtures/record.sh`. */
@@ -186,6 +187,20 @@ describe("an output that was cut", () => {
   }
 });
 
+test("lines of all tools in any order are read without a fall, and never as a summary that nobody wrote", () => {
+  const lines = NAMES.flatMap((name) => recorded(name).output.split("\n"));
+  const mixed = fc.array(fc.constantFrom(...lines), { maxLength: 60 });
+  fc.assert(
+    fc.property(mixed, (some) => {
+      const results = readResults(`${some.join("\n")}\n`);
+      if (results === null) return;
+      const named = [...results.tests.values()].filter((outcome) => outcome === "fail").length;
+      expect(named).toBe(results.counts.failed);
+    }),
+    { numRuns: 400 },
+  );
+});
+
 describe("an output", () => {
   const { output: mocha } = recorded("mocha-green");
   test("of several tools has the tests of all of them", () => {
@@ -202,6 +217,12 @@ describe("an output", () => {
   test("whose names do not bear out its summary is unknown", () => {
     expect(inShort(recorded("jest-verbose-red").output.replaceAll("2 failed", "3 failed"))).toBe("unknown");
     expect(inShort(recorded("node20-tap-red").output.replace("\n1..3\n", "\n1..4\n"))).toBe("unknown");
+  });
+  test("with one name a hundred thousand times is read in time", () => {
+    const same = Array.from({ length: 100_000 }, (_, at) => `ok ${at + 1} should be equal\n`).join("");
+    const begun = performance.now();
+    expect(inShort(`TAP version 13\n${same}1..100000\n`)).toBe("tap all: 100000 0 0");
+    expect(performance.now() - begun).toBeLessThan(5000);
   });
   test("of nothing that is known is unknown, however long", () => {
     expect(inShort("")).toBe("unknown");
