@@ -24,19 +24,18 @@ export function checkReferences(config: Config, origin: Origin): ConfigProblem[]
   return [...roleProblems(config, origin), ...hostProblems(config, origin)];
 }
 
-function hostProblems({ worker: { network } }: Config, origin: Origin): ConfigProblem[] {
-  return (["allowed_domains", "denied_domains"] as const).flatMap((list) =>
-    network[list].flatMap((entry, i) =>
+function hostProblems({ worker: { network }, research }: Config, origin: Origin): ConfigProblem[] {
+  const lists = {
+    "worker.network.allowed_domains": network.allowed_domains,
+    "worker.network.denied_domains": network.denied_domains,
+    "research.allowed": research.allowed,
+    "research.denied": research.denied,
+  };
+  return Object.entries(lists).flatMap(([key, entries]) =>
+    entries.flatMap((entry, i) =>
       isNetworkEntry(entry)
         ? []
-        : [
-            invalidValue(
-              `worker.network.${list}[${i}]`,
-              entry,
-              "example.org, *.example.org or host:port",
-              origin,
-            ),
-          ],
+        : [invalidValue(`${key}[${i}]`, entry, "example.org, *.example.org or host:port", origin)],
     ),
   );
 }

@@ -1,4 +1,5 @@
 import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
+import type { WebTools } from "../application/chat/web-tools.ts";
 import type { Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { cutMiddle } from "../domain/texts/cut-middle.ts";
@@ -63,21 +64,55 @@ export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest):
       });
     mcp = await parts.pool.take(key, open);
   }
+  const web = request.web === true && !readOnly ? await openWebTools(parts) : null;
   const ownTools = own === null ? [] : own.available().map((tool) => definitionOf(tool));
   const shorten = (text: string) => cutMiddle(workspace.mask(text), RESULT_CHARS);
   return {
-    tools: [...ownTools, ...(mcp?.tools ?? [])] as unknown as Toolbox["tools"],
+    tools: [...ownTools, ...(web?.tools ?? []), ...(mcp?.tools ?? [])] as unknown as Toolbox["tools"],
     unavailable: mcp?.unavailable ?? [],
     async call(name, args, { signal, onOutput }): Promise<ToolOutcome> {
       if (mcp?.tools.some((tool) => tool.name === name)) {
         const called = await mcp.call(name, args, signal);
         return { ok: called.ok, text: shorten(called.text), server: called.server };
       }
+      const read = web?.call(name, args, signal) ?? null;
+      if (read !== null) {
+        const outcome = await read;
+        return { ...outcome, text: shorten(outcome.text) };
+      }
       if (own === null) return { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
       return outcomeOf(await own.invoke(name, args, { signal, onOutput }), shorten);
     },
     close: () => parts.pool.release(key),
   };
+}
+
+/** Characters of a page that a local window takes. */
+const PAGE_CHARS = 10_000;
+const PAGE_BYTES = 4 * 1024 ** 2;
+
+async function openWebTools({ opened, loaded, version }: ToolboxParts): Promise<WebTools | null> {
+  const { fetch, allowed, denied, search_url: searchUrl, timeout } = loaded.config.research;
+  if (!fetch) return null;
+  const [{ createWeb }, { createNetworkPolicy }, { createWebTools }] = await Promise.all([
+    import("../infrastructure/network/read-web.ts"),
+    import("../domain/policy/network.ts"),
+    import("../application/chat/web-tools.ts"),
+  ]);
+  // A search of one's own is often on one's own machine.
+  const own = searchUrl === null ? [] : endpointOf(searchUrl);
+  const web = createWeb({
+    policy: createNetworkPolicy({ allowed: [...allowed, ...own], denied }),
+    timeoutMs: timeout * 1_000,
+    limitBytes: PAGE_BYTES,
+    userAgent: `PicoClaw/${version}`,
+  });
+  return createWebTools({ web, searchUrl, limit: PAGE_CHARS, mask: opened.workspace.mask });
+}
+
+function endpointOf(searchUrl: string): string[] {
+  const url = URL.parse(searchUrl);
+  return url === null ? [] : [`${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`];
 }
 
 function outcomeOf(result: ToolResult, shorten: (text: string) => string): ToolOutcome {

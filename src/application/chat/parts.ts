@@ -71,6 +71,8 @@ export interface ToolboxRequest {
   readonly servers?: readonly string[];
   /** Whether PicoClaw's own tools are among them. Default: yes. */
   readonly toolkit?: boolean;
+  /** Whether the web may be read. Default: no. */
+  readonly web?: boolean;
   /** Dry mode or a preview: nothing is written and no MCP server is started. */
   readonly readOnly: boolean;
 }
@@ -95,4 +97,6 @@ export interface ToolOutcome {
   readonly jobId?: string;
   /** Set for a tool of an MCP server: what it did cannot be taken back. */
   readonly server?: string;
+  /** Set for a read of the web: the host that was asked. */
+  readonly web?: string;
 }

@@ -14,6 +14,8 @@ export interface MadeCall {
   readonly text: string;
   readonly jobId?: string;
   readonly server?: string;
+  /** The host that was asked. */
+  readonly web?: string;
 }
 
 /** Jobs of one message, oldest first. */

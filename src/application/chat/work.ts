@@ -104,6 +104,7 @@ function workRound(
       const made = await callTool(parts, turn, request.toolbox, call);
       calls.push(made);
       if (made.server !== undefined) logCall(parts, turn, call, calls);
+      if (made.web !== undefined) logRead(parts, turn, call, made);
       return made;
     },
     limits: { steps: CALLS_IN_A_ROUND, lastAnswers: true },
@@ -152,14 +153,21 @@ async function callTool(
   );
   const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
   output.end();
-  const { ok, text, jobId, server } = outcome;
+  const { ok, text, jobId, server, web } = outcome;
   turn.emit({
     type: "tool",
     name,
     state: ok ? "succeeded" : "failed",
     ...(!ok && { note: firstWords(text) }),
   });
-  return { name, ok, text, ...(jobId !== undefined && { jobId }), ...(server !== undefined && { server }) };
+  return {
+    name,
+    ok,
+    text,
+    ...(jobId !== undefined && { jobId }),
+    ...(server !== undefined && { server }),
+    ...(web !== undefined && { web }),
+  };
 }
 
 /** An MCP call that failed is an error of the log; the conversation goes on. */
@@ -175,6 +183,12 @@ function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: r
     partial_success: outward.filter(({ ok }) => ok).length,
     total: outward.length,
   });
+}
+
+/** What reads the web stands in the log: other machines noticed it, and no undo takes that back. */
+function logRead({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
+  const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
+  logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
 }
 
 /** For a model whose window is full: tool results shrink first, the newest least. */

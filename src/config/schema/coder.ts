@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, flag, optionalText, texts } from "./primitives.ts";
+import { count, flag, hosts, optionalText, optionalUrl, texts } from "./primitives.ts";
 
 /** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
 export const coder = z
@@ -39,5 +39,21 @@ export const checks = z
       .enum(["auto", "always", "never"])
       .default("auto")
       .meta({ description: "Run checks: when they are fast enough, however long they take, never." }),
+  })
+  .prefault({});
+
+/** How RESEARCH reads the web. */
+export const research = z
+  .strictObject({
+    fetch: flag(true, "Let RESEARCH read pages of the web. What it reads goes to the worker's model alone."),
+    allowed: hosts(
+      "Hosts that may be read. Private addresses and this machine only by an exact `host:port`.",
+      ["*"],
+    ),
+    denied: hosts("Hosts that may not be read, whatever is allowed."),
+    search_url: optionalUrl(
+      "A search engine that answers in JSON, with `{query}` in its address; null is no search.",
+    ),
+    timeout: count(20, "Seconds that a page may take.", { min: 1 }),
   })
   .prefault({});

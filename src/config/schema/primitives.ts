@@ -50,9 +50,12 @@ export function texts(values: readonly string[], description: string) {
 /** Entries of `domain/policy/network.ts`; the finer points are checked when the file is loaded. */
 const HOST_ENTRY = /^(?:\*|(?:\*\.)?[^\s:*/\\@?#%[\]]+|\[[0-9A-Fa-f:.]+\])(?::(?:\*|\d{1,5}))?$/;
 
-export function hosts(description: string) {
+export function hosts(description: string, values: readonly string[] = []) {
   const host = z.string().regex(HOST_ENTRY).meta({ shown: "example.org, *.example.org or host:port" });
-  return z.array(host).default([]).meta({ description, shown: "list of hosts" });
+  return z
+    .array(host)
+    .default([...values])
+    .meta({ description, shown: "list of hosts" });
 }
 
 export function httpUrl() {

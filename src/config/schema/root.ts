@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
 import { heartbeat, line, schedules, serve, session, slack } from "./channels.ts";
-import { checks, coder } from "./coder.ts";
+import { checks, coder, research } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
 import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
@@ -18,6 +18,7 @@ export const configSchema = z.strictObject({
   loop,
   coder,
   checks,
+  research,
   worker,
   security,
   command_executor: commandExecutor,

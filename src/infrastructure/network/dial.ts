@@ -9,16 +9,24 @@ import {
   type Refused,
 } from "../../domain/policy/network.ts";
 
-export interface DialParts {
+export interface AddressParts {
   readonly policy: ReturnType<typeof createNetworkPolicy>;
   /** All addresses of a name. Rejects or is empty when there are none. Default: the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Default: a TCP connection. */
-  readonly connect?: (address: string, port: number) => Socket;
   /** Addresses of this machine, which count as private whatever their range. Default: those of its interfaces. */
   readonly ownAddresses?: () => readonly string[];
   readonly timeoutMs: number;
 }
+
+export interface DialParts extends AddressParts {
+  /** Default: a TCP connection. */
+  readonly connect?: (address: string, port: number) => Socket;
+}
+
+export type JudgedAddresses =
+  | { readonly ok: true; readonly addresses: readonly string[]; readonly host: string }
+  | { readonly ok: false; readonly refused: Refused }
+  | { readonly ok: false; readonly failed: "no-such-host" | "timeout" };
 
 export type Dialled =
   | { readonly ok: true; readonly socket: Socket; readonly host: string }
@@ -30,6 +38,24 @@ export type Dialled =
  * could answer otherwise. Nothing is looked up that is not allowed by name.
  */
 export async function dial(parts: DialParts, destination: Destination): Promise<Dialled> {
+  const judged = await judgedAddresses(parts, destination);
+  if (!judged.ok) return judged;
+  let failed: "unreachable" | "timeout" = "unreachable";
+  for (const address of judged.addresses) {
+    const socket = (parts.connect ?? connectTo)(address, destination.port);
+    const outcome = await within(parts.timeoutMs, connected(socket));
+    if (outcome === true) return { ok: true, socket, host: judged.host };
+    socket.destroy();
+    failed = outcome === undefined ? "timeout" : "unreachable";
+  }
+  return { ok: false, failed };
+}
+
+/** The addresses of a destination that may be dialled, a few at most. */
+export async function judgedAddresses(
+  parts: AddressParts,
+  destination: Destination,
+): Promise<JudgedAddresses> {
   const verdict = parts.policy.judgeHost(destination);
   if (!verdict.ok) return { ok: false, refused: verdict.reason };
   const { host, opens } = verdict;
@@ -39,20 +65,12 @@ export async function dial(parts: DialParts, destination: Destination): Promise<
   const own = opens === "public" ? (parts.ownAddresses ?? interfaceAddresses)() : [];
   const open = addresses.filter((address) => mayDial(address, opens) && !own.includes(address));
   if (open.length === 0) return { ok: false, refused: "address" };
-  let failed: "unreachable" | "timeout" = "unreachable";
-  for (const address of open.slice(0, MOST_ATTEMPTS)) {
-    const socket = (parts.connect ?? connectTo)(address, destination.port);
-    const outcome = await within(parts.timeoutMs, connected(socket));
-    if (outcome === true) return { ok: true, socket, host };
-    socket.destroy();
-    failed = outcome === undefined ? "timeout" : "unreachable";
-  }
-  return { ok: false, failed };
+  return { ok: true, addresses: open.slice(0, MOST_ATTEMPTS), host };
 }
 
 const MOST_ATTEMPTS = 4;
 
-async function addressesOf({ resolve = systemResolve }: DialParts, host: string): Promise<readonly string[]> {
+async function addressesOf({ resolve = systemResolve }: AddressParts, host: string): Promise<readonly string[]> {
   if (parseAddress(host) !== undefined) return [host];
   try {
     return await resolve(host);

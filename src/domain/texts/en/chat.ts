@@ -102,6 +102,8 @@ export const texts = {
     `Applied, ${total - succeeded === 1 ? "1 command" : `${total - succeeded} commands`} failed (${succeeded}/${total} commands succeeded). Failed: ${error}`,
   mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
     `Applied (${succeeded}/${total} commands succeeded)`,
+  webRead: (hosts: readonly string[]) =>
+    `Read from the web: ${hosts.join(", ")}. That others were asked cannot be taken back.`,
   browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",

@@ -74,6 +74,7 @@ export const texts: typeof en = {
   mcpPartly: ({ succeeded, total, error }) =>
     `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
+  webRead: (hosts) => `Web から読み取りました: ${hosts.join("、")}。外部への問い合わせは取り消せません。`,
   browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
   browserMissing:
     "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
