@@ -1,7 +1,7 @@
 import { type Said, say } from "../work/report/said.ts";
 import { answering } from "./answering.ts";
 import type { ChatParts } from "./parts.ts";
-import { jobsOfGroup, toolFacts, type MadeCall } from "./tool-jobs.ts";
+import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 import { work } from "./work.ts";
 

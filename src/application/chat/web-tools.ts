@@ -91,7 +91,8 @@ async function search(
   { query }: Record<string, unknown>,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  if (typeof query !== "string" || query.trim() === "") return { ok: false, text: "web_search needs a query" };
+  if (typeof query !== "string" || query.trim() === "")
+    return { ok: false, text: "web_search needs a query" };
   if (query.length > LONGEST_URL || mask(query) !== query)
     return { ok: false, text: "refused: the query is too long, or holds a secret" };
   const read = await web.read(searchUrl.replaceAll("{query}", encodeURIComponent(query.trim())), signal);

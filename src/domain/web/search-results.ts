@@ -17,9 +17,7 @@ export function readSearchResults(text: string): SearchResult[] {
   } catch {
     return [];
   }
-  return listIn(value, 3)
-    .flatMap(resultOf)
-    .slice(0, MOST_RESULTS);
+  return listIn(value, 3).flatMap(resultOf).slice(0, MOST_RESULTS);
 }
 
 function listIn(value: unknown, depth: number): readonly unknown[] {

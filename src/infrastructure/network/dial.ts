@@ -70,7 +70,10 @@ export async function judgedAddresses(
 
 const MOST_ATTEMPTS = 4;
 
-async function addressesOf({ resolve = systemResolve }: AddressParts, host: string): Promise<readonly string[]> {
+async function addressesOf(
+  { resolve = systemResolve }: AddressParts,
+  host: string,
+): Promise<readonly string[]> {
   if (parseAddress(host) !== undefined) return [host];
   try {
     return await resolve(host);

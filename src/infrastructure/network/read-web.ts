@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { Web, WebRead } from "../../application/ports/web.ts";
@@ -22,7 +22,8 @@ export function createWeb(parts: WebParts): Web {
       const within = AbortSignal.any([signal, AbortSignal.timeout(parts.timeoutMs)]);
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
         const step = await readOnce(parts, at, within);
-        if (!("location" in step)) return !step.ok && step.why === "aborted" && !signal.aborted ? late(url) : step;
+        if (!("location" in step))
+          return !step.ok && step.why === "aborted" && !signal.aborted ? late(url) : step;
         at = step.location;
       }
       return { ok: false, why: "too-many-redirects", detail: at };
@@ -55,7 +56,9 @@ async function readOnce(
     if (status >= 300 && status < 400 && headers.location !== undefined) {
       answer.destroy();
       const next = URL.parse(headers.location, url.href);
-      return next === null ? { ok: false, why: "bad-url", detail: headers.location } : { location: next.href };
+      return next === null
+        ? { ok: false, why: "bad-url", detail: headers.location }
+        : { location: next.href };
     }
     const type = (headers["content-type"] ?? "text/plain").split(";")[0]?.trim().toLowerCase() ?? "";
     if (!TEXTUAL.test(type)) {

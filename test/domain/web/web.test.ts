@@ -33,7 +33,23 @@ test("a page becomes Markdown: headings, links, lists, code, tables; no scripts,
 });
 
 test("whatever a page holds, it becomes text, in time that grows with its length", () => {
-  const piece = fc.constantFrom("<", ">", "<p>", "</p>", "<a href='x'", "<script>", "</script", "&amp;", "&#x110000;", "<!--", "-->", '"', "x ", "<pre>", "</li>");
+  const piece = fc.constantFrom(
+    "<",
+    ">",
+    "<p>",
+    "</p>",
+    "<a href='x'",
+    "<script>",
+    "</script",
+    "&amp;",
+    "&#x110000;",
+    "<!--",
+    "-->",
+    '"',
+    "x ",
+    "<pre>",
+    "</li>",
+  );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 200 }), (pieces) => {
       expect(typeof htmlToMarkdown(pieces.join(""), BASE).markdown).toBe("string");

@@ -14,7 +14,9 @@ beforeAll(async () => {
     const path = request.url ?? "/";
     if (path === "/page") response.setHeader("content-type", "text/html").end("<p>hello</p>");
     else if (path === "/gzip")
-      response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" }).end(gzipSync("packed"));
+      response
+        .writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" })
+        .end(gzipSync("packed"));
     else if (path === "/bomb")
       response
         .writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" })
