@@ -159,6 +159,33 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       expect(await workspace.closeDeadJobs()).toEqual([]);
     });
 
+    test("a draft takes patches one after the other and ends as one job, or as nothing", async () => {
+      const { workspace, shell } = bench();
+      shell("printf before > draft.txt");
+      const open = async () => {
+        const signal = new AbortController().signal;
+        const opened = await workspace.openDraft({ source: "test", checked: false, signal });
+        if (!opened.ok) throw new Error(opened.refusal.message);
+        return opened.draft;
+      };
+      const edits = [create("draft.txt", "edited"), { type: "file_edit", action: "delete", target: "none" }];
+      const [kept, dropped] = [await open(), await open()];
+      await dropped.run({ attempt: 1, work: { patch: JSON.stringify([create("dropped.txt", "x")]) } });
+      await dropped.discard("not wanted");
+      expect(shell("ls")).not.toContain("dropped.txt");
+      const first = await kept.run({ attempt: 1, work: { patch: JSON.stringify(edits) } });
+      expect(first).toMatchObject({ status: "ran", results: [{ success: true }, { success: false }] });
+      const run = { type: "shell_command", action: "run", target: "cat draft.txt > seen.txt" };
+      await kept.run({ attempt: 2, work: { patch: JSON.stringify([run]) } });
+      expect(decode(kept.files.read("seen.txt"))).toBe("edited");
+      expect(await kept.commit()).toMatchObject({
+        outcome: "committed",
+        result: { executedCmds: 2, failedCmds: 0 },
+      });
+      expect(shell("cat draft.txt seen.txt")).toBe("editededited");
+      expect(workspace.archive.read(kept.id)).toMatchObject({ state: "committed", success: true });
+    });
+
     test("nothing interrupted is nothing to repair", async () => {
       expect(await bench().workspace.repair()).toBeNull();
     });

@@ -59,6 +59,29 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     shell: (line) => inside(`cd /workspace/project && ${line}`),
   }));
 
+  test("checks of a draft run in the container; it has no baseline", async () => {
+    const signal = new AbortController().signal;
+    const opened = await place.workspace.openDraft({ source: "test", checked: true, signal });
+    if (!opened.ok) throw new Error(opened.refusal.message);
+    const { draft } = opened;
+    const edit = { type: "file_edit", action: "create", target: "checked.txt", content: "checked\n" };
+    await draft.run({ attempt: 1, work: { patch: JSON.stringify([edit]) } });
+    const request = { commands: ["cat checked.txt", "exit 3"], timeoutSeconds: 30 };
+    expect(await draft.check({ ...request, over: "draft" })).toMatchObject({
+      ok: true,
+      runs: [
+        { exitCode: 0, output: "checked\n" },
+        { exitCode: 3, output: "" },
+      ],
+    });
+    expect(await draft.check({ ...request, over: "baseline" })).toMatchObject({
+      ok: false,
+      why: "unavailable",
+    });
+    await draft.discard("test");
+    expect(inside("ls /workspace/project")).not.toContain("checked.txt");
+  });
+
   test("its files answer exactly as a folder's do", async () => {
     const engine = openEngine({ ...executorDocker(), host: DOCKER_HOST } as never, {});
     if ("ok" in engine) throw new Error(engine.detail);
