@@ -272,6 +272,43 @@ describe("a draft on a machine whose sandbox does not start", () => {
 });
 
 if (requirePart("bwrap"))
+  describe("a draft while the user works", () => {
+    test("goes on from what the user saved between two attempts", async () => {
+      const draft = await open(OVERLAY);
+      await run(draft, edit("create", "b.txt", "b\n"));
+      bench.write("a.txt", "one\nuser\n");
+      bench.write("mine.txt", "mine\n");
+      await run(draft, shell("echo draft >> a.txt; rm mine.txt"));
+      expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
+      expect([bench.read("a.txt"), existsSync(bench.path("mine.txt"))]).toEqual([
+        "one\nuser\ndraft\n",
+        false,
+      ]);
+    });
+
+    test("is a conflict where the user saved what it had changed before", async () => {
+      const draft = await open(OVERLAY);
+      await run(draft, shell("echo draft >> a.txt"));
+      bench.write("a.txt", "user\n");
+      await run(draft, shell("echo more >> a.txt"));
+      expect(await draft.commit()).toMatchObject({ outcome: "conflict", conflicts: [{ path: "a.txt" }] });
+      expect(bench.read("a.txt")).toBe("user\n");
+    });
+
+    test("is a conflict where the user saved while the attempt ran", async () => {
+      const draft = await open(OVERLAY);
+      const running = draft.run({
+        attempt: 1,
+        work: { patch: JSON.stringify([shell("echo go; sleep 1; echo draft >> a.txt")]) },
+        onOutput: () => bench.write("a.txt", "user\n"),
+      });
+      await running;
+      expect(await draft.commit()).toMatchObject({ outcome: "conflict", conflicts: [{ path: "a.txt" }] });
+      expect(bench.read("a.txt")).toBe("user\n");
+    });
+  });
+
+if (requirePart("bwrap"))
   describe("a draft that ends", () => {
     test("ends the checks that still run over it, and over the baseline", async () => {
       for (const over of ["draft", "baseline"] as const) {

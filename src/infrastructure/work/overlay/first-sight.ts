@@ -10,15 +10,27 @@ export interface FirstSight {
   note(absolute: string, look?: () => unknown): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
+  /** A view was opened again at this stamp: it shows what the workspace had by then. */
+  reopened(stamp: bigint): void;
+  /** The stamp of the view in which the path was first noted; undefined for the first view. */
+  since(absolute: string): bigint | undefined;
 }
 
 export function createFirstSight(): FirstSight {
   const seen = new Map<string, boolean>();
+  const stamps = new Map<string, bigint>();
+  let current: bigint | null = null;
   return {
     note(absolute, look = () => (standsAt(absolute) ? absolute : null)) {
-      if (!seen.has(absolute)) seen.set(absolute, look() !== null);
+      if (seen.has(absolute)) return;
+      seen.set(absolute, look() !== null);
+      if (current !== null) stamps.set(absolute, current);
     },
     existed: (absolute) => seen.get(absolute),
+    reopened(stamp) {
+      current = stamp;
+    },
+    since: (absolute) => stamps.get(absolute),
   };
 }
 

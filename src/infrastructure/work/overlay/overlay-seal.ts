@@ -36,8 +36,10 @@ export function sealUpper(
       area: area(path),
     });
   };
-  const asOf = (path: string) =>
-    standingAtBegin(root.path, path, stamp, sight.existed(join(root.path, path)), anchors);
+  const asOf = (path: string) => {
+    const absolute = join(root.path, path);
+    return standingAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
+  };
   const remove = (path: string) => {
     const a = asOf(path);
     if (a === null) return;

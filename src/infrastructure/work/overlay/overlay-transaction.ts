@@ -142,6 +142,8 @@ function open(state: OpenOverlay): Transaction {
         if (why !== null) throw why;
       },
       async wake() {
+        if (executor.isAwake()) return null;
+        sight.reopened(takeStamp(join(folder.path, "stamp")));
         const complaint = await executor.wake();
         if (complaint === null) return null;
         state.onComplaint();

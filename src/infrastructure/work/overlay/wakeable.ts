@@ -19,6 +19,7 @@ export interface Wakeable {
   /** Why one of them ended before it was told to. */
   readonly whyEnded: () => Error | null;
   readonly takeRefused: () => readonly RefusedHost[];
+  isAwake(): boolean;
   /** Null when it stands, else the complaint. Idempotent. */
   wake(): Promise<string | null>;
   /** Idempotent. */
@@ -45,6 +46,7 @@ export function createWakeable(parts: {
     },
     call: (head, body) => executor().call(head, body),
     whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
+    isAwake: () => awake !== null,
     takeRefused() {
       collect();
       return refused.splice(0);
