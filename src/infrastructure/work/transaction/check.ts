@@ -1,13 +1,10 @@
-import { lstatSync } from "node:fs";
-import { join, relative } from "node:path";
 import type { Conflict, LeftAlone } from "../../../application/ports/transaction.ts";
 import { type Anchors, createAnchors, inFolder, inParent } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../folder/identity.ts";
-import { walk } from "../folder/walk.ts";
 import { hashAt } from "./content.ts";
 import { isIndexFile } from "./git-area.ts";
+import { heldBySomebody, isNoisy } from "./held-files.ts";
 import type { JobFolder, Op, Plan, Stands } from "./job-folder.ts";
-import { openForWriting } from "./open-files.ts";
 import {
   type Direction,
   inSlot,
@@ -56,7 +53,7 @@ export function checkSwap(request: CheckRequest): Checked {
     }
   }
   anchors.close();
-  return { conflicts: [...conflicts, ...heldBySomebody(request, turns)], turns, left };
+  return { conflicts: [...conflicts, ...heldBySomebody(plan, workspace, turns)], turns, left };
 }
 
 /** Nothing is known of what stands there, so that no force helps. */
@@ -144,36 +141,7 @@ function folderReason(
   if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
   if (op.a === null) return null;
   if (BigInt(current.ctime) >= since) return "changed";
-  let noisy = false;
-  inFolder(root, op.path, (self) => {
-    const entries = walk(self, {
-      unreadable: () => {
-        noisy = true;
-      },
-    });
-    for (const { stats } of entries) noisy ||= stats.ctimeNs >= since;
-  });
-  return noisy ? "changed" : null;
-}
-
-/** Files that another process has open for writing, and git state that a running git has locked. */
-function heldBySomebody({ plan, workspace }: CheckRequest, turns: readonly Turn[]): Conflict[] {
-  const absolute = (op: Op) => join(rootOf(plan, op), op.path);
-  const files = new Set<string>();
-  const folders: string[] = [];
-  const held: Conflict[] = [];
-  const planned = new Set(plan.ops.map(absolute));
-  for (const { op, goes, comes } of turns) {
-    if (goes?.kind === "file") files.add(absolute(op));
-    else if (goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null)
-      folders.push(absolute(op));
-    const lock = `${absolute(op)}.lock`;
-    if (op.area === "git" && !planned.has(lock) && lstatSync(lock, { throwIfNoEntry: false }) !== undefined)
-      held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
-  }
-  for (const { path, process } of openForWriting(files, folders))
-    held.push({ path: relative(workspace, path), reason: "open", by: process });
-  return held;
+  return inFolder(root, op.path, (self) => isNoisy(self, since)) ? "changed" : null;
 }
 
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */

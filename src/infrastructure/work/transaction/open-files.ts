@@ -1,61 +1,103 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 
 export interface OpenFile {
   readonly path: string;
   readonly process: string;
 }
 
-const WRITABLE = 0o1 | 0o2;
+export interface Watched {
+  /** Files by device and inode, with the path by which they are told. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Folders of which everything below counts. */
+  readonly folders: readonly WatchedFolder[];
+}
+
+export interface WatchedFolder {
+  readonly at: string;
+  readonly told: string;
+  /** Device and inode of each file below, with its path there; asked for only when a process in another world has files open. */
+  readonly below: () => ReadonlyMap<string, string>;
+}
+
+/** A descriptor's link in /proc is writable when the descriptor is. */
+const WRITABLE = 0o200n;
+
+export function fileKey({
+  dev,
+  ino,
+}: {
+  readonly dev: bigint | string;
+  readonly ino: bigint | string;
+}): string {
+  return `${dev}:${ino}`;
+}
 
 /**
- * Which of the given absolute paths (or, for folders, anything below them) another process holds open for
- * writing. Replacing such a file by rename would cut that process off from it. Linux; elsewhere nothing is seen.
+ * Which of the watched files another process holds open for writing. Replacing such a file by rename would cut that
+ * process off from it. Files are told by device and inode: a process in another mount namespace knows them under other
+ * paths. Linux; elsewhere nothing is seen.
  */
-export function openForWriting(paths: ReadonlySet<string>, folders: readonly string[]): OpenFile[] {
-  if (process.platform !== "linux" || (paths.size === 0 && folders.length === 0)) return [];
+export function openForWriting({ files, folders }: Watched): OpenFile[] {
+  if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
   const found: OpenFile[] = [];
-  const prefixes = folders.map((folder) => `${folder}/`);
+  const ours = namespaceOf("self");
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid) || pid === String(process.pid)) continue;
+    let isAbroad: boolean | undefined;
     for (const fd of descriptors(pid)) {
-      const target = targetOf(`/proc/${pid}/fd/${fd}`);
-      if (target === null || !(paths.has(target) || prefixes.some((prefix) => target.startsWith(prefix))))
-        continue;
-      if (isWritable(pid, fd)) found.push({ path: target, process: `${commandName(pid)} (pid ${pid})` });
+      const link = `/proc/${pid}/fd/${fd}`;
+      const stats = writableFile(link);
+      if (stats === null) continue;
+      const key = fileKey(stats);
+      let path = files.get(key);
+      if (path === undefined && folders.length > 0) {
+        isAbroad ??= namespaceOf(pid) !== ours;
+        path = isAbroad ? belowByInode(folders, key) : belowByPath(folders, link);
+      }
+      if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
     }
   }
   return found;
 }
 
+function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
+  const target = attempt(() => readlinkSync(link)) ?? "";
+  const folder = folders.find(({ at }) => target.startsWith(`${at}/`));
+  return folder === undefined ? undefined : folder.told + target.slice(folder.at.length);
+}
+
+function belowByInode(folders: readonly WatchedFolder[], key: string): string | undefined {
+  for (const { told, below } of folders) {
+    const path = below().get(key);
+    if (path !== undefined) return `${told}/${path}`;
+  }
+  return undefined;
+}
+
+function writableFile(link: string): BigIntStats | null {
+  const shown = attempt(() => lstatSync(link, { bigint: true, throwIfNoEntry: false }));
+  if (shown === undefined || shown === null || (shown.mode & WRITABLE) === 0n) return null;
+  const stats = attempt(() => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
+  return stats?.isFile() === true ? stats : null;
+}
+
+function namespaceOf(pid: string): string | null {
+  return attempt(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+}
+
 function descriptors(pid: string): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`);
-  } catch {
-    return [];
-  }
-}
-
-function targetOf(link: string): string | null {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return null;
-  }
-}
-
-function isWritable(pid: string, fd: string): boolean {
-  try {
-    const flags = /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8"))?.[1];
-    return flags !== undefined && (Number.parseInt(flags, 8) & WRITABLE) !== 0;
-  } catch {
-    return false;
-  }
+  return attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
 }
 
 function commandName(pid: string): string {
+  return attempt(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
+}
+
+/** Processes end and belong to others while one looks at them. */
+function attempt<T>(look: () => T): T | null {
   try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+    return look();
   } catch {
-    return "?";
+    return null;
   }
 }

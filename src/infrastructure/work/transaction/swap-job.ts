@@ -7,10 +7,11 @@ import type {
   SwapOutcome,
 } from "../../../application/ports/transaction.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
-import { type Identity, identify, identifyAt, sameUntouched } from "../folder/identity.ts";
+import { type Identity, identify, sameUntouched } from "../folder/identity.ts";
 import { checkSwap, isOutOfReach } from "./check.ts";
 import { findDoors } from "./doors.ts";
 import { takeStamp } from "./fs-stamp.ts";
+import { keptOf, lateWriters } from "./held-files.ts";
 import { clearIntent, type Intent, readIntent, writeIntent } from "./intent.ts";
 import {
   type JobFolder,
@@ -29,16 +30,7 @@ import { changesOf } from "./plan-changes.ts";
 import { slotBytes } from "./quota.ts";
 import { editedSince, interruptedSwap, reverse } from "./repair.ts";
 import { type Checkpoint, SwapFailure, swap } from "./swap.ts";
-import {
-  type Direction,
-  isThing,
-  keepsFolder,
-  outSlot,
-  recordedTurn,
-  rootOf,
-  type Swap,
-  type Turn,
-} from "./turns.ts";
+import { type Direction, isThing, keepsFolder, recordedTurn, rootOf, type Swap, type Turn } from "./turns.ts";
 
 export interface SwapParts {
   readonly storage: string;
@@ -81,11 +73,13 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
   try {
     kept = swap(work, at);
   } catch (error) {
-    writeIntent(storage, { ...intent, taking_back: true });
-    at("taking back");
-    return takeBack(parts, work, error);
+    return takeBack(parts, work, intent, () => [conflictOf(error, workspace)]);
   }
-  settle(parts, work, intent, new Set());
+  at("swapped");
+  const lying = keptOf(work);
+  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp));
+  if (late.length > 0) return takeBack(parts, work, intent, () => late);
+  settle(parts, work, intent, { mine: new Set(), lying });
   return {
     status: "done",
     changes: changesOf(
@@ -98,14 +92,21 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
 }
 
 /** What cannot be put back now either stays noted in the intent, for a repair. */
-function takeBack({ storage, workspace, at }: SwapParts, work: Swap, failure: unknown): SwapOutcome {
+function takeBack(
+  { storage, workspace, at }: SwapParts,
+  work: Swap,
+  intent: Intent,
+  why: () => readonly Conflict[],
+): SwapOutcome {
+  writeIntent(storage, { ...intent, taking_back: true });
+  at("taking back");
   try {
     swap(reverse(work), at);
   } catch (error) {
-    return { status: "conflict", conflicts: [conflictOf(failure, workspace), conflictOf(error, workspace)] };
+    return { status: "conflict", conflicts: [...why(), conflictOf(error, workspace)] };
   }
   clearIntent(storage);
-  return { status: "conflict", conflicts: [conflictOf(failure, workspace)] };
+  return { status: "conflict", conflicts: why() };
 }
 
 function isRecorded(turn: Turn, recorded: Turn): boolean {
@@ -126,14 +127,21 @@ function conflictOf(error: unknown, workspace: string): Conflict {
   };
 }
 
+interface Found {
+  /** Ops that the user had edited and that were left alone. */
+  readonly mine: ReadonlySet<number>;
+  /** What lies in the slots. */
+  readonly lying: ReadonlyMap<number, Identity | null>;
+}
+
 /** After the last rename: what stands now, the new state, and the intent goes. */
-function settle(parts: SwapParts, work: Swap, intent: Intent, mine: ReadonlySet<number>): void {
-  const { folder, plan, direction } = work;
+function settle(parts: SwapParts, work: Swap, intent: Intent, { mine, lying }: Found): void {
+  const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const entries = new Map<number, Left>();
   const anchors = createAnchors();
   for (const op of plan.ops) {
-    const kept = identifyAt(outSlot(folder, op, direction));
+    const kept = lying.get(op.n) ?? null;
     entries.set(op.n, {
       standing: standingAt(plan, op, turns.get(op.n), mine.has(op.n) && kept === null, anchors),
       kept,
@@ -215,6 +223,6 @@ export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean
     return report("stuck", [conflictOf(error, workspace)]);
   }
   if (intent.taking_back === true) clearIntent(storage);
-  else settle(parts, work, intent, edited.ops);
+  else settle(parts, work, intent, { mine: edited.ops, lying: keptOf(work) });
   return report(intent.taking_back === true ? "taken-back" : "finished", edited.conflicts);
 }

@@ -35,6 +35,16 @@ export function keepsFolder(op: Op): boolean {
   return op.a?.kind === "directory" && op.b?.kind === "directory";
 }
 
+/** An op for which nothing is moved. */
+export function staysInPlace(op: Op): boolean {
+  return keepsFolder(op);
+}
+
+/** A folder that stood before the job and goes with all it holds. */
+export function goesWhole({ op, goes, comes }: Turn): boolean {
+  return goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null;
+}
+
 export function inSlot(folder: JobFolder, op: Op, direction: Direction): string {
   return slot(folder, op.n, direction === "forward" ? "b" : "a");
 }
@@ -55,9 +65,13 @@ export function recordedTurn(op: Op, direction: Direction, stands: Stands | null
   };
 }
 
-export function reversed(turn: Turn): Turn {
-  return { op: turn.op, goes: turn.comes, comes: turn.goes };
+/** What was moved out comes back as it is by now: whoever had it open may have gone on writing. */
+export function reversed({ op, goes, comes }: Turn): Turn {
+  return { op, goes: comes, comes: goes?.kind === "file" ? { ...goes, mtime: ANY_TIME } : goes };
 }
+
+/** Stands for any contents of the same inode. */
+const ANY_TIME = "any";
 
 export function opposite(direction: Direction): Direction {
   return direction === "forward" ? "back" : "forward";
@@ -67,5 +81,6 @@ export function opposite(direction: Direction): Direction {
 export function isThing(found: Identity | null, expected: Identity | null): boolean {
   if (found === null || expected === null) return found === expected;
   if (found.ino !== expected.ino || found.kind !== expected.kind) return false;
+  if (expected.mtime === ANY_TIME) return true;
   return found.kind === "directory" || (found.size === expected.size && found.mtime === expected.mtime);
 }

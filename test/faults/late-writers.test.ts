@@ -1,0 +1,232 @@
+/** Processes that open a file between the check of a swap and its renames: what they write is never lost. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
+import { requirePart, runs } from "../require.ts";
+
+const benches: TransactionBench[] = [];
+afterEach(() => {
+  for (const bench of benches.splice(0)) bench.remove();
+});
+
+/** Does `act` when the engine comes to a point for the first time. */
+function benchWith(points: () => Readonly<Record<string, () => void>>): TransactionBench {
+  const done = new Set<string>();
+  const checkpoint = (name: string) => {
+    const point = name.split(" ")[0] as string;
+    if (done.has(point)) return;
+    done.add(point);
+    points()[point]?.();
+  };
+  const bench = createBench("direct", { parts: { checkpoint } });
+  benches.push(bench);
+  return bench;
+}
+
+/** Opens a file, and writes to it and ends when it is told so. */
+class Writer {
+  readonly #marks: string;
+  readonly #ended: Promise<unknown>;
+  constructor(folder: string, path: string, within: readonly string[] = []) {
+    this.#marks = join(folder, "writer");
+    const until = (mark: string) =>
+      `i=0; until [ -e "$1.${mark}" ] || [ $i = 2000 ]; do i=$((i+1)); sleep 0.01 3>&-; done`;
+    const script = `exec 3>>"$0"; : >"$1.open"; ${until("go")}; echo late >&3; exec 3>&-; : >"$1.done"; ${until("end")}`;
+    const [program = "sh", ...args] = [...within, "sh", "-c", script, path, this.#marks];
+    const child = spawn(program, args, { stdio: "ignore" });
+    this.#ended = new Promise((resolve) => child.on("exit", resolve));
+    this.#await("open");
+  }
+  #await(mark: string): void {
+    const deadline = performance.now() + 20_000;
+    while (!existsSync(`${this.#marks}.${mark}`)) {
+      if (performance.now() > deadline) throw new Error(`the writer never came to: ${mark}`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+  write(): void {
+    writeFileSync(`${this.#marks}.go`, "");
+    this.#await("done");
+  }
+  async end(): Promise<void> {
+    if (!existsSync(`${this.#marks}.done`)) this.write();
+    writeFileSync(`${this.#marks}.end`, "");
+    await this.#ended;
+  }
+}
+
+const whole = { timeout: 120_000 };
+
+describe.if(process.platform === "linux")("a process that opens a file after the check", () => {
+  test(
+    "and keeps it open is a conflict: nothing is applied, and what it writes later stands in the workspace",
+    async () => {
+      let writer: Writer | undefined;
+      const bench = benchWith(() => ({
+        intent: () => {
+          writer = new Writer(bench.folder, bench.at("a.txt"));
+        },
+      }));
+      bench.save("a.txt", "one\n");
+      const jobId = await bench.stage((view) => {
+        view.write("a.txt", text("two\n"));
+        view.write("b.txt", text("b\n"));
+      });
+      const outcome = await bench.transactions.commit(jobId);
+      expect(outcome).toMatchObject({ status: "conflict", conflicts: [{ path: "a.txt", reason: "open" }] });
+      await writer?.end();
+      expect(bench.read("a.txt")).toBe("one\nlate\n");
+      expect(existsSync(bench.at("b.txt"))).toBe(false);
+      expect(existsSync(join(bench.storage.folder, "intent.json"))).toBe(false);
+    },
+    whole,
+  );
+
+  test(
+    "writes while it is moved, and closes it, is a conflict as well",
+    async () => {
+      let writer: Writer | undefined;
+      const bench = benchWith(() => ({
+        intent: () => {
+          writer = new Writer(bench.folder, bench.at("a.txt"));
+        },
+        exchange: () => writer?.write(),
+      }));
+      bench.save("a.txt", "one\n");
+      const jobId = await bench.stage((view) => view.write("a.txt", text("two\n")));
+      const outcome = await bench.transactions.commit(jobId);
+      expect(outcome).toEqual({ status: "conflict", conflicts: [{ path: "a.txt", reason: "changed" }] });
+      await writer?.end();
+      expect(bench.read("a.txt")).toBe("one\nlate\n");
+    },
+    whole,
+  );
+
+  test(
+    "of a folder that goes as a whole keeps that folder",
+    async () => {
+      let writer: Writer | undefined;
+      const bench = benchWith(() => ({
+        intent: () => {
+          writer = new Writer(bench.folder, bench.at("d/e/log"));
+        },
+      }));
+      bench.save("d/e/log", "one\n");
+      const jobId = await bench.stage(
+        (_, { directory }) => void Bun.spawnSync(["rm", "-rf", "d"], { cwd: directory as string }),
+        "copy",
+      );
+      const outcome = await bench.transactions.commit(jobId);
+      expect(outcome).toMatchObject({ status: "conflict", conflicts: [{ path: "d/e/log", reason: "open" }] });
+      await writer?.end();
+      expect(bench.read("d/e/log")).toBe("one\nlate\n");
+    },
+    whole,
+  );
+
+  test(
+    "during an undo is seen too, and --force goes on: what it writes is kept in the record",
+    async () => {
+      const bench = benchWith(() => ({}));
+      bench.save("a.txt", "one\n");
+      const jobId = await bench.apply((view) => view.write("a.txt", text("two\n")));
+      const writer = new Writer(bench.folder, bench.at("a.txt"));
+      expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("conflict");
+      expect((await bench.transactions.undo(jobId, { force: true })).status).toBe("done");
+      expect(bench.read("a.txt")).toBe("one\n");
+      await writer.end();
+      expect(readFileSync(join(bench.storage.folder, "jobs", jobId, "slots/0.b"), "utf8")).toBe(
+        "two\nlate\n",
+      );
+    },
+    whole,
+  );
+
+  test(
+    "whenever it comes and whatever the job does, loses nothing",
+    async () => {
+      const points = ["checked", "intent", "opened", "exchange", "in", "out", "modes", "swapped"];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...points),
+          fc.constantFrom(...points),
+          fc.constantFrom("write", "remove", "rename"),
+          async (opensAt, writesAt, action) => {
+            let writer: Writer | undefined;
+            const bench = benchWith(() => ({
+              ...(opensAt !== writesAt && { [writesAt]: () => writer?.write() }),
+              [opensAt]: () => {
+                writer = existsSync(bench.at("a.txt"))
+                  ? new Writer(bench.folder, bench.at("a.txt"))
+                  : undefined;
+              },
+            }));
+            bench.save("a.txt", "one\n");
+            bench.save("z/y.txt", "y\n");
+            const jobId = await bench.stage((view) => {
+              view.write("z/y.txt", text("yy\n"));
+              if (action === "write") view.write("a.txt", text("two\n"));
+              else if (action === "remove") view.remove("a.txt");
+              else view.rename("a.txt", "moved.txt");
+            });
+            const { status } = await bench.transactions.commit(jobId);
+            await writer?.end();
+            if (status === "done") {
+              // It wrote to what the job had put there.
+              if (writer !== undefined) expect(bench.read("a.txt")).toBe("two\nlate\n");
+            } else {
+              expect(bench.read("a.txt")).toBe(writer === undefined ? "one\n" : "one\nlate\n");
+              expect(bench.read("z/y.txt")).toBe("y\n");
+              expect(existsSync(bench.at("moved.txt"))).toBe(false);
+            }
+            bench.remove();
+          },
+        ),
+        { numRuns: runs(24) },
+      );
+    },
+    { timeout: 600_000 },
+  );
+});
+
+describe.if(process.platform === "linux" && requirePart("bwrap"))(
+  "a process that sees the workspace under another path",
+  () => {
+    const within = (bench: TransactionBench, at: string) => [
+      "bwrap",
+      "--dev-bind",
+      "/",
+      "/",
+      "--bind",
+      bench.workspace,
+      at,
+    ];
+
+    for (const change of ["rm -rf d", "echo two >d/log"])
+      test(
+        `has its file open for writing: ${change} is a conflict`,
+        async () => {
+          const bench = benchWith(() => ({}));
+          bench.save("d/log", "one\n");
+          bench.save("../elsewhere/d/log", "another\n");
+          const elsewhere = join(bench.folder, "elsewhere");
+          const writer = new Writer(bench.folder, join(elsewhere, "d/log"), within(bench, elsewhere));
+          const jobId = await bench.stage(
+            (_, { directory }) => void Bun.spawnSync(["sh", "-c", change], { cwd: directory as string }),
+            "copy",
+          );
+          const outcome = await bench.transactions.commit(jobId);
+          expect(outcome).toMatchObject({
+            status: "conflict",
+            conflicts: [{ path: "d/log", reason: "open" }],
+          });
+          await writer.end();
+          expect(bench.read("d/log")).toBe("one\nlate\n");
+        },
+        whole,
+      );
+  },
+);
