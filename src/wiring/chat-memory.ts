@@ -112,6 +112,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
       store: routing,
       rules,
       threshold: config.routing.threshold,
+      hasCoder: (role) => "generate" in models.forRole(role),
       classifierTimeoutMs: CLASSIFIER_TIMEOUT_MS,
       log,
       mask,

@@ -7,6 +7,7 @@ import type {
   HandleOptions,
   IncomingMessage,
   Reply,
+  Route,
 } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
@@ -149,6 +150,8 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
     advice.fit < 0.3 &&
     turn.message.strict !== true;
   if (!goesOn || turn.signal.aborted) return [first];
+  // Whoever named a route has said where it goes; another one is only offered.
+  if (decision.source === "explicit") return [offering(parts, first, advice.route, text)];
   const reason = parts.chat.rerouted(decision.route, advice.route);
   const next = { route: advice.route, source: "classifier", confidence: advice.confidence, reason } as const;
   turn.emit({ type: "notice", text: reason });
@@ -156,6 +159,15 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
   const { sessionKey: chatKey, session, groupId } = turn;
   await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
   return [first, await answer(parts, turn, advice.route, text)];
+}
+
+/** Characters of a message that a button can send again. */
+const OFFERED = 300;
+
+function offering({ chat }: ChatParts, first: Answer, route: Route, text: string): Answer {
+  if (text.length > OFFERED) return first;
+  const action = { label: chat.askRoute(route), message: `/${route.toLowerCase()} ${text}` };
+  return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
 async function answer(

@@ -1,4 +1,5 @@
 import type { Decision, Route } from "../../domain/routing/route.ts";
+import { divideCode } from "../../domain/routing/coder-division.ts";
 import type { CompiledRule } from "../../domain/routing/rule.ts";
 import { compileRules, matchRules } from "../../domain/routing/rule-dictionary.ts";
 import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
@@ -41,6 +42,8 @@ export interface RouterParts {
   /** The configuration's rules and the shipped ones; learned rules go between. Asked for when one is needed. */
   readonly rules: () => RuleSet;
   readonly threshold: number;
+  /** Whether a coder is named in the user's file, or its key is there. */
+  readonly hasCoder: (role: "coder1" | "coder2") => boolean;
   readonly classifierTimeoutMs: number;
   readonly log: Logger;
   readonly mask: (text: string) => string;
@@ -90,9 +93,19 @@ async function decideRoute(
     const { route, confidence, origin, pattern } = found.rule;
     // A shipped pattern is long, and nobody can change it here.
     const rule = origin === "shipped" ? "shipped rule" : `${origin} rule /${pattern}/`;
-    return { route, source: "rule", confidence, reason: `${rule}: ${parts.mask(found.words)}` };
+    const decision = { route, source: "rule", confidence, reason: `${rule}: ${parts.mask(found.words)}` } as const;
+    return origin === "shipped" ? divided(parts, request, decision) : decision;
   }
-  return classified(parts, request);
+  return divided(parts, request, await classified(parts, request));
+}
+
+/** CODE that nobody gave to a coder by name goes to the one whose work it is, where that coder is there. */
+function divided(parts: RouterParts, { text }: RouteRequest, decision: Decision): Decision {
+  if (decision.route !== "CODE") return decision;
+  const route = divideCode(text);
+  if (route === "CODE" || !parts.hasCoder(route === "CODE1" ? "coder1" : "coder2")) return decision;
+  const work = route === "CODE1" ? "design" : "tests and small code";
+  return { ...decision, route, reason: `${decision.reason} (${work})` };
 }
 
 /** The user's own first, then what was learned, then what is shipped. */

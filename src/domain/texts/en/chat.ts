@@ -130,6 +130,7 @@ export const texts = {
   answerGoesOn: "The answer reached its longest; the coder goes on from there.",
   answerCut: "Note: the answer was cut at its longest (max_tokens).",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
+  askRoute: (route: string) => `Ask ${route}`,
   rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
   loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
   timeLimit: (seconds: number) =>

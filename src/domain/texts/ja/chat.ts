@@ -100,6 +100,7 @@ export const texts: typeof en = {
   answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
   answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
   cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
+  askRoute: (route) => `${route} に頼む`,
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
   loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
   timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
