@@ -12,6 +12,7 @@ import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
+import { createCheckMemory } from "../infrastructure/work/folder/check-memory.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
@@ -58,6 +59,10 @@ export async function openChat(
     workspace,
     project: projectOf(workspace.files),
     projectOf,
+    checks: {
+      settings: config.checks,
+      memory: createCheckMemory({ home: loaded.home, root: workspace.root }),
+    },
     reachesOutward,
     sessions: memory.sessions,
     router: memory.router,

@@ -14,6 +14,8 @@ export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
       return event.state === "started" ? chat.doing("tool", event.name) : "";
     case "proposed":
       return event.plan.split("\n", 1)[0] ?? "";
+    case "progress":
+      return event.attempt > 1 || event.doing !== "asking" ? chat.progress(event) : "";
     case "job-command":
       return chat.doing("running", `[${event.index}] ${event.command}`);
     case "job-output":

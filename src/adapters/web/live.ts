@@ -136,6 +136,8 @@ function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
       return words.jobFinished;
     case "tool":
       return event.state === "started" ? words.tool(event.name) : null;
+    case "progress":
+      return event.doing === "asking" && event.attempt === 1 ? null : words.progress(event);
     case "notice":
       return event.text;
     default:

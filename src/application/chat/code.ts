@@ -2,6 +2,7 @@ import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { affectedFiles } from "../../domain/proposal/affected-files.ts";
 import { hasFlag } from "../../domain/proposal/proposal.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
+import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
 import { createExplorer } from "../context/explorer.ts";
 import { showAsked } from "../context/show-asked.ts";
 import type { ToolCall } from "../ports/model.ts";
@@ -36,7 +37,7 @@ export async function answerWithCode(
   { role, text, planOnly }: CodeRequest,
 ): Promise<Answer> {
   const { settings, workspace } = parts;
-  const { bench, checks } = await openBench(parts, turn, { judged: !planOnly });
+  const { bench, checks, checked } = await openBench(parts, turn, { judged: !planOnly });
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
   const explorer = createExplorer({
@@ -49,9 +50,10 @@ export async function answerWithCode(
   const looks = createCoderLooks({
     explorer,
     rounds: explore,
-    tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }),
+    tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
-  const talk = createCoderTalk(parts, turn, { role, request: text, planOnly, checks, looks });
+  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks };
+  const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     ask: talk.ask,
     bench,
@@ -61,10 +63,10 @@ export async function answerWithCode(
     preview: turn.preview,
     steering: turn.steering,
     signal: turn.signal,
-    tell: (event) => tell(parts, turn, event),
+    tell: (event) => tell(parts, turn, event, checks),
     mask: workspace.mask,
   });
-  return answerOf(parts, turn, { role, text, end, talk });
+  return answerOf(parts, turn, { role, text, end, talk, checked: checked() });
 }
 
 /** A look as whoever watches is told: the tool, and what it was given. */
@@ -78,9 +80,14 @@ interface Ended {
   readonly text: string;
   readonly end: CoderEnd;
   readonly talk: CoderTalk;
+  readonly checked: ChecksFacts | null;
 }
 
-async function answerOf(parts: ChatParts, turn: ChatTurn, { role, text, end, talk }: Ended): Promise<Answer> {
+async function answerOf(
+  parts: ChatParts,
+  turn: ChatTurn,
+  { role, text, end, talk, checked }: Ended,
+): Promise<Answer> {
   const by = talk.model();
   const about = {
     agent: agentOf(role),
@@ -103,7 +110,7 @@ async function answerOf(parts: ChatParts, turn: ChatTurn, { role, text, end, tal
       return { ...answering(parts, [say("aborted")], false), ...about };
     case "refused":
     case "worked": {
-      const report = reportWork(parts, turn, end);
+      const report = reportWork(parts, turn, { end, checked });
       const { said, ok, job, actions } = report;
       if (job !== undefined) turn.emit({ type: "job-finished", jobId: job.job_id, success: ok });
       const jobs = job === undefined ? [] : [job];
@@ -117,7 +124,12 @@ async function answerOf(parts: ChatParts, turn: ChatTurn, { role, text, end, tal
 }
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */
-function tell({ workspace, logger, chat }: ChatParts, turn: ChatTurn, event: CoderEvent): void {
+function tell(
+  { workspace, logger, chat, settings }: ChatParts,
+  turn: ChatTurn,
+  event: CoderEvent,
+  checks: readonly string[],
+): void {
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
@@ -126,6 +138,16 @@ function tell({ workspace, logger, chat }: ChatParts, turn: ChatTurn, event: Cod
     case "sent-back":
       turn.emit({ type: "notice", text: chat.sentBack(event.attempt, event.of, mask(event.brief)) });
       return;
+    case "doing": {
+      const { attempt, doing } = event;
+      const { inputTokens, outputTokens, costUsd } = turn.models.used();
+      const of = settings.coder.attempts;
+      const tokens = inputTokens + outputTokens;
+      const detail = doing === "checking" ? checks.join(", ") : "";
+      if (doing !== "checking" || detail !== "")
+        turn.emit({ type: "progress", attempt, of, doing, detail, tokens, costUsd });
+      return;
+    }
     case "steered":
       turn.emit({ type: "notice", text: chat.steered });
       return;

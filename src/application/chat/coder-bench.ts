@@ -1,5 +1,9 @@
 import { oneLine } from "../../domain/texts/format-results.ts";
+import { textsFor } from "../../domain/texts/texts.ts";
+import { type ChecksFacts, notChecked } from "../../domain/work/checks/checks-facts.ts";
 import type { JobEvent } from "../ports/journal.ts";
+import { openChecks } from "../work/checks/open-checks.ts";
+import { createProjectChecks } from "../work/checks/project-checks.ts";
 import type { Bench } from "../work/coder/bench.ts";
 import { createDraftBench } from "../work/coder/draft-bench.ts";
 import { createPlainBench } from "../work/coder/plain-bench.ts";
@@ -9,8 +13,10 @@ import type { ChatTurn } from "./turn.ts";
 
 export interface OpenedBench {
   readonly bench: Bench;
-  /** The checks that judge, as the coder is told; empty where none do. */
-  readonly checks: string;
+  /** The checks that judge, as people type them; none where nobody does. */
+  readonly checks: readonly string[];
+  /** What they showed, or why they did not run; null where nothing is to be said of them. */
+  readonly checked: () => ChecksFacts | null;
 }
 
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
@@ -29,20 +35,38 @@ export async function openBench(
       execute: ({ proposal: { patch, plan } }) =>
         workspace.execute({ ...about, ...told, patch, plan, dryRun: turn.dryRun, preview, signal }),
     });
-    return { bench, checks: "" };
+    return { bench, checks: [], checked: () => null };
   }
-  void judged;
+  const { settings, memory } = parts.checks;
+  const now = () => parts.now().getTime();
+  const found = judged ? openChecks({ files: workspace.files, settings, memory, now }) : null;
+  const judge =
+    found?.ok === true
+      ? createProjectChecks({
+          checks: found.checks,
+          settings,
+          memory,
+          texts: textsFor(parts.messages.locale).checks,
+          now,
+          signal,
+          onOutput: told.onOutput,
+        })
+      : null;
   const bench = createDraftBench({
     workspace,
     request: { ...about, onStart: told.onStart, signal, network: !preview },
     filesOf: projectOf,
-    checks: null,
+    checks: judge,
     reachesOutward: parts.reachesOutward,
     onOutput: told.onOutput,
     onEvent: told.onEvent,
   });
   await bench.begin();
-  return { bench, checks: "" };
+  return {
+    bench,
+    checks: found?.ok === true ? found.checks.map(({ command }) => command) : [],
+    checked: () => (found?.ok === false ? notChecked(found.why, found.commands) : (judge?.facts() ?? null)),
+  };
 }
 
 /** The events of a job as the conversation passes them on. */

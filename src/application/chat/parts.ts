@@ -2,11 +2,13 @@ import type { CoderRole } from "../../domain/agents/roster.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Meter } from "../models/meter.ts";
+import type { CheckMemory } from "../ports/check-memory.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
 import type { ProjectFiles } from "../ports/project-files.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { WorkspaceFiles } from "../ports/workspace-files.ts";
+import type { CheckSettings } from "../work/checks/check-settings.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
@@ -19,6 +21,8 @@ export interface ChatParts {
   readonly project: ProjectFiles;
   /** The same over other files than those that stand: a draft's. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
+  /** What the project's checks judge by. */
+  readonly checks: { readonly settings: CheckSettings; readonly memory: CheckMemory };
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly sessions: Sessions;

@@ -1,3 +1,4 @@
+import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { CoderEnd } from "../work/coder/coder-end.ts";
 import { actionsFor } from "../work/present-actions.ts";
@@ -7,6 +8,11 @@ import { forReply, type Said } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
+
+interface Ended {
+  readonly end: Extract<CoderEnd, { kind: "worked" | "refused" }>;
+  readonly checked: ChecksFacts | null;
+}
 
 export interface JobReport {
   readonly said: readonly Said[];
@@ -19,9 +25,9 @@ export interface JobReport {
 export function reportWork(
   { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
   turn: Pick<ChatTurn, "models">,
-  end: Extract<CoderEnd, { kind: "worked" | "refused" }>,
+  { end, checked }: Ended,
 ): JobReport {
-  const way = end.kind === "worked" ? wayOf(workspace.mask, turn, end) : null;
+  const way = end.kind === "worked" ? wayOf(workspace.mask, turn, end, checked) : null;
   const told: Said[] = way === null ? [] : [{ kind: "coder", facts: way }];
   if (end.execution === null) return { said: told, ok: false, actions: [] };
   const facts = executionFacts(workspace.root, end.execution);
@@ -42,6 +48,7 @@ function wayOf(
   mask: (text: string) => string,
   { models }: Pick<ChatTurn, "models">,
   { proposal, execution, story }: Extract<CoderEnd, { kind: "worked" }>,
+  checked: ChecksFacts | null,
 ): CoderFacts {
   const { attempts, red, stopped, tried, words } = story;
   const { costUsd } = models.used();
@@ -53,6 +60,13 @@ function wayOf(
     words: mask(words),
     costHint: mask(proposal.costHint),
     costUsd,
+    ...(checked !== null && hasChanged(execution) && { checks: checked }),
     isDropped: execution === null,
   };
+}
+
+/** Of a job that changed nothing, nobody wonders how it was checked. */
+function hasChanged(execution: Extract<CoderEnd, { kind: "worked" }>["execution"]): boolean {
+  if (execution?.status !== "ran") return execution === null;
+  return execution.result.changes.length > 0 && execution.outcome !== "dry-run";
 }

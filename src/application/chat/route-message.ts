@@ -1,5 +1,5 @@
-import type { Decision, Route } from "../../domain/routing/route.ts";
 import { divideCode } from "../../domain/routing/coder-division.ts";
+import type { Decision, Route } from "../../domain/routing/route.ts";
 import type { CompiledRule } from "../../domain/routing/rule.ts";
 import { compileRules, matchRules } from "../../domain/routing/rule-dictionary.ts";
 import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
@@ -93,7 +93,12 @@ async function decideRoute(
     const { route, confidence, origin, pattern } = found.rule;
     // A shipped pattern is long, and nobody can change it here.
     const rule = origin === "shipped" ? "shipped rule" : `${origin} rule /${pattern}/`;
-    const decision = { route, source: "rule", confidence, reason: `${rule}: ${parts.mask(found.words)}` } as const;
+    const decision = {
+      route,
+      source: "rule",
+      confidence,
+      reason: `${rule}: ${parts.mask(found.words)}`,
+    } as const;
     return origin === "shipped" ? divided(parts, request, decision) : decision;
   }
   return divided(parts, request, await classified(parts, request));

@@ -64,6 +64,17 @@ export type ChatEvent =
       /** Paths that the patch names. */
       readonly files?: readonly string[];
     }
+  /** A coder at work: which attempt, at what, and what the message has used so far. */
+  | {
+      readonly type: "progress";
+      readonly attempt: number;
+      readonly of: number;
+      readonly doing: "asking" | "running" | "checking";
+      /** The checks that run. */
+      readonly detail: string;
+      readonly tokens: number;
+      readonly costUsd: number;
+    }
   | { readonly type: "job-started"; readonly jobId: string }
   /** `index` counts from 1; `command` is one line: `shell_command run npm test`. */
   | {

@@ -145,7 +145,7 @@ describe("a proposal that cannot run", () => {
     expect(back[2]?.text).toContain('<file path="a.txt">\none\ntwo little words\n</file>');
     expect(at.events).toContainEqual({
       type: "notice",
-      text: "Attempt 1 of 4: a.txt: a.txt: hunk 1 not-found: the expected lines are not in the file → mending",
+      text: "Attempt 1 of 4: a.txt: hunk 1 not-found: the expected lines are not in the file → mending",
     });
     expect(reply.jobs).toHaveLength(1);
   });

@@ -40,6 +40,8 @@ export interface ProjectChecks {
   judge(draft: Draft, attempt: number): Promise<Judged>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
   confirm(draft: Draft, attempt: number): Promise<Judged>;
+  /** Of the last judgement; null before the first. */
+  facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
 }
@@ -86,6 +88,7 @@ export function createProjectChecks(parts: ProjectChecksParts): ProjectChecks {
       const isFresh = !baseline.ok || baseline.fingerprint === memory.fingerprint();
       return last !== null && isFresh ? last : judge(draft, attempt);
     },
+    facts: () => last?.facts ?? null,
     isCheck: (command) => isKnownCheck(command, checks),
   };
 }

@@ -2,6 +2,7 @@ import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { Change, CommandResult } from "../../../domain/patch/result.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
+import type { Judged } from "../checks/project-checks.ts";
 import type { Execution } from "../execution.ts";
 
 /**
@@ -19,6 +20,8 @@ export interface Bench {
    * done here.
    */
   readonly tryOut?: (command: string) => Promise<TriedOut | null>;
+  /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
+  confirm(attempt: number): Promise<Judged | null>;
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
@@ -46,13 +49,3 @@ export type Carried =
   | { readonly kind: "refused"; readonly execution: Extract<Execution, { status: "refused" }> }
   | { readonly kind: "aborted" }
   | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
-
-/** What the checks say of a draft. */
-export interface Judged {
-  /** `unknown`: they ran, or not, and say nothing; it is told in the reply. */
-  readonly verdict: "green" | "red" | "unknown";
-  /** For the coder: what is red, with the output. Empty where nothing is. */
-  readonly report: string;
-  /** One short line for whoever watches: `3 of 426 fail`. */
-  readonly brief: string;
-}

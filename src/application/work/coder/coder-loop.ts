@@ -7,7 +7,8 @@ import { looksLikePatch, readProposal } from "../../../domain/proposal/read-prop
 import type { Asked } from "../../context/show-asked.ts";
 import type { ModelMessage } from "../../ports/model.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
-import type { Bench, Judged } from "./bench.ts";
+import type { Judged } from "../checks/project-checks.ts";
+import type { Bench } from "./bench.ts";
 import type { CoderEnd, Red, Stopped } from "./coder-end.ts";
 import { showAgain } from "./show-again.ts";
 import { failureMark, placesOf, wordDoubts, wordFailures } from "./word-back.ts";
@@ -57,6 +58,7 @@ export type CoderEvent =
       readonly proposal: Proposal;
       readonly commands: readonly PatchCommand[];
     }
+  | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
   /** It goes back: what is wrong, in few words. */
   | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
   | { readonly type: "steered"; readonly messages: number };
@@ -99,6 +101,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   try {
     for (;;) {
       if (loop.signal.aborted) return await stopped(loop, state);
+      loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
       const answer = await loop.ask(state.exchange);
       if (loop.signal.aborted) return await stopped(loop, state);
       if (!answer.ok) return await giveUp(loop, state, { why: "unanswered", text: answer.text });
@@ -191,17 +194,16 @@ async function attempt(
   tell({ type: "proposed", attempt: number, proposal, commands });
   if (state.proposal !== null) state.tried.push(state.proposal.plan);
   state.proposal = proposal;
+  tell({ type: "doing", attempt: number, doing: "running" });
   const carried = await bench.carryOut({ number, proposal, commands });
   if (carried.kind === "refused") return { end: { kind: "refused", execution: carried.execution } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await stopped(loop, state) };
   const failed = carried.results.filter(({ success }) => !success);
+  if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await stopped(loop, state) };
   state.red = redOf(failed, judged);
-  if (state.red === null) {
-    state.attempts = number;
-    return { end: await land(loop, state) };
-  }
+  if (state.red === null) return land(loop, state, number, commands);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`;
   return sendBack(loop, state, { head, report, commands });
@@ -216,7 +218,9 @@ function briefly(failed: readonly CommandResult[]): string {
   const [first] = failed;
   if (first === undefined) return "";
   const { command, error } = first;
-  return `${command.target.split("\n")[0]}: ${error.split("\n")[0]?.replace(/ \(output: .*$/, "")}`;
+  const what = command.target.split("\n")[0] ?? "";
+  const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
+  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
 }
 
 interface Back {
@@ -257,9 +261,25 @@ async function stopped({ bench }: CoderLoop, state: State): Promise<CoderEnd> {
   return ended({ ...state, red: null }, await bench.land(), null, "");
 }
 
-async function land(loop: CoderLoop, state: State): Promise<CoderEnd> {
-  await loop.bench.sendOut(state.attempts);
-  return ended(state, await (loop.preview ? loop.bench.keep() : loop.bench.land()), null, "");
+/** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
+async function land(
+  loop: CoderLoop,
+  state: State,
+  number: number,
+  commands: readonly PatchCommand[],
+): Promise<Step> {
+  const { bench, preview } = loop;
+  const confirmed = await bench.confirm(number);
+  state.red = redOf([], confirmed);
+  if (confirmed !== null && state.red !== null)
+    return sendBack(loop, state, {
+      head: "The workspace changed meanwhile.",
+      report: confirmed.report,
+      commands,
+    });
+  state.attempts = number;
+  await bench.sendOut(number);
+  return { end: ended(state, await (preview ? bench.keep() : bench.land()), null, "") };
 }
 
 /** Green is out of reach: the draft becomes what `onRed` says, where there is one. */

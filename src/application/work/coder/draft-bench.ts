@@ -4,9 +4,10 @@ import type { JobEvent } from "../../ports/journal.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 import type { Workspace } from "../../ports/workspace.ts";
 import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
+import type { ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../draft.ts";
 import type { Execution } from "../execution.ts";
-import type { Attempt, Bench, Carried, Judged } from "./bench.ts";
+import type { Attempt, Bench, Carried } from "./bench.ts";
 
 export interface DraftBenchParts {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
@@ -14,21 +15,11 @@ export interface DraftBenchParts {
   /** What of a workspace's files a coder may be shown. */
   readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
   /** Null where nobody judges. */
-  readonly checks: DraftChecks | null;
+  readonly checks: ProjectChecks | null;
   /** Whether a shell command sends something out that cannot be taken back. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly onOutput: (text: string) => void;
   readonly onEvent: (event: JobEvent) => void;
-}
-
-/** The project's checks as a judge of drafts. */
-export interface DraftChecks {
-  /** The draft is open and the coder is being asked: the baseline can be measured meanwhile. */
-  begin(draft: Draft): void;
-  judge(draft: Draft, attempt: number): Promise<Judged>;
-  /** Whether a command is one of the checks: what it writes must not become part of the change. */
-  isCheck(command: string): boolean;
-  readonly timeoutSeconds: number;
 }
 
 export interface DraftBench extends Bench {
@@ -103,6 +94,9 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
     },
     async judge(attempt) {
       return checks === null ? null : checks.judge(mustBeOpen(), attempt);
+    },
+    async confirm(attempt) {
+      return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
     },
     async sendOut(attempt) {
       if (held.length === 0) return;

@@ -29,6 +29,7 @@ export function createPlainBench({ files, execute }: PlainBenchParts): Bench {
       return { kind: "ran", results: [{ ...failed, duration: 0, changes: [], notes: [] }] };
     },
     judge: async () => null,
+    confirm: async () => null,
     sendOut: async () => {},
     changes: () => [],
     land: executed,

@@ -1,4 +1,5 @@
-import type { ChatMessages } from "../../../domain/texts/texts.ts";
+import type { ChatMessages, Texts } from "../../../domain/texts/texts.ts";
+import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
 import type { Stopped } from "../coder/coder-end.ts";
 
 /** The way of a coder to its result: plain JSON, kept with the reply. */
@@ -14,14 +15,17 @@ export interface CoderFacts {
   readonly words: string;
   readonly costHint: string;
   readonly costUsd: number;
+  /** What the project's checks showed, or why they did not run. */
+  readonly checks?: ChecksFacts;
   /** Nothing of the draft was kept. */
   readonly isDropped: boolean;
 }
 
-export function wordCoder(chat: ChatMessages, facts: CoderFacts): string {
+export function wordCoder({ chat, checks }: Pick<Texts, "chat" | "checks">, facts: CoderFacts): string {
   const { red, brief, stopped, tried, words, costHint, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red) : "",
+    ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
     red === undefined ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, stopped),
     tried.length === 0 ? "" : chat.attemptsTaken(facts.attempts, tried),

@@ -1,7 +1,7 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import { type Locale, messagesFor, reportMessages } from "../../../domain/texts/messages.ts";
-import { type ChatMessages, chatMessagesFor } from "../../../domain/texts/texts.ts";
+import { type ChatMessages, chatMessagesFor, textsFor } from "../../../domain/texts/texts.ts";
 import type { ActionFacts } from "./action-facts.ts";
 import { changeLines } from "./change-lines.ts";
 import { type CoderFacts, wordCoder } from "./coder-facts.ts";
@@ -103,7 +103,7 @@ function wordPiece(locale: Locale, piece: Said): string {
       ]);
     }
     case "coder":
-      return wordCoder(chat, piece.facts);
+      return wordCoder(textsFor(locale), piece.facts);
     case "action":
       return wordAction(messages, piece.facts, "chat");
     case "loop-status": {

@@ -1,4 +1,5 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
+import { coderProgress } from "./coder-progress.ts";
 
 export interface AskedModel {
   readonly agent: string;
@@ -175,6 +176,7 @@ export const texts = {
   unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
 
   // The terminal
+  progress: coderProgress,
   doing: (what: WhatIsDoing, detail: string): string => {
     switch (what) {
       case "waiting":

@@ -1,4 +1,5 @@
 import type { Locale } from "../locale.ts";
+import { coderProgress } from "./coder-progress.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
@@ -66,6 +67,7 @@ export const texts = {
   tokens: (input: number, output: number) =>
     `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
   chatEvents: {
+    progress: coderProgress,
     decided: (route: string) => `Goes to ${route}`,
     thinking: (agent: string) => `${agent} is thinking`,
     proposed: (commands: number) => `Proposed ${many(commands, "command", "commands")}`,

@@ -1,5 +1,6 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
+import { coderProgress } from "./coder-progress.ts";
 
 /** What helps, beside what the model's own message says. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
@@ -142,6 +143,7 @@ export const texts: typeof en = {
   aborted: "中断しました。",
   unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
 
+  progress: coderProgress,
   doing: (what, detail) => {
     switch (what) {
       case "waiting":

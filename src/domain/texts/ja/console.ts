@@ -1,4 +1,5 @@
 import type { texts as en } from "../en/console.ts";
+import { coderProgress } from "./coder-progress.ts";
 
 export const texts: typeof en = {
   locale: "ja",
@@ -65,6 +66,7 @@ export const texts: typeof en = {
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,
   tokens: (input, output) => `入力 ${input.toLocaleString("ja")} · 出力 ${output.toLocaleString("ja")}`,
   chatEvents: {
+    progress: coderProgress,
     decided: (route) => `${route} に振り分けました`,
     thinking: (agent) => `${agent} が考えています`,
     proposed: (commands) => `${commands} 件のコマンドを提案しました`,

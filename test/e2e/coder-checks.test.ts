@@ -1,0 +1,165 @@
+/** A coder whose drafts are judged by the project's own tests, through the real program. */
+import { afterEach, expect, test } from "bun:test";
+import {
+  type ChatCli,
+  createChatCli,
+  proposal,
+  replace,
+  type ScriptEntry,
+} from "../application/chat/chat-kit.ts";
+import { requirePart } from "../require.ts";
+
+let cli: ChatCli;
+afterEach(() => cli.remove());
+
+const withChecks = requirePart("bwrap") && requirePart("node") ? test : test.skip;
+
+const says = (...answers: readonly string[]): ScriptEntry[] =>
+  answers.map((text) => ({ when: { role: "coder3" }, times: 1, text }));
+
+const ADD = "export const add = (a, b) => a - b;\n";
+const ADD_TEST = `import { test } from "node:test";
+import assert from "node:assert";
+import { add } from "../src/add.mjs";
+test("adds", () => assert.equal(add(1, 2), 3));
+`;
+const ONE = `import { test } from "node:test";
+import assert from "node:assert";
+import { one } from "../src/one.mjs";
+test("one is one", () => assert.equal(one, 1));
+`;
+
+/** One test that passes; with `red`, one more that does not. */
+function project(answers: readonly string[], { red = false, script = "node --test", config = "" } = {}) {
+  cli = createChatCli(says(...answers), config);
+  cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: script } }));
+  cli.write("src/one.mjs", "export const one = 1;\n");
+  cli.write("test/one.test.mjs", ONE);
+  if (red) {
+    cli.write("src/add.mjs", ADD);
+    cli.write("test/add.test.mjs", ADD_TEST);
+  }
+  cli.git("init", "-q");
+  cli.git("add", "-A");
+  cli.git("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "sample");
+}
+
+const line = (before: string, after: string) => replace("src/one.mjs", before, after);
+const lastLine = ONE.trimEnd().split("\n").at(-1) ?? "";
+const breaking = line("export const one = 1;", "export const one = 2;");
+const renaming = line("export const one = 1;", "// The first.\nexport const one = 1;");
+
+withChecks("what passes before and after lands, and the reply says what was checked", () => {
+  project([proposal("Say what it is", renaming)]);
+  const ran = cli.chat("/code3 comment src/one.mjs");
+  expect(ran.out).toStartWith("Applied (1/1 commands succeeded)");
+  expect(ran.out).toContain("checks: npm test, 1 pass");
+  expect(ran.code).toBe(0);
+  expect(cli.read("src/one.mjs")).toContain("// The first.");
+});
+
+withChecks("red goes back to the coder and lands when it is green", () => {
+  project([
+    proposal("Try", breaking),
+    proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;")),
+  ]);
+  const ran = cli.chat("/code3 compute one in src/one.mjs");
+  expect(ran.out).toContain("checks: npm test, 1 pass");
+  expect(ran.out).toContain("Attempts: 2. Tried before: Try");
+  expect(ran.code).toBe(0);
+  expect(cli.read("src/one.mjs")).toBe("export const one = 3 - 2;\n");
+  expect(cli.chat("/undo").code).toBe(0);
+  expect(cli.git("status", "--porcelain")).toBe("");
+});
+
+withChecks("what makes the checks worse does not land, and one tap applies it", () => {
+  project([
+    proposal("Try", breaking),
+    proposal("Try again", line("export const one = 2;", "export const one = 22;")),
+    proposal("Leave", ""),
+  ]);
+  const before = cli.tree();
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.out).toContain("Passed before, and fail now or are gone: one is one");
+  expect(ran.code).toBe(1);
+  expect(cli.tree()).toEqual(before);
+  expect(cli.chat("/apply").code).toBe(0);
+  expect(cli.read("src/one.mjs")).toContain("one = 2");
+});
+
+withChecks("coder.on_red: apply lands it, and says that it is worse", () => {
+  project([proposal("Try", breaking), proposal("Leave", "")], { config: "coder: { on_red: apply }\n" });
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toStartWith("Applied");
+  expect(ran.out).toContain("The checks got worse");
+  expect(ran.code).toBe(1);
+  expect(cli.read("src/one.mjs")).toContain("one = 2");
+});
+
+withChecks("coder.on_red: discard keeps nothing", () => {
+  project([proposal("Try", breaking), proposal("Leave", "")], { config: "coder: { on_red: discard }\n" });
+  const before = cli.tree();
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.code).not.toBe(0);
+  expect(cli.tree()).toEqual(before);
+});
+
+withChecks("where a test was red before, what mends it is told", () => {
+  project([proposal("Add", replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+")))], {
+    red: true,
+  });
+  const ran = cli.chat("/code3 add in src/add.mjs is wrong");
+  expect(ran.out).toContain("checks: npm test, 2 pass, 1 mended");
+  expect(ran.code).toBe(0);
+});
+
+withChecks("where a test was red before and stays so, nothing is worse and it lands", () => {
+  project([proposal("Say what it is", renaming)], { red: true });
+  const ran = cli.chat("/code3 comment src/one.mjs");
+  expect(ran.out).toContain("red as before, nothing worse");
+  expect(ran.code).toBe(0);
+});
+
+withChecks("a weakened test is said", () => {
+  project([
+    proposal(
+      "Two",
+      `${breaking}\n${replace("test/one.test.mjs", lastLine, lastLine.replace("one, 1", "one, 2"))}`,
+    ),
+  ]);
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toContain("This weakens");
+  expect(cli.read("src/one.mjs")).toContain("one = 2");
+});
+
+withChecks("what tests write never reaches the change, nor when the coder runs them itself", () => {
+  project([proposal("Comment", `${renaming}\n\`\`\`bash\nnpm test\n\`\`\``)], {
+    script: "mkdir -p coverage && echo x > coverage/report && node --test",
+  });
+  const ran = cli.chat("/code3 comment src/one.mjs");
+  expect(ran.code).toBe(0);
+  expect(cli.git("status", "--porcelain")).toBe(" M src/one.mjs\n");
+});
+
+withChecks("documentation alone runs no checks", () => {
+  project([proposal("Read me", "```md:README.md\n# One\n```")], { script: "sleep 30" });
+  const ran = cli.chat("/code3 add a README.md", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "1" });
+  expect(ran.out).toContain("not checked: only documentation was changed");
+  expect(ran.code).toBe(0);
+});
+
+withChecks("checks that are too slow do not judge, and that is said", () => {
+  project([proposal("Comment", renaming)], { script: "sleep 30" });
+  const ran = cli.chat("/code3 comment src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "1" });
+  expect(ran.out).toContain("not checked: the checks take longer than checks.auto_limit");
+  expect(ran.code).toBe(0);
+});
+
+withChecks("a project without checks is not checked, in one request", () => {
+  cli = createChatCli(says(proposal("Write", "```txt:a.txt\nx\n```")));
+  const ran = cli.chat("/code3 write a.txt");
+  expect(ran.out).toContain("not checked: no tests or linters of the project are known");
+  expect(ran.code).toBe(0);
+});
