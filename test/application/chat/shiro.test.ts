@@ -151,7 +151,7 @@ describe("the one automatic re-route", () => {
     at = await openConversation(({ role }) =>
       role === "worker" ? advice({ confidence: 0.8 }) : proposal("Write it", "```txt:a.txt\nx\n```"),
     );
-    const reply = await at.send("/ops write a.txt for me");
+    const reply = await at.send("write a.txt for me", { forcedRoute: "OPS" });
     expect(at.asked.map(({ role }) => role)).toEqual(["worker", "coder3"]);
     expect(reply.text).toStartWith("【Shiro】\nNot for me.\n\n【Gin】\n");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
@@ -168,15 +168,22 @@ describe("the one automatic re-route", () => {
     ["the route is unknown", { suggested_route: "MAGIC" }],
   ])("does not happen when %s", async (_, more) => {
     at = await openConversation(() => advice(more));
-    await at.send("/ops x");
+    await at.send("x", { forcedRoute: "OPS" });
     expect(at.asked).toHaveLength(1);
+  });
+
+  test("never leaves a route that the user named; the other one is offered", async () => {
+    at = await openConversation(() => advice({ confidence: 1 }));
+    const reply = await at.send("/ops write a.txt for me");
+    expect(at.asked.map(({ role }) => role)).toEqual(["worker"]);
+    expect(reply.actions).toContainEqual({ label: "Ask CODE3", message: "/code3 write a.txt for me" });
   });
 
   test("happens once only", async () => {
     at = await openConversation((_, turn) =>
       worked("No.", { suggested_route: turn === 0 ? "ANALYZE" : "RESEARCH", fit: 0, confidence: 1 }),
     );
-    await at.send("/ops x");
+    await at.send("x", { forcedRoute: "OPS" });
     expect(at.asked).toHaveLength(2);
   });
 });
