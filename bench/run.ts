@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   drafts: async () => (await import("./drafts.ts")).drafts(),
+  context: async () => (await import("./context.ts")).context(),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async () => (await import("./serve.ts")).serveConsole(),
