@@ -55,13 +55,18 @@ function fill(root: string): void {
     if (i % 50 === 0) mkdirSync(folder, { recursive: true });
     const lines = Array.from(
       { length: 30 },
-      (_, at) => `export function handle${i}_${at}(input: string) {\n  return input.length + ${at}; // a part of the flow\n}`,
+      (_, at) =>
+        `export function handle${i}_${at}(input: string) {\n  return input.length + ${at}; // a part of the flow\n}`,
     );
     writeFileSync(join(folder, `module${i}.ts`), `${lines.join("\n")}\n`);
   }
   const around = (from: number) =>
     Array.from({ length: 200 }, (_, at) => `const rate${from + at} = ${at};`).join("\n");
-  const meant = "export function computeInvoiceTotal(lines) {\n  return lines.reduce((sum, line) => sum - line.price, 0);\n}";
-  writeFileSync(join(root, "src", "area3", "part70", "billing.ts"), `${around(0)}\n${meant}\n${around(200)}\n`);
+  const meant =
+    "export function computeInvoiceTotal(lines) {\n  return lines.reduce((sum, line) => sum - line.price, 0);\n}";
+  writeFileSync(
+    join(root, "src", "area3", "part70", "billing.ts"),
+    `${around(0)}\n${meant}\n${around(200)}\n`,
+  );
   writeFileSync(join(root, ".gitignore"), "node_modules\ndist/\n*.log\n");
 }
