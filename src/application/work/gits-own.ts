@@ -12,11 +12,12 @@ export function createGitsOwn(
   sides: Sides,
   sha1: (bytes: Uint8Array) => string,
 ): (change: Change) => boolean {
-  const { repository } = sides;
-  if (repository === null) return () => false;
-  const { history, workspaceAt, index } = repository;
+  let repository: Repository | null | undefined;
   let now: ReadonlyMap<string, string> | null = null;
   return ({ path, kind }) => {
+    if (repository === undefined) ({ repository } = sides);
+    if (repository === null) return false;
+    const { history, workspaceAt, index } = repository;
     const inside = below(workspaceAt, path);
     if (inside === null) return false;
     now ??= objectsByPath(sides.current(index));

@@ -1,5 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { GitSetting } from "../../domain/policy/git-config.ts";
+import { mayMatterToGit } from "../../domain/policy/git-names.ts";
 import { isHarmlessSetting, takeBackSettings } from "../../domain/policy/git-settings.ts";
 import { isGitName } from "../../domain/policy/protection.ts";
 import type { Sides } from "../ports/transaction.ts";
@@ -29,7 +30,7 @@ export function createGitGuard(sides: Sides): GitGuard {
       const { path, kind } = change;
       if (kind === "deleted") return null;
       if (isGitName(baseName(path))) return entryFinding(sides, change);
-      if (!SENSITIVE.test(path)) return null;
+      if (!mayMatterToGit(path)) return null;
       for (const directory of directories.above(path)) {
         const inside = directory === "" ? path : path.slice(directory.length + 1);
         const found = findingIn(sides, directories, { path, directory, inside });
@@ -39,10 +40,6 @@ export function createGitGuard(sides: Sides): GitGuard {
     },
   };
 }
-
-/** Names that mean something in a git directory; every other path is passed over without a look. */
-const SENSITIVE =
-  /(?:^|\/)(?:hooks(?:\/.*)?|(?:remotes|branches)(?:\/.*)?|(?:rebase-merge\/git-rebase-todo|sequencer\/todo)|(?:config|config\.worktree|commondir|HEAD|objects|refs))$/i;
 
 interface Place {
   readonly path: string;

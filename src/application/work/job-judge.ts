@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../domain/patch/result.ts";
+import { mayMatterToGit } from "../../domain/policy/git-names.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Sealed, Transaction } from "../ports/transaction.ts";
+import type { Judge, Sealed, Transaction } from "../ports/transaction.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /** The judgements of one job beyond those of its commands; what they find is told to its journal. */
@@ -12,6 +13,12 @@ export interface JobJudge {
     results: readonly CommandResult[],
   ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }>;
 }
+
+/** Nothing of the kind was told; should it be there all the same, it does not land. */
+const passes: Judge = ({ changes }) => ({
+  drop: changes.map(({ path }) => path).filter(mayMatterToGit),
+  rewrite: new Map(),
+});
 
 export function createJobJudge(
   { policy, planOptions }: Pick<WorkspaceParts, "policy" | "planOptions">,
@@ -32,6 +39,10 @@ export function createJobJudge(
       return results;
     },
     async seal(results) {
+      // Each path of an edit was checked when it was used; only together can they make a git directory.
+      const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
+      if (transaction.kind === "direct" && isPlain)
+        return { sealed: await transaction.seal(passes), judged: results };
       const { sealJudged } = await import("./last-judgement.ts");
       const ended = await sealJudged(parts, results);
       tell(results, ended.judged);

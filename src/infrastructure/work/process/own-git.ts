@@ -1,31 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, realpathSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter } from "node:path";
 import type { OwnGit } from "../../../application/work/own-git.ts";
 import { isHarmlessSetting } from "../../../domain/policy/git-settings.ts";
-
-/** Folders of the system, which no job can write to. */
-const SYSTEM_FOLDERS = [
-  "/usr/bin",
-  "/bin",
-  "/usr/local/bin",
-  "/opt/homebrew/bin",
-  "/run/current-system/sw/bin",
-];
-
-/** Reads no settings but those of the repository, and asks nobody. */
-const ALONE = { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" };
-
-/** The system's git, for a question to a repository; null where there is none. */
-export function systemGit(): {
-  readonly program: string;
-  readonly env: Readonly<Record<string, string>>;
-} | null {
-  const program = programIn(SYSTEM_FOLDERS, []);
-  return program === null
-    ? null
-    : { program, env: { ...ALONE, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
-}
+import { ALONE, gitProgram, isWithin } from "./system-git.ts";
 
 export interface OwnGitParts {
   readonly workspace: string;
@@ -40,7 +17,7 @@ export function findOwnGit({ workspace, env }: OwnGitParts): OwnGit | null {
   const home = env.HOME ?? "/";
   const avoid = home === "/" ? [workspace] : [workspace, home];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
-  const program = programIn(folders, avoid);
+  const program = gitProgram(folders, avoid);
   if (program === null) return null;
   const settings = userSettings(program, workspace, env);
   const path = folders.filter((folder) => !isWithin(folder, avoid));
@@ -103,21 +80,4 @@ function userSettings(program: string, workspace: string, env: OwnGitParts["env"
     });
   }
   return settings;
-}
-
-function isWithin(path: string, folders: readonly string[]): boolean {
-  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
-}
-
-function programIn(folders: readonly string[], avoid: readonly string[]): string | null {
-  for (const folder of folders) {
-    try {
-      const file = join(folder, "git");
-      accessSync(file, constants.X_OK);
-      if (!isWithin(realpathSync(file), avoid)) return isWithin(file, avoid) ? realpathSync(file) : file;
-    } catch {
-      // Not in this folder.
-    }
-  }
-  return null;
 }

@@ -1,6 +1,5 @@
-import { spawnSync } from "node:child_process";
 import type { GitHistory } from "../../../application/ports/transaction.ts";
-import { systemGit } from "../process/own-git.ts";
+import { systemGit } from "../process/system-git.ts";
 
 /** Long enough for the history of a large project; what cannot be found in it was not there. */
 const TIME_MS = 20_000;
@@ -13,6 +12,7 @@ export function createGitHistory(gitDirectory: string): GitHistory {
   const ask = (...args: string[]): string | null => {
     const git = systemGit();
     if (git === null) return null;
+    const { spawnSync } = process.getBuiltinModule("node:child_process");
     const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...args], {
       cwd: "/",
       env: { ...git.env, GIT_LITERAL_PATHSPECS: "1", GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1" },

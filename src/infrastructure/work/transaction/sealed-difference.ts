@@ -75,7 +75,9 @@ export function sealedDifference({ folder, workspace, roots, ops }: SealedOps): 
       if (!isReadable(identityAfter(path))) return null;
       return attempt(() => readNoFollow(slot(folder, op.n, "b")));
     },
-    repository: repositoryOf(workspace),
+    get repository() {
+      return repositoryOf(workspace);
+    },
     *below(path) {
       const at = place(path);
       if (at === null) return;
