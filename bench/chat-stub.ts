@@ -19,7 +19,7 @@ low
 
 /**
  * A model without latency that has every agent make the same edit by the agent's own tool, and then says it is done. An
- * agent that offers no tools gets a proposal.
+ * agent that offers no tools to write with gets a proposal.
  */
 export function startChatStub(workspace: string): Promise<ModelServer> {
   return startModelServer({ script: (request) => replyTo(request, workspace) });
@@ -27,7 +27,9 @@ export function startChatStub(workspace: string): Promise<ModelServer> {
 
 function replyTo(request: SeenRequest, workspace: string): ScriptedReply {
   const tools = toolsOf(request);
-  if (tools.length === 0) return { text: PROPOSAL };
+  // PicoClaw's coders look around by tools and write proposals.
+  if (tools.length === 0 || JSON.stringify(request.body).includes("a coder of PicoClaw"))
+    return { text: PROPOSAL };
   if (hasResult(request)) return { text: "done" };
   const call = callOf(tools, workspace);
   return call === undefined

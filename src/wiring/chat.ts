@@ -3,6 +3,7 @@ import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
+import { createSteering } from "../application/chat/steering.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
@@ -67,6 +68,7 @@ export async function openChat(
     sessions: memory.sessions,
     router: memory.router,
     queue: memory.queue,
+    steering: createSteering(),
     meter: memory.meter,
     openToolbox: async (request) =>
       (await import("./toolbox.ts")).openToolbox(

@@ -54,6 +54,7 @@ export async function answerWithCode(
   });
   const asked = { role, request: text, planOnly, checks: checks.join(", "), looks };
   const talk = createCoderTalk(parts, turn, asked);
+  const desk = parts.steering.open(turn.sessionKey);
   const end = await coderLoop({
     ask: talk.ask,
     bench,
@@ -61,11 +62,11 @@ export async function answerWithCode(
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
     planOnly,
     preview: turn.preview,
-    steering: turn.steering,
+    steering: desk.take,
     signal: turn.signal,
     tell: (event) => tell(parts, turn, event, checks),
     mask: workspace.mask,
-  });
+  }).finally(desk.close);
   return answerOf(parts, turn, { role, text, end, talk, checked: checked() });
 }
 

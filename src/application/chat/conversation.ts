@@ -17,6 +17,7 @@ import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { openTurn, type TurnOptions } from "./open-turn.ts";
 import type { ChatParts } from "./parts.ts";
+import { coderWish, goesToPlanner } from "./plan-first.ts";
 import type { Answer, Asked, ChatTurn } from "./turn.ts";
 
 /**
@@ -32,7 +33,11 @@ export function createConversation(parts: ChatParts): Conversation {
         const text = cleanMessage(message.text);
         if (text.trim() === "") return plain(parts, say("emptyMessage"));
         if (text.length > LONGEST_MESSAGE) return plain(parts, say("messageTooLong", "1 MB"));
-        if (readSlashCommand(text)?.name === "stop") return await stop(parts, sessionKey);
+        const command = readSlashCommand(text);
+        if (command?.name === "stop") return await stop(parts, sessionKey);
+        const joins = command === undefined ? parts.steering.offer(sessionKey, text) : null;
+        if (joins !== null) emit({ type: "notice", text: parts.chat.joins });
+        if (joins !== null && (await joins)) return { ...plain(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(
           sessionKey,
           (signal) => inTurn(parts, { ...message, text }, { sessionKey, signal, emit }),
@@ -69,7 +74,7 @@ async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptio
     return toReply(parts, turn, answering(parts, [say("previewUsage")], false), undefined);
   const asked: Asked[] = [];
   const answers: Answer[] = [];
-  for (const part of splitMessage(request)) {
+  for (const part of splitMessage(goesToPlanner(turn, request))) {
     if (signal.aborted) break;
     const { decision, text } = await parts.router.decide({
       chatKey: sessionKey,
@@ -141,7 +146,7 @@ async function unknown(parts: ChatParts, name: string): Promise<Answer> {
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
 async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: Asked): Promise<Answer[]> {
-  const first = await answer(parts, turn, decision.route, text);
+  const first = await answer(parts, turn, { text, decision });
   const advice = first.reroute;
   const goesOn =
     advice !== undefined &&
@@ -158,7 +163,7 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
   await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
-  return [first, await answer(parts, turn, advice.route, text)];
+  return [first, await answer(parts, turn, { text, decision: next })];
 }
 
 /** Characters of a message that a button can send again. */
@@ -170,15 +175,12 @@ function offering({ chat }: ChatParts, first: Answer, route: Route, text: string
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
-async function answer(
-  parts: ChatParts,
-  turn: ChatTurn,
-  route: Asked["decision"]["route"],
-  text: string,
-): Promise<Answer> {
+async function answer(parts: ChatParts, turn: ChatTurn, asked: Asked): Promise<Answer> {
+  const { text } = asked;
+  const { route } = asked.decision;
   const role = roleOf(route, parts.settings.defaultCoder);
   if (isCoderRole(role))
-    return (await import("./code.ts")).answerWithCode(parts, turn, { role, text, planOnly: false });
+    return (await import("./code.ts")).answerWithCode(parts, turn, { role, ...coderWish(turn, asked) });
   switch (route) {
     case "ANALYZE":
     case "OPS":

@@ -50,7 +50,6 @@ export async function openTurn(
     emit,
     dryRun: dry || settings.dryRun,
     preview: readSlashCommand(message.text)?.name === "preview",
-    steering: () => [],
     rounds: { count: 0 },
     notes: cutOver === null ? [] : [say("cutOver", session.id)],
   };

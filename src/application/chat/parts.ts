@@ -12,6 +12,7 @@ import type { CheckSettings } from "../work/checks/check-settings.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Steering } from "./steering.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
 /** Everything a conversation needs, wired by hand. */
@@ -28,6 +29,7 @@ export interface ChatParts {
   readonly sessions: Sessions;
   readonly router: Router;
   readonly queue: ChatQueue;
+  readonly steering: Steering;
   readonly meter: Meter;
   /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
   readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;

@@ -52,5 +52,6 @@ export async function answerByTalking(
   return {
     ...answering(parts, said, true, "Mio"),
     model: { provider, model, local },
+    ...(route === "PLAN" && { actions: [{ label: parts.chat.giveToCoder, message: "/code go" }] }),
   };
 }

@@ -29,8 +29,6 @@ export interface ChatTurn {
   readonly emit: (event: ChatEvent) => void;
   readonly dryRun: boolean;
   readonly preview: boolean;
-  /** What the user wrote for the coder at work since it was last asked. */
-  readonly steering: () => readonly string[];
   /** What the reply begins with: that a new day began. */
   readonly notes: readonly Said[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */

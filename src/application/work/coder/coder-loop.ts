@@ -109,7 +109,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
       if ("end" in step) return step.end;
       state.exchange.push(
         { role: "assistant", text: answer.text },
-        { role: "user", text: withSteering(loop, step.back) },
+        { role: "user", text: [step.back, steered(loop)].filter((part) => part !== "").join("\n\n") },
       );
     }
   } finally {
@@ -117,11 +117,12 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   }
 }
 
-function withSteering({ steering, tell }: CoderLoop, back: string): string {
+/** What the user wrote meanwhile, as the coder is told; empty where nothing came. */
+function steered({ steering, tell, mask }: CoderLoop): string {
   const said = steering();
-  if (said.length === 0) return back;
+  if (said.length === 0) return "";
   tell({ type: "steered", messages: said.length });
-  return `${back}\n\nMeanwhile the user wrote:\n${said.join("\n")}`;
+  return `Meanwhile the user wrote:\n${mask(said.join("\n"))}`;
 }
 
 async function take(
@@ -151,6 +152,7 @@ async function take(
   }
   if (parsed.commands.length === 0 && state.red !== null)
     return { end: await giveUp(loop, state, { why: "gave-up" }, proposal.plan) };
+  if (parsed.commands.length === 0 && state.proposal !== null) return land(loop, state, state.attempts, []);
   return attempt(loop, state, answer, proposal, parsed.commands);
 }
 
@@ -278,6 +280,11 @@ async function land(
       commands,
     });
   state.attempts = number;
+  const said = number < loop.limits.attempts ? steered(loop) : "";
+  if (said !== "")
+    return {
+      back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,
+    };
   await bench.sendOut(number);
   return { end: ended(state, await (preview ? bench.keep() : bench.land()), null, "") };
 }

@@ -73,6 +73,8 @@ export const texts = {
   proposalUnusable: (detail: string) =>
     `The proposal could not be carried out; nothing was changed.\n${detail}`,
   sentBack: (attempt: number, of: number, brief: string) => `Attempt ${attempt} of ${of}: ${brief} → mending`,
+  joins: "A coder is at work; this joins its next round.",
+  giveToCoder: "Give to a coder",
   steered: "The coder takes what you wrote into its next round.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
@@ -156,6 +158,7 @@ export const texts = {
     ["/chat /plan", "talk or plan with Mio"],
     ["/analyze /ops /research", "Shiro looks into it or operates"],
     ["/code /code1 /code2 /code3", "a coder writes it and it runs at once (Aka, Ao, Gin)"],
+    ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/preview REQUEST", "show the change first, then /apply"],
     ["/undo [job]", "take back the last change, or that job"],
     ["/redo", "bring it in again"],

@@ -1,0 +1,35 @@
+import { isGo, readPlanFirst } from "../../domain/routing/plan-first.ts";
+import { isCoder, type Route } from "../../domain/routing/route.ts";
+import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+import type { Asked, ChatTurn } from "./turn.ts";
+
+const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };
+
+/** A bare `go` after a coder's plan goes to that coder; any other message stays as it is. */
+export function goesToPlanner(turn: Pick<ChatTurn, "history">, message: string): string {
+  if (readExplicitRoute(message) !== undefined || !isGo(message)) return message;
+  const last = turn.history.at(-1);
+  const route = last === undefined ? undefined : CODER_ROUTES[last.agent];
+  if (last === undefined || route === undefined || readPlanFirst(last.user) === null) return message;
+  return `/${route.toLowerCase()} go`;
+}
+
+export interface CoderWish {
+  /** What the coder is asked. */
+  readonly text: string;
+  readonly planOnly: boolean;
+}
+
+/**
+ * What a coder is asked where its route was named: `plan …` for a plan alone, `go` for the plan that was made last, by
+ * itself or by Mio. To give Mio's plan to a coder is an explicit act: this is it.
+ */
+export function coderWish(turn: Pick<ChatTurn, "history">, { text, decision }: Asked): CoderWish {
+  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false };
+  const planned = readPlanFirst(text);
+  if (planned !== null) return { text: planned, planOnly: true };
+  const last = turn.history.at(-1);
+  if (!isGo(text) || last === undefined || last.words === "") return { text, planOnly: false };
+  const request = readPlanFirst(last.user) ?? last.user;
+  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false };
+}
