@@ -1,4 +1,5 @@
 import { readSlashCommand } from "../../domain/routing/slash-command.ts";
+import { wordMemory } from "../../domain/session/session-memory.ts";
 import { createJobHistory } from "../context/job-history.ts";
 import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
 import { say } from "../work/report/said.ts";
@@ -29,7 +30,7 @@ export async function openTurn(
   if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
   const groupId =
     message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
-  const [{ memory, turns }, { dry }, models] = await Promise.all([
+  const [{ memory, turns }, { dry, memory: kept }, models] = await Promise.all([
     sessions.context(session),
     sessions.settings({ channel, chatId }),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
@@ -39,7 +40,7 @@ export async function openTurn(
     message,
     sessionKey,
     session,
-    memory,
+    memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
     history: exchangesOf(turns, jobs),
     jobs,
     dry,

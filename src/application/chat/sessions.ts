@@ -1,6 +1,15 @@
 import { chatKeyOf } from "../../domain/session/session-id.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { ChatSettings, NewTurn, Session, SessionStore, Turn } from "../ports/sessions.ts";
+import { changedMemory } from "../../domain/session/session-memory.ts";
+import type {
+  ChatSettings,
+  DailyNote,
+  NewTurn,
+  Session,
+  SessionMemory,
+  SessionStore,
+  Turn,
+} from "../ports/sessions.ts";
 import { compactSession, newest } from "./compact-session.ts";
 import { type CutOver, cutOver } from "./cut-over.ts";
 import { openFresh, resumeSession } from "./open-session.ts";
@@ -31,6 +40,16 @@ export interface Sessions {
   nextCut(): Date;
   settings(chat: Chat): Promise<ChatSettings>;
   saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
+  /** Notes of past sessions, newest first. */
+  notes(session: Session): Promise<readonly DailyNote[]>;
+  /** Forgets a note; what the open session carries of it goes with it. False when there is none such. */
+  forgetNote(session: Session, note: DailyNote): Promise<boolean>;
+  /** Forgets what the session knows from before its turns. */
+  forgetSummary(session: Session): Promise<void>;
+  /** What the user keeps by name in this session. */
+  memory(session: Session): Promise<SessionMemory>;
+  /** Null forgets the name. False when it does not fit: too many names, or too long. */
+  keep(session: Session, name: string, value: string | null): Promise<boolean>;
 }
 
 export interface OpenedSession {
@@ -107,8 +126,31 @@ export function createSessions(parts: SessionParts): Sessions {
     nextCut: () => clock.nextCut(now()),
     settings: ({ channel, chatId }) => store.settings(chatKeyOf(channel, chatId)),
     saveSettings: ({ channel, chatId }, change) => store.saveSettings(chatKeyOf(channel, chatId), change),
+    notes: ({ chatKey }) => store.notes(chatKey, MOST_NOTES),
+    async forgetNote({ chatKey, id, carried }, note) {
+      if (!(await store.removeNote(chatKey, note.sessionId))) return false;
+      if (carried === note.text) await store.clearSummary(chatKey, id);
+      return true;
+    },
+    forgetSummary: ({ chatKey, id }) => store.clearSummary(chatKey, id),
+    async memory({ chatKey, id }) {
+      return (await store.settings(chatKey)).memory[id] ?? {};
+    },
+    async keep({ chatKey, id }, name, value) {
+      const { memory } = await store.settings(chatKey);
+      const changed = changedMemory(memory[id] ?? {}, mask(name), value === null ? null : mask(value));
+      if (changed === null) return false;
+      const others = Object.entries(memory).filter(([session]) => session !== id);
+      const kept = [...others.slice(1 - MOST_SESSIONS), [id, changed] as const];
+      await store.saveSettings(chatKey, { memory: Object.fromEntries(kept) });
+      return true;
+    },
   };
 }
+
+/** Sessions whose memory is kept, for `/resume`. */
+const MOST_SESSIONS = 8;
+const MOST_NOTES = 30;
 
 /** The first message after a cut-over says that it happened. */
 async function untold(store: SessionStore, session: Session): Promise<CutOver | null> {

@@ -45,6 +45,10 @@ export interface SessionStore {
   note(chatKey: string, sessionId: string): Promise<DailyNote | null>;
   /** Newest first. */
   notes(chatKey: string, limit: number): Promise<DailyNote[]>;
+  /** False when there is none such. */
+  removeNote(chatKey: string, sessionId: string): Promise<boolean>;
+  /** Forgets what a session carries from before, and its running summary; its turns stay. */
+  clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
   settings(chatKey: string): Promise<ChatSettings>;
   saveSettings(chatKey: string, change: Partial<ChatSettings>): Promise<void>;
@@ -111,4 +115,9 @@ export interface DailyNote {
 export interface ChatSettings {
   /** `/dry on`: jobs are listed, not run. */
   readonly dry: boolean;
+  /** What a user keeps by name, session by session. */
+  readonly memory: Readonly<Record<string, SessionMemory>>;
 }
+
+/** Names and values of one session. */
+export type SessionMemory = Readonly<Record<string, string>>;

@@ -78,9 +78,22 @@ export function readNote(row: NoteRow): DailyNote | null {
 
 /** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
 export function readSettings(text: unknown): ChatSettings {
-  if (text === undefined) return { dry: false };
+  if (text === undefined) return { dry: false, memory: {} };
   const settings = isText(text) ? parse(text) : undefined;
-  return { dry: settings === undefined || settings.dry === true };
+  return { dry: settings === undefined || settings.dry === true, memory: readMemory(settings?.memory) };
+}
+
+function readMemory(value: unknown): ChatSettings["memory"] {
+  return Object.fromEntries(
+    entriesOf(value).map(([session, values]) => [
+      session,
+      Object.fromEntries(entriesOf(values).filter((entry): entry is [string, string] => isText(entry[1]))),
+    ]),
+  );
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
 function parse(text: string): Record<string, unknown> | undefined {

@@ -210,6 +210,24 @@ export function createSessionStore({ db, now, workspace }: SessionStoreParts): S
         .execute();
       return rows.map(readNote).filter((note) => note !== null);
     },
+    async removeNote(chatKey, sessionId) {
+      const { numDeletedRows } = await db
+        .deleteFrom("daily_notes")
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+    async clearSummary(chatKey, sessionId) {
+      await db
+        .updateTable("sessions")
+        .set({ carried: "", summary: "" })
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .execute();
+    },
     async settings(chatKey) {
       const row = await db
         .selectFrom("chat_settings")

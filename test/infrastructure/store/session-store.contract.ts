@@ -42,7 +42,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
     test("a chat that never spoke has no session", async () => {
       expect(await store.current("cli:default")).toEqual({ session: null, damaged: 0 });
       expect(await store.list("cli:default", 10)).toEqual([]);
-      expect(await store.settings("cli:default")).toEqual({ dry: false });
+      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {} });
     });
 
     test("an opened session is the current one, as it was given", async () => {
@@ -136,7 +136,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       await store.saveSettings("a:b-c", { dry: true });
       expect((await store.turns("a-b:c", other.id, { after: 0, limit: 9 })).turns).toEqual([]);
       expect(await store.note("a-b:c", other.id)).toBeNull();
-      expect(await store.settings("a-b:c")).toEqual({ dry: false });
+      expect(await store.settings("a-b:c")).toEqual({ dry: false, memory: {} });
       expect(await store.find("a-b:c", "nothing")).toBeNull();
     });
 
@@ -200,6 +200,19 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect((await store.current("cli:default")).session?.id).toBe("fresh");
     });
 
+    test("a note and what a session knows from before can be forgotten, in their chat alone", async () => {
+      const note = { chatKey: "cli:default", sessionId: "x", text: "n", turns: 1, savedAt: CUT.at };
+      await store.saveNote(note);
+      await store.open(newSession({ carried: "from before" }), null);
+      expect(await store.removeNote("line:other", "x")).toBe(false);
+      expect(await store.removeNote("cli:default", "x")).toBe(true);
+      expect(await store.removeNote("cli:default", "x")).toBe(false);
+      await store.clearSummary("line:other", "20260301-cli-default");
+      expect((await store.current("cli:default")).session?.carried).toBe("from before");
+      await store.clearSummary("cli:default", "20260301-cli-default");
+      expect((await store.current("cli:default")).session?.carried).toBe("");
+    });
+
     test("damaged turns, notes and settings are passed over", async () => {
       await store.open(newSession(), null);
       await store.append("cli:default", "20260301-cli-default", [turn("1"), turn("2"), turn("3")]);
@@ -215,9 +228,9 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect(await store.notes("cli:default", 9)).toEqual([]);
       await store.saveSettings("cli:default", { dry: false });
       await damage("update chat_settings set settings = '{half'");
-      expect(await store.settings("cli:default")).toEqual({ dry: true });
+      expect(await store.settings("cli:default")).toEqual({ dry: true, memory: {} });
       await store.saveSettings("cli:default", { dry: false });
-      expect(await store.settings("cli:default")).toEqual({ dry: false });
+      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {} });
     });
   });
 }

@@ -3,6 +3,7 @@ import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
 import type { ChatCommand } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
+import { noteCommands } from "./note-commands.ts";
 import type { RouteTeacher } from "./teach-route.ts";
 import { type UsageParts, usageText } from "./usage-text.ts";
 
@@ -70,6 +71,7 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
   };
   return {
     ...teach,
+    ...noteCommands(words),
     async new({ sessions }, { session, signal, emit }) {
       const done = await sessions.startNew(session, signal);
       if (!done.cut) return said(words.newFailed, false);

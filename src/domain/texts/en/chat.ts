@@ -167,6 +167,7 @@ export const texts = {
     ["/why /route X", "why this route; teach the right one"],
     ["/usage", "tokens and cost"],
     ["/new /resume", "begin anew, go back to the earlier conversation"],
+    ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
     ["/stop", "stop what is running"],
     ["/help", "this list"],
   ] as readonly (readonly [command: string, what: string])[],

@@ -45,6 +45,16 @@ export const texts = {
   rule: (place: number, pattern: string, route: string) => `${place}. ${pattern} → ${route}`,
   noRules: "This chat has learned no rules.",
   forgetUsage: "Give the number from /rules after /forget.",
+  note: (place: number, session: string, text: string) => `${place}. ${session}: ${text}`,
+  notesNow: "What this session knows from before:",
+  noNotes: "There are no notes yet.",
+  notesUsage:
+    "/notes 1 reads one, /notes forget 1 forgets it (all: every one), /notes forget now forgets what this session knows from before.",
+  summaryForgotten: "Forgotten: what this session knew from before.",
+  noMemos: "Nothing is kept in this session. /memo name = value keeps something in mind, /memo forget name forgets it.",
+  noMemo: (name: string) => `Nothing is kept under this name: ${name}`,
+  memoKept: (name: string, value: string) => `Kept in mind for this session: ${name} = ${value}`,
+  memoTooMuch: "That is too much: up to 50 names, of 60 characters, with values of 1,000.",
   forgotten: (pattern: string) => `Forgotten: ${pattern}`,
   ruleProblem(problem: RuleProblem): string {
     switch (problem.kind) {
