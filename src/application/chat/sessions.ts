@@ -1,6 +1,6 @@
 import { chatKeyOf } from "../../domain/session/session-id.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { changedMemory } from "../../domain/session/session-memory.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type {
   ChatSettings,
   DailyNote,

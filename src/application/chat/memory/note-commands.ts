@@ -27,7 +27,11 @@ export function noteCommands(words: MemoryMessages): Readonly<Record<string, Cha
       const line = rest.trim();
       if (line === "") {
         const memory = Object.entries(await sessions.memory(session));
-        return said(memory.length === 0 ? words.noMemos : memory.map(([name, value]) => `${name} = ${value}`).join("\n"));
+        return said(
+          memory.length === 0
+            ? words.noMemos
+            : memory.map(([name, value]) => `${name} = ${value}`).join("\n"),
+        );
       }
       const memory = await sessions.memory(session);
       if (FORGET.test(line)) {
@@ -58,8 +62,11 @@ async function forgetNote(
     return said(words.summaryForgotten);
   }
   const notes = await sessions.notes(session);
-  const wanted = /^(?:all|全部|すべて)$/iu.test(which) ? notes : notes.slice(Number(which) - 1, Number(which));
-  if (wanted.length === 0 || (wanted !== notes && !/^[0-9]{1,4}$/u.test(which))) return said(words.notesUsage, false);
+  const wanted = /^(?:all|全部|すべて)$/iu.test(which)
+    ? notes
+    : notes.slice(Number(which) - 1, Number(which));
+  if (wanted.length === 0 || (wanted !== notes && !/^[0-9]{1,4}$/u.test(which)))
+    return said(words.notesUsage, false);
   for (const note of wanted) await sessions.forgetNote(session, note);
   return said(words.forgotten(wanted.map(({ sessionId }) => sessionId).join(", ")));
 }

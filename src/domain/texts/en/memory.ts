@@ -51,7 +51,8 @@ export const texts = {
   notesUsage:
     "/notes 1 reads one, /notes forget 1 forgets it (all: every one), /notes forget now forgets what this session knows from before.",
   summaryForgotten: "Forgotten: what this session knew from before.",
-  noMemos: "Nothing is kept in this session. /memo name = value keeps something in mind, /memo forget name forgets it.",
+  noMemos:
+    "Nothing is kept in this session. /memo name = value keeps something in mind, /memo forget name forgets it.",
   noMemo: (name: string) => `Nothing is kept under this name: ${name}`,
   memoKept: (name: string, value: string) => `Kept in mind for this session: ${name} = ${value}`,
   memoTooMuch: "That is too much: up to 50 names, of 60 characters, with values of 1,000.",

@@ -34,7 +34,8 @@ export const texts: typeof en = {
   notesUsage:
     "/notes 1 で読む、/notes forget 1 で忘れる（all で全部）、/notes forget now でこのセッションが引き継いだことを忘れる。",
   summaryForgotten: "忘れました: このセッションが以前から引き継いでいたこと",
-  noMemos: "このセッションで覚えていることはありません。/memo 名前 = 値 で覚え、/memo forget 名前 で忘れます。",
+  noMemos:
+    "このセッションで覚えていることはありません。/memo 名前 = 値 で覚え、/memo forget 名前 で忘れます。",
   noMemo: (name) => `この名前では何も覚えていません: ${name}`,
   memoKept: (name, value) => `このセッションの間、覚えておきます: ${name} = ${value}`,
   memoTooMuch: "多すぎます。名前は 50 件、各 60 文字まで、値は 1,000 文字までです。",

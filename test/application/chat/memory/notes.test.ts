@@ -28,9 +28,12 @@ test("what is kept by name is told to local models of this session, and forgotte
 
 test("notes of past days are read and forgotten, also from what the open session carries", async () => {
   const time = { now: "2026-03-01T03:00:00.000Z" };
-  at = await openConversation(({ system }) => (system?.includes("memory of a conversation") ? "Decisions:\n- blue" : "ok"), {
-    now: () => new Date(time.now),
-  });
+  at = await openConversation(
+    ({ system }) => (system?.includes("memory of a conversation") ? "Decisions:\n- blue" : "ok"),
+    {
+      now: () => new Date(time.now),
+    },
+  );
   expect((await at.send("/notes")).text).toStartWith("There are no notes yet.");
   await at.send("/chat make it blue");
   time.now = "2026-03-02T03:00:00.000Z";
