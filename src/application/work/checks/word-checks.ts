@@ -1,5 +1,5 @@
-import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
+import { failingOutput } from "../../../domain/work/checks/failing-output.ts";
 import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts";
 import type { CheckRun } from "../draft.ts";
 
@@ -19,7 +19,9 @@ export function wordChecks(
       : "The project's own checks are worse than before your change.",
     ...named("Passed before, and fail now or are gone", facts.worse),
     ...named("New and failing", facts.newFailing),
-    ...red.map((run) => `$ ${commandOf(run, checks)}\n${cutMiddle(run.output, OUTPUT_CHARS)}\n${endOf(run)}`),
+    ...red.map(
+      (run) => `$ ${commandOf(run, checks)}\n${failingOutput(run.output, OUTPUT_CHARS)}\n${endOf(run)}`,
+    ),
   ].join("\n\n");
 }
 

@@ -2,8 +2,8 @@ import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { CommandResult } from "../../../domain/patch/result.ts";
 import { affectedFiles } from "../../../domain/proposal/affected-files.ts";
 import type { Doubt } from "../../../domain/proposal/doubtful-edits.ts";
-import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import { oneLine } from "../../../domain/texts/format-results.ts";
+import { failingOutput } from "../../../domain/work/checks/failing-output.ts";
 import type { Place } from "./show-again.ts";
 
 /** Characters of one command's output that go back. */
@@ -21,7 +21,7 @@ function wordFailure({ command, error, output, process }: CommandResult): string
   const code = process?.exitCode;
   const how = code === null || code === undefined ? error.split("\n")[0] : `exit code ${code}`;
   const printed = process === undefined ? output : `${process.stdout}${process.stderr}`;
-  return `FAILED ${what}: ${how}\n<output>\n${cutMiddle(printed.trimEnd(), OUTPUT)}\n</output>`;
+  return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
 }
 
 /** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { failingOutput } from "../../../../src/domain/work/checks/failing-output.ts";
+
+const FIXTURES = join(import.meta.dir, "fixtures");
+const read = (name: string) => readFileSync(join(FIXTURES, name), "utf8");
+const WHOLE = 1_000_000;
+
+describe("what a runner printed, without the tests that passed", () => {
+  test("of a thousand lines of TAP the failing one is left with its details", () => {
+    const passed = Array.from({ length: 1000 }, (_, i) => `# title ${i}\nok ${i + 1} should be equal`);
+    const failed = [
+      "# the bad one",
+      "not ok 1001 should be equal",
+      "  ---",
+      "    expected: 1",
+      "    actual: 2",
+      "  ...",
+    ];
+    const output = ["TAP version 13", ...passed, ...failed, "", "1..1001", "# tests 1001", "# fail  1"];
+    expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
+      "TAP version 13",
+      "… 2000 lines about tests that passed …",
+      ...failed,
+      "",
+      "1..1001",
+      "# tests 1001",
+      "# fail  1",
+    ]);
+  });
+
+  const red = readdirSync(FIXTURES).filter((name) => name.endsWith("-red.txt"));
+
+  test.each(red)("%s: every line that tells of a failure stays", (name) => {
+    const output = read(name);
+    const kept = new Set(failingOutput(output, WHOLE).split("\n"));
+    const telling = output
+      .split("\n")
+      .filter((line) => /not ok|[✗✖×✕]|\bFAIL|Error|expected|panicked/i.test(line))
+      .filter((line) => !/^\s*(?:ok \d|[✓✔√] |=== )/.test(line));
+    expect(telling.filter((line) => !kept.has(line))).toEqual([]);
+  });
+
+  test("what is still too long keeps its head and its tail", () => {
+    const cut = failingOutput(`first\n${"x".repeat(5000)}\nlast`, 1000);
+    expect([cut.startsWith("first"), cut.endsWith("last"), cut.length < 1100]).toEqual([true, true, true]);
+  });
+});
