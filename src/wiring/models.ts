@@ -67,16 +67,26 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
 
 /** The default's model is Ollama's: who only names another provider means that provider's model. */
 function roleOf({ roles, providers }: Config, role: "chat" | "worker"): Config["roles"]["chat"] {
-  const { provider, model } = roles[role];
+  const { provider, model, effort } = roles[role];
   const untouched = provider !== DEFAULTS.roles[role].provider && model === DEFAULTS.roles[role].model;
   const own = providers[provider];
   return untouched && (own?.model || own?.type === "scripted")
-    ? { provider, model: null }
-    : { provider, model };
+    ? { provider, model: null, effort }
+    : { provider, model, effort };
 }
 
 function settingsOf(provider: Config["providers"][string], secrets: Secrets, home: string): ProviderSettings {
-  const { type, model, base_url: baseUrl, api_key, max_tokens, temperature, local, script } = provider;
+  const {
+    type,
+    model,
+    base_url: baseUrl,
+    api_key,
+    max_tokens,
+    temperature,
+    effort,
+    local,
+    script,
+  } = provider;
   return {
     type,
     model,
@@ -85,6 +95,7 @@ function settingsOf(provider: Config["providers"][string], secrets: Secrets, hom
     keyVariable: api_key?.startsWith("env:") ? api_key.slice("env:".length) : undefined,
     maxTokens: max_tokens,
     temperature,
+    effort,
     local,
     script: script === null ? null : resolve(home, script),
   };

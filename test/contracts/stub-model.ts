@@ -49,6 +49,7 @@ export function openStubModel(
     keyVariable: "STUB_KEY",
     maxTokens: 1000,
     temperature: 0.7,
+    effort: null,
   };
   return createWireModel(wire(settings), settings, parts);
 }

@@ -41,7 +41,7 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksParts): C
       }
       return all;
     },
-    async take(exchange, { text, toolCalls }) {
+    async take(exchange, { text, toolCalls, thoughts }) {
       if (toolCalls.length === 0 || used >= rounds + PATIENCE) return false;
       used++;
       const left = rounds - used;
@@ -55,7 +55,13 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksParts): C
         const isLast = at === results.length - 1 && left >= 0;
         return { role: "tool", callId, name, text: isLast ? `${result.text}\n(${count})` : result.text };
       });
-      looks.push({ after: exchange.length, messages: [{ role: "assistant", text, toolCalls }, ...told] });
+      const said: ModelMessage = {
+        role: "assistant",
+        text,
+        toolCalls,
+        ...(thoughts !== undefined && { thoughts }),
+      };
+      looks.push({ after: exchange.length, messages: [said, ...told] });
       return true;
     },
   };

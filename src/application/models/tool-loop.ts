@@ -38,7 +38,7 @@ export interface ToolLoop extends Fitting {
   /** What the model is sent in this step. */
   readonly request: (
     step: LoopStep,
-  ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature">;
+  ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature" | "effort" | "cacheKey">;
   /** Runs one call; the text says what failed. */
   readonly call: (call: ToolCall) => Promise<ToolResult>;
   /** The reply to an answer without tool calls; null ends the loop with it. Default: it ends. */
@@ -144,9 +144,13 @@ function callsIn(answer: ModelAnswer, known: ReadonlySet<string>, at: number): r
   return written === undefined ? [] : [{ id: `written_${at}`, ...written }];
 }
 
-function assistantMessage({ text, toolCalls }: ModelAnswer, calls: readonly ToolCall[]): ModelMessage {
+function assistantMessage(
+  { text, toolCalls, thoughts }: ModelAnswer,
+  calls: readonly ToolCall[],
+): ModelMessage {
   if (calls.length === 0) return { role: "assistant", text };
-  return { role: "assistant", text: toolCalls.length > 0 ? text : "", toolCalls: calls };
+  if (toolCalls.length === 0) return { role: "assistant", text: "", toolCalls: calls };
+  return { role: "assistant", text, toolCalls, ...(thoughts !== undefined && { thoughts }) };
 }
 
 /** Providers refuse a call without a result: where a process died over its calls, a result says so. */

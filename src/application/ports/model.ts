@@ -27,15 +27,46 @@ export interface ModelRequest {
   /** Default: what the configuration says for this model. */
   readonly maxTokens?: number;
   readonly temperature?: number;
+  /** How much to think before answering. Default: what the configuration says, else as the model does by itself. */
+  readonly effort?: Effort;
+  /**
+   * Names what goes on over several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
+   * how the request begins.
+   */
+  readonly cacheKey?: string;
   /** Asks for one JSON document where the server can promise that. */
   readonly json?: boolean;
   readonly signal: AbortSignal;
 }
 
+export type Effort = "off" | "low" | "medium" | "high";
+
 export type ModelMessage =
-  | { readonly role: "user"; readonly text: string }
-  | { readonly role: "assistant"; readonly text: string; readonly toolCalls?: readonly ToolCall[] }
+  /** A model that takes no images is told how many there were. */
+  | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
+  | {
+      readonly role: "assistant";
+      readonly text: string;
+      readonly toolCalls?: readonly ToolCall[];
+      /** Of the answer that this message was. */
+      readonly thoughts?: ModelThoughts;
+    }
   | { readonly role: "tool"; readonly callId: string; readonly name: string; readonly text: string };
+
+export interface ModelImage {
+  readonly mediaType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  /** Base64. */
+  readonly data: string;
+}
+
+/**
+ * What a model thought before its tool calls, as its provider wants it back: signed or encrypted, for nobody to read. Only
+ * the model that thought it is sent it again. JSON, so that it can be stored.
+ */
+export interface ModelThoughts {
+  readonly thinker: string;
+  readonly parts: readonly unknown[];
+}
 
 export interface ModelTool {
   readonly name: string;
@@ -70,6 +101,8 @@ export interface ModelAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly finish: "stop" | "length" | "tool-calls" | "filtered";
   readonly usage: ModelUsage;
+  /** Goes into the message that stands for this answer. Only with tool calls. */
+  readonly thoughts?: ModelThoughts;
 }
 
 /** Zero where the server did not say. */
@@ -106,6 +139,7 @@ export interface ModelFailure {
   readonly message: string;
   readonly retryable: boolean;
   readonly status?: number;
+  /** When the server would like to be asked again. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }

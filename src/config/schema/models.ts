@@ -31,9 +31,15 @@ export const models = z
       },
     ),
     idle_timeout: count(60, "Seconds of silence in the middle of an answer.", { min: 1 }),
-    retries: count(3, "Further tries after 429, 5xx or a lost connection, before the first part came."),
+    retries: count(5, "Further tries after 429, 5xx or a lost connection, before the first part came."),
   })
   .prefault({});
+
+function effort(description: string) {
+  return z.enum(EFFORTS).nullable().default(null).meta({ description });
+}
+
+const EFFORTS = ["off", "low", "medium", "high"] as const;
 
 interface ProviderDefaults {
   readonly type: (typeof PROVIDER_TYPES)[number];
@@ -60,13 +66,19 @@ function provider(defaults: ProviderDefaults) {
         shown: "http(s) URL without credentials",
       }),
       api_key: secret(defaults.api_key, "The key, by reference."),
-      max_tokens: count(8192, "Longest answer asked for, in tokens.", { min: 1 }),
+      max_tokens: count(
+        32_000,
+        "Longest answer asked for, in tokens; a model that takes less is asked for what it takes.",
+        { min: 1 },
+      ),
       temperature: z
         .number()
         .min(0)
         .max(2)
-        .default(0.7)
-        .meta({ description: "Sampling temperature.", shown: "number from 0 to 2" }),
+        .nullable()
+        .default(null)
+        .meta({ description: "Sampling temperature; null is the model's own.", shown: "number from 0 to 2" }),
+      effort: effort("How much the model thinks before it answers; null leaves it to the model."),
       local: z.boolean().default(false).meta({
         description:
           "The model runs on this machine or network; only then may it serve a chat route. Not believed of a cloud's address.",
@@ -107,6 +119,7 @@ function role(who: string, defaultProvider: string, model: string | null = null)
         .nullable()
         .default(model)
         .meta({ description: `${who}: another model than the provider's.` }),
+      effort: effort(`${who}: another effort than the provider's.`),
     })
     .prefault({});
 }

@@ -1,6 +1,8 @@
 import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/model.ts";
+import type { Json } from "./json.ts";
 import { createTextCalls } from "./text-calls.ts";
 import { createThinkSplitter } from "./think-tags.ts";
+import { createTrace } from "./thoughts.ts";
 
 /** What a wire's reader tells while it reads. */
 export interface AnswerSink {
@@ -12,8 +14,8 @@ export interface AnswerSink {
   callEnd(key: string | number, whole?: string): void;
   call(call: { readonly id?: string; readonly name: string; readonly arguments: unknown }): string;
   usage(usage: Partial<ModelUsage>): void;
-  /** The model thought, whether or not it said what. */
-  thought(): void;
+  /** The model thought, whether or not it said what. `kept`: as it has to be given back. */
+  thought(kept?: Json): void;
   /** Why the model stopped: without it an answer counts as cut off. Undefined: it goes on. */
   finish(reason: ModelAnswer["finish"] | undefined): void;
   /** Nothing of interest follows. `otherwise`: why the model stopped, if nobody said it. */
@@ -49,9 +51,16 @@ export interface AnswerParts {
   readonly newId: () => string;
   /** Tools that the model may call by writing it into its text; default: none. */
   readonly callsInText?: ReadonlySet<string>;
+  /** Whose thoughts are kept; default: nobody's. */
+  readonly thinker?: string;
 }
 
-export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): AnswerInProgress {
+export function createAnswer({
+  newId,
+  callsInText = new Set(),
+  thinker = "",
+}: AnswerParts): AnswerInProgress {
+  const trace = createTrace();
   let events: ModelEvent[] = [];
   let begun = false;
   let over = false;
@@ -70,11 +79,15 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
     thought = true;
     emit({ type: "reasoning", text: piece });
   };
-  const calls = createCalls(newId, (call) => emit({ type: "tool-call", call }));
+  const calls = createCalls(newId, (call) => {
+    trace.call(call.id);
+    emit({ type: "tool-call", call });
+  });
   const textCalls = createTextCalls({
     offered: callsInText,
     text: (piece) => {
       text += piece;
+      trace.text();
       emit({ type: "text", text: piece });
     },
     call: calls.add,
@@ -93,8 +106,9 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
     call: calls.add,
     callPart: calls.part,
     callEnd: calls.end,
-    thought: () => {
+    thought: (kept) => {
       thought = true;
+      if (kept !== undefined) trace.thought(kept);
     },
     usage: (part) => {
       usage = { ...usage, ...part };
@@ -124,7 +138,9 @@ export function createAnswer({ newId, callsInText = new Set() }: AnswerParts): A
         if (finish !== "filtered") return { kind: "empty", thought: thought && finish === "length" };
       }
       const why = toolCalls.length > 0 && finish === "stop" ? "tool-calls" : finish;
-      return { kind: "answer", answer: { text, toolCalls, finish: why, usage } };
+      const thoughts = toolCalls.length === 0 ? undefined : trace.thoughts(thinker);
+      const answer = { text, toolCalls, finish: why, usage, ...(thoughts !== undefined && { thoughts }) };
+      return { kind: "answer", answer };
     },
   };
 }

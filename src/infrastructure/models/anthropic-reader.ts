@@ -1,6 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./wire.ts";
+import { at, countAt, type Json, listAt, textAt } from "./json.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -24,10 +24,15 @@ const STATUS: Readonly<Record<string, number>> = {
 export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
   // Blocks of tools that the server runs itself have the same pieces as ours.
   const calls = new Map<number, string>();
+  const thoughts = new Map<number, Thought>();
   const usage = createUsage(answer);
   const end = (index: number) => {
     answer.callEnd(index, calls.get(index));
     calls.delete(index);
+    const thought = thoughts.get(index);
+    // Unsigned, it is refused when it comes back.
+    if (thought !== undefined && thought.signature !== "") answer.thought(thought);
+    thoughts.delete(index);
   };
   const begin = (index: number, block: Json) => {
     end(index);
@@ -35,11 +40,14 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
       case "tool_use":
         calls.set(index, JSON.stringify(at(block, "input") ?? {}));
         return answer.callPart(index, { id: textAt(block, "id"), name: textAt(block, "name") });
-      case "thinking":
+      case "thinking": {
+        const thinking = textAt(block, "thinking");
+        thoughts.set(index, { type: "thinking", thinking, signature: textAt(block, "signature") });
         answer.thought();
-        return answer.reasoning(textAt(block, "thinking"));
+        return answer.reasoning(thinking);
+      }
       case "redacted_thinking":
-        return answer.thought();
+        return answer.thought({ type: "redacted_thinking", data: textAt(block, "data") });
       case "text":
         return answer.text(textAt(block, "text"));
     }
@@ -56,10 +64,8 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
       case "content_block_start":
         return begin(index, at(frame, "content_block"));
       case "content_block_delta":
-        if (textAt(frame, "delta", "type") !== "input_json_delta")
-          return takeDelta(answer, at(frame, "delta"));
         if (calls.has(index)) answer.callPart(index, { arguments: textAt(frame, "delta", "partial_json") });
-        return;
+        return takeDelta(answer, at(frame, "delta"), thoughts.get(index));
       case "content_block_stop":
         return end(index);
       case "message_delta":
@@ -90,10 +96,20 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
   };
 }
 
-function takeDelta(answer: AnswerSink, delta: Json): void {
+/** As it goes back with the calls that followed it. */
+interface Thought {
+  readonly type: "thinking";
+  thinking: string;
+  signature: string;
+}
+
+function takeDelta(answer: AnswerSink, delta: Json, thought: Thought | undefined): void {
   const type = textAt(delta, "type");
   if (type === "text_delta") answer.text(textAt(delta, "text"));
   else if (type === "thinking_delta") answer.reasoning(textAt(delta, "thinking"));
+  if (thought === undefined) return;
+  thought.thinking += textAt(delta, "thinking");
+  thought.signature += textAt(delta, "signature");
 }
 
 /** What was written to the cache and read from it is not in `input_tokens`. Where a figure comes twice, the later one counts. */

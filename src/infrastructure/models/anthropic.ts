@@ -1,7 +1,8 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readAnthropic } from "./anthropic-reader.ts";
-import type { ModelSettings } from "./settings.ts";
-import { joinUrl, type Wire } from "./wire.ts";
+import { askedOf, type ModelSettings } from "./settings.ts";
+import { inOrder, thoughtsOf } from "./thoughts.ts";
+import { joinUrl, shown, type Wire } from "./wire.ts";
 
 const VERSION = "2023-06-01";
 /** Below about a thousand tokens a prefix is not cached, and a mark would be for nothing. */
@@ -33,16 +34,18 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
 
 function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { system, tools = [] } = request;
-  const temperature = request.temperature ?? settings.temperature;
+  const { maxTokens, temperature } = askedOf(settings, request);
+  const thinking = thinkingOf(settings, request, without);
   const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
   const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
-  const messages = messagesOf(request.messages);
+  const messages = messagesOf(request.messages, settings, without);
   // A conversation that goes on is read from the cache up to here next time.
   const last = messages.at(-1)?.content.at(-1);
-  if (marks !== "none" && request.messages.length > 1 && last !== undefined) Object.assign(last, MARK);
+  const goesOn = request.messages.length > 1 || tools.length > 0;
+  if (marks !== "none" && goesOn && last !== undefined) Object.assign(last, MARK);
   return {
     model: settings.model,
-    max_tokens: request.maxTokens ?? settings.maxTokens ?? 8192,
+    max_tokens: maxTokens,
     stream: true,
     ...(system && { system: [{ type: "text", text: system, ...(marks === "system" && MARK) }] }),
     ...(tools.length > 0 && {
@@ -52,9 +55,45 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
         input_schema: parameters,
       })),
     }),
-    ...(temperature !== null && !without.has("temperature") && { temperature: Math.min(1, temperature) }),
+    ...thinking,
+    // Who thinks takes no temperature.
+    ...(temperature !== null &&
+      !("thinking" in thinking) &&
+      !without.has("temperature") && { temperature: Math.min(1, temperature) }),
     messages,
   };
+}
+
+const BUDGET = { low: 2048, medium: 8192, high: 16_384 } as const;
+const LEAST_BUDGET = 1024;
+
+/** Newer models choose how long they think; older ones want a number of tokens, and their own thoughts back. */
+function thinkingOf(
+  settings: ModelSettings,
+  request: ModelRequest,
+  without: ReadonlySet<string>,
+): { readonly thinking?: object; readonly output_config?: object } {
+  const { maxTokens, effort } = askedOf(settings, request);
+  if (effort === null || effort === "off" || without.has("thinking")) return {};
+  if (!without.has("adaptive") && !wantsBudget(settings.model))
+    return {
+      thinking: { type: "adaptive" },
+      ...(!without.has("effort") && { output_config: { effort } }),
+    };
+  const budget = Math.min(BUDGET[effort], Math.floor((maxTokens ?? 0) / 2));
+  const lost = request.messages.some(
+    (message) =>
+      message.role === "assistant" &&
+      (message.toolCalls ?? []).length > 0 &&
+      thoughtsOf(message, settings).length === 0,
+  );
+  return budget < LEAST_BUDGET || lost ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
+}
+
+function wantsBudget(model: string): boolean {
+  const [, major, minor] = /claude-[a-z]+-(\d+)(?:-(\d{1,2}))?(?!\d)/.exec(model) ?? [];
+  if (/claude-3|claude-2/.test(model)) return true;
+  return major !== undefined && Number(major) * 100 + Number(minor ?? 0) < 406;
 }
 
 interface WireMessage {
@@ -63,7 +102,11 @@ interface WireMessage {
 }
 
 /** Turns alternate, results come first in the user's, and no text may be empty. */
-function messagesOf(messages: readonly ModelMessage[]): WireMessage[] {
+function messagesOf(
+  messages: readonly ModelMessage[],
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): WireMessage[] {
   const turns: WireMessage[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
@@ -72,28 +115,40 @@ function messagesOf(messages: readonly ModelMessage[]): WireMessage[] {
       turn = { role, content: [] };
       turns.push(turn);
     }
-    turn.content.push(...blocksOf(message));
+    turn.content.push(...blocksOf(message, settings, without));
   }
   return turns.filter(({ content }) => content.length > 0);
 }
 
-function blocksOf(message: ModelMessage): object[] {
-  const text = message.text.trim() === "" ? [] : [{ type: "text", text: message.text }];
+function blocksOf(
+  message: ModelMessage,
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): readonly object[] {
   switch (message.role) {
-    case "user":
-      return text;
+    case "user": {
+      const { text, images } = shown(message, without);
+      return [
+        ...images.map(({ mediaType, data }) => ({
+          type: "image",
+          source: { type: "base64", media_type: mediaType, data },
+        })),
+        ...(text.trim() === "" ? [] : [{ type: "text", text }]),
+      ];
+    }
     case "tool":
       return [{ type: "tool_result", tool_use_id: message.callId, content: message.text }];
     case "assistant":
-      return [
+      return inOrder<object>(message, settings, {
+        thought: (block) => block as object,
         // The API refuses an assistant's last turn that ends in white space.
-        ...text.map((block) => ({ ...block, text: block.text.trimEnd() })),
-        ...(message.toolCalls ?? []).map(({ id, name, arguments: input }) => ({
+        text: (text) => ({ type: "text", text: text.trimEnd() }),
+        call: ({ id, name, arguments: input }) => ({
           type: "tool_use",
           id,
           name,
           input: typeof input === "object" && input !== null ? input : { input },
-        })),
-      ];
+        }),
+      });
   }
 }

@@ -1,7 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import type { CallExtras } from "./call-extras.ts";
-import { at, countAt, type Json, listAt, textAt } from "./wire.ts";
+import { at, countAt, type Json, listAt, textAt } from "./json.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   STOP: "stop",
@@ -20,7 +19,7 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
 const UNREADABLE = /^MALFORMED_/;
 
 /** Reads the stream of Google's API: objects one by one, or in one list. */
-export function readGemini(answer: AnswerSink, signatures: CallExtras): (frame: Json) => void {
+export function readGemini(answer: AnswerSink): (frame: Json) => void {
   return (given) => {
     for (const frame of Array.isArray(given) ? given : [given]) take(frame);
   };
@@ -54,7 +53,7 @@ export function readGemini(answer: AnswerSink, signatures: CallExtras): (frame: 
         arguments: at(call, "args") ?? {},
       });
       const signature = textAt(part, "thoughtSignature");
-      if (signature !== "") signatures.keep(id, signature);
+      if (signature !== "") answer.thought({ callId: id, signature });
     } else if (at(part, "thought") === true) answer.reasoning(textAt(part, "text"));
     else answer.text(textAt(part, "text"));
   }

@@ -1,8 +1,9 @@
-import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import { type CallExtras, createCallExtras } from "./call-extras.ts";
+import type { Effort, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readGemini } from "./gemini-reader.ts";
-import type { ModelSettings } from "./settings.ts";
-import { joinUrl, type Wire } from "./wire.ts";
+import { textAt } from "./json.ts";
+import { askedOf, type ModelSettings } from "./settings.ts";
+import { thoughtsOf } from "./thoughts.ts";
+import { joinUrl, shown, type Wire } from "./wire.ts";
 
 /** What Google takes in the place of a signature that is not at hand. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
@@ -11,31 +12,24 @@ const NO_SIGNATURE = "skip_thought_signature_validator";
 export function createGeminiWire(settings: ModelSettings): Wire {
   const headers = settings.apiKey === undefined ? {} : { "x-goog-api-key": settings.apiKey };
   const model = joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`);
-  const signatures = createCallExtras();
   return {
     framing: "sse",
     request: (request, without) => ({
       url: `${model}:streamGenerateContent?alt=sse`,
       headers,
-      body: bodyOf(settings, request, without, signatures),
+      body: bodyOf(settings, request, without),
     }),
-    reader: (answer) => readGemini(answer, signatures),
+    reader: readGemini,
     probe: { url: model, headers, judge: () => "there" },
   };
 }
 
-function bodyOf(
-  settings: ModelSettings,
-  request: ModelRequest,
-  without: ReadonlySet<string>,
-  signatures: CallExtras,
-): object {
+function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const maxTokens = request.maxTokens ?? settings.maxTokens;
-  const temperature = request.temperature ?? settings.temperature;
+  const { maxTokens, temperature, effort } = askedOf(settings, request);
   return {
     ...(request.system && { systemInstruction: { parts: [{ text: request.system }] } }),
-    contents: contentsOf(request.messages, signatures),
+    contents: contentsOf(request.messages, settings, without),
     ...(tools.length > 0 && {
       tools: [
         {
@@ -50,17 +44,33 @@ function bodyOf(
     generationConfig: {
       ...(maxTokens !== null && { maxOutputTokens: maxTokens }),
       ...(temperature !== null && !without.has("temperature") && { temperature }),
+      ...(effort !== null &&
+        !without.has("thinkingConfig") && { thinkingConfig: thinkingOf(settings.model, effort) }),
       // Not together with tools: the API refuses that.
       ...(request.json === true && tools.length === 0 && { responseMimeType: "application/json" }),
     },
   };
 }
 
-function contentsOf(messages: readonly ModelMessage[], signatures: CallExtras): object[] {
+const BUDGET = { low: 1024, medium: 8192, high: 24_576 } as const;
+
+/** From 3 on a level, before that a number of tokens. The larger models always think. */
+function thinkingOf(model: string, effort: Effort): object {
+  const isPro = /pro/.test(model);
+  if (!/gemini-[12]/.test(model))
+    return { thinkingLevel: effort === "off" ? (isPro ? "low" : "minimal") : effort };
+  return { thinkingBudget: effort === "off" ? (isPro ? 128 : 0) : BUDGET[effort] };
+}
+
+function contentsOf(
+  messages: readonly ModelMessage[],
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): object[] {
   const contents: { role: string; parts: object[] }[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "model" : "user";
-    const parts = partsOf(message, signatures);
+    const parts = partsOf(message, settings, without);
     const last = contents.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) contents.push({ role, parts });
@@ -68,16 +78,22 @@ function contentsOf(messages: readonly ModelMessage[], signatures: CallExtras): 
   return contents;
 }
 
-function partsOf(message: ModelMessage, signatures: CallExtras): object[] {
-  const text = message.text === "" ? [] : [{ text: message.text }];
+function partsOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object[] {
   switch (message.role) {
-    case "user":
-      return text;
+    case "user": {
+      const { text, images } = shown(message, without);
+      return [
+        ...images.map(({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } })),
+        ...(text === "" ? [] : [{ text }]),
+      ];
+    }
     case "tool":
       return [{ functionResponse: { name: message.name, response: { output: message.text } } }];
-    case "assistant":
+    case "assistant": {
+      const kept = thoughtsOf(message, settings);
+      const signatures = new Map(kept.map((one) => [textAt(one, "callId"), textAt(one, "signature")]));
       return [
-        ...text,
+        ...(message.text === "" ? [] : [{ text: message.text }]),
         ...(message.toolCalls ?? []).map(({ id, name, arguments: args }, place) => {
           const signature = signatures.get(id) ?? (place === 0 ? NO_SIGNATURE : undefined);
           return {
@@ -86,5 +102,6 @@ function partsOf(message: ModelMessage, signatures: CallExtras): object[] {
           };
         }),
       ];
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { localityOf } from "../../domain/models/locality.ts";
+import { listAt, textAt } from "./json.ts";
 import type { Fetch } from "./settings.ts";
-import { joinUrl, listAt, textAt } from "./wire.ts";
+import { joinUrl } from "./wire.ts";
 
 /** What a model's name is made of; anything else is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;

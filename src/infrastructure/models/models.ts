@@ -1,4 +1,4 @@
-import type { Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
+import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import type { ScriptParts } from "./scripted.ts";
@@ -15,15 +15,23 @@ export interface ProviderSettings {
   readonly keyVariable: string | undefined;
   readonly maxTokens: number | null;
   readonly temperature: number | null;
+  readonly effort: Effort | null;
   readonly local: boolean;
   readonly script: string | null;
 }
 
 export interface ModelsSettings {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
-  readonly roles: Readonly<Record<ModelRole, { readonly provider: string; readonly model: string | null }>>;
+  readonly roles: Readonly<Record<ModelRole, RoleSettings>>;
   readonly ollama: OllamaSettings & { readonly baseUrl: string };
   readonly localOnly: boolean;
+}
+
+export interface RoleSettings {
+  readonly provider: string;
+  /** Null, as below: the provider's. */
+  readonly model: string | null;
+  readonly effort: Effort | null;
 }
 
 const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> = {
@@ -47,7 +55,7 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
   };
 
   function make(role: ModelRole): Model | ModelFailure {
-    const { provider: name, model: chosen } = settings.roles[role];
+    const { provider: name, model: chosen, effort } = settings.roles[role];
     const { messages } = parts;
     const provider = providerOf(settings, name);
     if (provider === undefined) return notConfigured(messages.unknownProvider(role, name));
@@ -91,6 +99,7 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
       keyVariable,
       maxTokens,
       temperature,
+      effort: effort ?? provider.effort,
     };
     return lateModel({ provider: name, model, local }, async () => {
       const { createWireModel } = await import("./wire-model.ts");
@@ -111,6 +120,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
     keyVariable: undefined,
     maxTokens: null,
     temperature: null,
+    effort: null,
     local: false,
     script: null,
   };

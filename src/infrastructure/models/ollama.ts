@@ -1,7 +1,8 @@
-import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
+import type { Effort, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import type { ModelSettings, OllamaSettings } from "./settings.ts";
-import { at, countAt, type Json, joinUrl, listAt, textAt, type Wire } from "./wire.ts";
+import { at, countAt, type Json, listAt, textAt } from "./json.ts";
+import { askedOf, type ModelSettings, type OllamaSettings } from "./settings.ts";
+import { joinUrl, shown, type Wire } from "./wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {
@@ -39,8 +40,7 @@ function bodyOf(
   without: ReadonlySet<string>,
 ): object {
   const { tools = [] } = request;
-  const maxTokens = request.maxTokens ?? settings.maxTokens;
-  const temperature = request.temperature ?? settings.temperature;
+  const { maxTokens, temperature, effort } = askedOf(settings, request);
   return {
     model: settings.model,
     stream: true,
@@ -48,6 +48,7 @@ function bodyOf(
     // Without these, what does not fit is dropped in silence.
     ...(!without.has("truncate") && { truncate: false }),
     ...(!without.has("shift") && { shift: false }),
+    ...(effort !== null && !without.has("think") && { think: thinkOf(settings.model, effort) }),
     options: {
       num_ctx: maxContext,
       ...(maxTokens !== null && { num_predict: maxTokens }),
@@ -62,15 +63,27 @@ function bodyOf(
     }),
     messages: [
       ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map(messageOf),
+      ...request.messages.map((message) => messageOf(message, without)),
     ],
   };
 }
 
-function messageOf(message: ModelMessage): object {
+/** Most models think or do not; gpt-oss always does, more or less. */
+function thinkOf(model: string, effort: Effort): boolean | "low" | "medium" | "high" {
+  if (!/gpt-oss/.test(model)) return effort !== "off";
+  return effort === "off" ? "low" : effort;
+}
+
+function messageOf(message: ModelMessage, without: ReadonlySet<string>): object {
   switch (message.role) {
-    case "user":
-      return { role: "user", content: message.text };
+    case "user": {
+      const { text, images } = shown(message, without);
+      return {
+        role: "user",
+        content: text,
+        ...(images.length > 0 && { images: images.map(({ data }) => data) }),
+      };
+    }
     case "tool":
       return { role: "tool", content: message.text, tool_name: message.name };
     case "assistant": {

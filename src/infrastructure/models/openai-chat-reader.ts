@@ -1,7 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import type { CallExtras } from "./call-extras.ts";
-import { at, countAt, type Json, listAt, textAt } from "./wire.ts";
+import { at, countAt, type Json, listAt, textAt } from "./json.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -22,19 +21,10 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
 const TROUBLE = /^(error|network_error|insufficient_system_resource|abort)$/;
 
 /** Reads the stream of chat completions, or one whole completion. */
-export function readChat(answer: AnswerSink, thoughts: CallExtras): (frame: Json) => void {
+export function readChat(answer: AnswerSink): (frame: Json) => void {
   const calls = createChatCalls(answer);
-  let thought = "";
-  let kept = false;
+  const thoughts = createChatThoughts(answer);
   let refused = false;
-  const takeCalls = (delta: Json) => {
-    for (const [place, call] of listAt(delta, "tool_calls").entries()) {
-      const id = calls.take(call, place);
-      if (id === "" || kept || thought === "") continue;
-      kept = true;
-      thoughts.keep(id, thought);
-    }
-  };
   const takeContent = (content: Json) => {
     for (const part of Array.isArray(content) ? content : [content])
       if (typeof part === "string") answer.text(part);
@@ -46,22 +36,21 @@ export function readChat(answer: AnswerSink, thoughts: CallExtras): (frame: Json
     const error = at(frame, "error") ?? at(choice, "error");
     if (error !== undefined && error !== null) return problemOf(answer, error);
     // A server that does not stream puts a message where the others put a delta.
-    const whole = at(choice, "message");
-    const delta = at(choice, "delta") ?? whole;
-    const reasoning = textAt(delta, "reasoning_content") || textAt(delta, "reasoning");
-    if (textAt(delta, "reasoning_content") !== "") thought += reasoning;
-    answer.reasoning(reasoning);
+    const isWhole = at(choice, "message") !== undefined && at(choice, "message") !== null;
+    const delta = at(choice, "delta") ?? at(choice, "message");
+    thoughts.take(delta);
     takeContent(at(delta, "content"));
     const refusal = textAt(delta, "refusal");
     if (refusal !== "") {
       refused = true;
       answer.text(refusal);
     }
-    takeCalls(delta);
+    for (const [place, call] of listAt(delta, "tool_calls").entries()) calls.take(call, place);
     const reason = textAt(choice, "finish_reason").toLowerCase();
+    if (reason !== "" || isWhole) thoughts.keep();
     if (TROUBLE.test(reason)) return answer.problem({ message: reason, code: "server_error" });
     if (reason !== "") answer.finish(refused ? "filtered" : (FINISH[reason] ?? "stop"));
-    if (whole !== undefined && whole !== null) {
+    if (isWhole) {
       if (reason === "") answer.finish(refused ? "filtered" : "stop");
       answer.over();
     }
@@ -78,11 +67,42 @@ function thinkingIn(part: Json): string {
     .join("");
 }
 
+/** DeepSeek and others want their thoughts of a tool loop back, OpenRouter those of whoever is behind it, piece by piece. */
+function createChatThoughts(answer: AnswerSink) {
+  let content = "";
+  const details = new Map<unknown, Record<string, unknown>>();
+  const takeDetail = (piece: Json, place: number) => {
+    if (typeof piece !== "object" || piece === null) return;
+    const key = at(piece, "index") ?? place;
+    const known = details.get(key) ?? {};
+    for (const [name, value] of Object.entries(piece)) {
+      const before = known[name];
+      const grows = JOINED.has(name) && typeof before === "string" && typeof value === "string";
+      if (grows) known[name] = before + value;
+      else if (value !== null || before === undefined) known[name] = value;
+    }
+    details.set(key, known);
+  };
+  return {
+    take(delta: Json): void {
+      const told = textAt(delta, "reasoning_content");
+      content += told;
+      answer.reasoning(told || textAt(delta, "reasoning"));
+      for (const [place, piece] of listAt(delta, "reasoning_details").entries()) takeDetail(piece, place);
+    },
+    keep(): void {
+      if (content !== "") answer.thought({ reasoning_content: content });
+      if (details.size > 0) answer.thought({ reasoning_details: [...details.values()] });
+    },
+  };
+}
+
+const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
+
 function createChatCalls(answer: AnswerSink) {
   let current = 0;
   return {
-    /** Returns the id of the call, if this piece tells it. */
-    take(call: Json, place: number): string {
+    take(call: Json, place: number): void {
       const named = at(call, "index");
       const id = textAt(call, "id");
       // Servers that number nothing send whole calls, or go on with the last one.
@@ -93,7 +113,6 @@ function createChatCalls(answer: AnswerSink) {
         name: textAt(call, "function", "name"),
         arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : String(given ?? ""),
       });
-      return id;
     },
   };
 }

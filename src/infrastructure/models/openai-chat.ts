@@ -1,22 +1,22 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
-import { type CallExtras, createCallExtras } from "./call-extras.ts";
+import { familyOf } from "../../domain/models/family.ts";
+import { listAt, textAt } from "./json.ts";
 import { readChat } from "./openai-chat-reader.ts";
-import type { ModelSettings } from "./settings.ts";
-import { joinUrl, listAt, speaksOfJson, textAt, type Wire } from "./wire.ts";
+import { askedOf, type ModelSettings } from "./settings.ts";
+import { thoughtsOf } from "./thoughts.ts";
+import { joinUrl, shown, speaksOfJson, type Wire } from "./wire.ts";
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */
 export function createOpenAiChatWire(settings: ModelSettings): Wire {
   const headers = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
-  // DeepSeek's thinking models want their thoughts of a tool loop back.
-  const thoughts = createCallExtras();
   return {
     framing: "sse",
     request: (request, without) => ({
       url: joinUrl(settings.baseUrl, "chat/completions"),
       headers: { ...headers, accept: "text/event-stream" },
-      body: bodyOf(settings, request, without, thoughts),
+      body: bodyOf(settings, request, without),
     }),
-    reader: (answer) => readChat(answer, thoughts),
+    reader: readChat,
     probe: {
       url: joinUrl(settings.baseUrl, "models"),
       headers,
@@ -29,15 +29,9 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
   };
 }
 
-function bodyOf(
-  settings: ModelSettings,
-  request: ModelRequest,
-  without: ReadonlySet<string>,
-  thoughts: CallExtras,
-): object {
+function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const maxTokens = request.maxTokens ?? settings.maxTokens;
-  const temperature = request.temperature ?? settings.temperature;
+  const { maxTokens, temperature } = askedOf(settings, request);
   const limit = without.has("max_tokens") ? "max_completion_tokens" : "max_tokens";
   return {
     model: settings.model,
@@ -45,6 +39,7 @@ function bodyOf(
     ...(!without.has("stream_options") && { stream_options: { include_usage: true } }),
     ...(maxTokens !== null && { [limit]: maxTokens }),
     ...(temperature !== null && !without.has("temperature") && { temperature }),
+    ...effortOf(settings, request, without),
     ...(request.json === true &&
       speaksOfJson(request) &&
       !without.has("response_format") && { response_format: { type: "json_object" } }),
@@ -56,25 +51,40 @@ function bodyOf(
     }),
     messages: [
       ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map((message) => messageOf(message, thoughts)),
+      ...request.messages.map((message) => messageOf(message, settings, without)),
     ],
   };
 }
 
-function messageOf(message: ModelMessage, thoughts: CallExtras): object {
+/** DeepSeek turns thinking on and off, the others name how much. */
+function effortOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+  const { effort } = askedOf(settings, request);
+  if (effort === null) return {};
+  if (familyOf(settings.model) === "deepseek")
+    return without.has("thinking") ? {} : { thinking: { type: effort === "off" ? "disabled" : "enabled" } };
+  return without.has("reasoning_effort") ? {} : { reasoning_effort: effort === "off" ? "none" : effort };
+}
+
+function messageOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object {
   switch (message.role) {
-    case "user":
-      return { role: "user", content: message.text };
+    case "user": {
+      const { text, images } = shown(message, without);
+      if (images.length === 0) return { role: "user", content: text };
+      const parts = images.map(({ mediaType, data }) => ({
+        type: "image_url",
+        image_url: { url: `data:${mediaType};base64,${data}` },
+      }));
+      return { role: "user", content: [...parts, { type: "text", text }] };
+    }
     case "tool":
       return { role: "tool", tool_call_id: message.callId, content: message.text };
     case "assistant": {
       const calls = message.toolCalls ?? [];
       if (calls.length === 0) return { role: "assistant", content: message.text };
-      const thought = thoughts.get(calls[0]?.id ?? "");
       return {
         role: "assistant",
         content: message.text === "" ? null : message.text,
-        ...(thought !== undefined && { reasoning_content: thought }),
+        ...Object.assign({}, ...thoughtsOf(message, settings)),
         tool_calls: calls.map(({ id, name, arguments: args }) => ({
           id,
           type: "function",

@@ -1,5 +1,5 @@
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./wire.ts";
+import { at, countAt, type Json, listAt, textAt } from "./json.ts";
 
 /** Reads the stream of OpenAI's responses API, or one whole response. */
 export function readResponses(answer: AnswerSink): (frame: Json) => void {
@@ -23,7 +23,7 @@ export function readResponses(answer: AnswerSink): (frame: Json) => void {
           else answer.text(textAt(part, "text"));
         return;
       case "reasoning":
-        answer.thought();
+        answer.thought(encrypted(whole));
         if (seen.has(id)) return;
         for (const part of [...listAt(whole, "summary"), ...listAt(whole, "content")])
           answer.reasoning(textAt(part, "text"));
@@ -85,6 +85,13 @@ export function readResponses(answer: AnswerSink): (frame: Json) => void {
     for (const one of listAt(response, "output")) item(one);
     end(response, textAt(response, "status") || "completed");
   }
+}
+
+/** As it goes back with the calls that followed it. */
+function encrypted(item: Json): Json {
+  const content = textAt(item, "encrypted_content");
+  if (content === "") return undefined;
+  return { type: "reasoning", summary: listAt(item, "summary"), encrypted_content: content };
 }
 
 function problemOf(answer: AnswerSink, error: Json): void {

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readResponses } from "./openai-responses-reader.ts";
-import type { ModelSettings } from "./settings.ts";
-import { joinUrl, speaksOfJson, type Wire } from "./wire.ts";
+import { askedOf, type ModelSettings } from "./settings.ts";
+import { inOrder } from "./thoughts.ts";
+import { joinUrl, shown, speaksOfJson, type Wire } from "./wire.ts";
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
@@ -24,12 +26,13 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
 
 function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const maxTokens = request.maxTokens ?? settings.maxTokens;
-  const temperature = request.temperature ?? settings.temperature;
+  const { maxTokens, temperature } = askedOf(settings, request);
   return {
     model: settings.model,
     stream: true,
     store: false,
+    ...(!without.has("prompt_cache_key") && { prompt_cache_key: cacheKeyOf(settings, request) }),
+    ...reasoningOf(settings, request, without),
     ...(request.system && { instructions: request.system }),
     ...(maxTokens !== null && { max_output_tokens: maxTokens }),
     ...(temperature !== null && !without.has("temperature") && { temperature }),
@@ -43,25 +46,67 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
         strict: false,
       })),
     }),
-    input: request.messages.flatMap(itemsOf),
+    input: request.messages.flatMap((message) => itemsOf(message, settings, without)),
   };
 }
 
-function itemsOf(message: ModelMessage): object[] {
+/** Requests that begin alike are sent to where that beginning is cached. */
+function cacheKeyOf(
+  { model }: ModelSettings,
+  { cacheKey, system = "", tools = [], messages }: ModelRequest,
+): string {
+  if (cacheKey !== undefined) return cacheKey;
+  const names = tools.map(({ name }) => name).join(" ");
+  const begins = [model, system, names, messages[0]?.text ?? ""].join("\n");
+  return createHash("sha256").update(begins).digest("hex").slice(0, 32);
+}
+
+/** With nothing stored there, thoughts are ours to keep, encrypted. */
+function reasoningOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+  const { model } = settings;
+  if (!THINKS.test(model)) return {};
+  const { effort } = askedOf(settings, request);
+  return {
+    ...(!without.has("include") && { include: ["reasoning.encrypted_content"] }),
+    ...(effort !== null &&
+      !without.has("reasoning") && { reasoning: { effort: effort === "off" ? leastOf(model) : effort } }),
+  };
+}
+
+const THINKS = /^(gpt-[5-9]|o\d|codex)/;
+
+function leastOf(model: string): "none" | "minimal" | "low" {
+  if (/^gpt-5(?![.\d])/.test(model)) return /codex/.test(model) ? "low" : "minimal";
+  return model.startsWith("gpt-") ? "none" : "low";
+}
+
+function itemsOf(
+  message: ModelMessage,
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): readonly object[] {
   switch (message.role) {
-    case "user":
-      return [{ role: "user", content: message.text }];
+    case "user": {
+      const { text, images } = shown(message, without);
+      if (images.length === 0) return [{ role: "user", content: text }];
+      const parts = images.map(({ mediaType, data }) => ({
+        type: "input_image",
+        image_url: `data:${mediaType};base64,${data}`,
+      }));
+      return [{ role: "user", content: [...parts, { type: "input_text", text }] }];
+    }
     case "tool":
       return [{ type: "function_call_output", call_id: message.callId, output: message.text }];
     case "assistant":
-      return [
-        ...(message.text === "" ? [] : [{ role: "assistant", content: message.text }]),
-        ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => ({
+      return inOrder<object>(message, settings, {
+        thought: (item) => item as object,
+        text: (content) => ({ role: "assistant", content }),
+        call: ({ id, name, arguments: args }) => ({
           type: "function_call",
           call_id: id,
           name,
           arguments: typeof args === "string" ? args : JSON.stringify(args),
-        })),
-      ];
+        }),
+      });
   }
 }

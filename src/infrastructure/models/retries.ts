@@ -1,9 +1,14 @@
-import type { ModelEvent, ModelRequest } from "../../application/ports/model.ts";
+import type { ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
 import { LONGEST_WAIT_MS } from "./failures.ts";
 import type { ModelParts } from "./settings.ts";
 import type { Tried } from "./try-once.ts";
 
 const FIRST_WAIT_MS = 500;
+/** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */
+const FIRST_WAIT_OF_CROWD_MS = 2000;
+const LONGEST_OWN_WAIT_MS = 30_000;
+/** A server of one's own does not get better by waiting. */
+const MOST_AT_HOME = 3;
 /** A server of one's own that refuses is being started again, or is not there at all: somebody is waiting to be told. */
 const FIRST_WAIT_AT_HOME_MS = 100;
 
@@ -18,6 +23,7 @@ export async function* generateWithRetries(
   request: ModelRequest,
   { local = false, without = new Set() }: { readonly local?: boolean; readonly without?: Set<string> } = {},
 ): AsyncGenerator<ModelEvent, void> {
+  const most = local ? Math.min(MOST_AT_HOME, limits.retries) : limits.retries;
   for (let tries = 1; ; ) {
     const tried = yield* attempt(request);
     if (tried.kind === "answer") return yield { type: "finished", answer: tried.answer };
@@ -26,13 +32,16 @@ export async function* generateWithRetries(
       continue;
     }
     const { failure } = tried;
-    const atHome = local && failure.code === "unreachable";
-    const firstMs = atHome ? FIRST_WAIT_AT_HOME_MS : FIRST_WAIT_MS;
-    const waitMs = failure.retryAfterMs ?? Math.round(firstMs * 2 ** (tries - 1) * (0.5 + random() / 2));
-    if (!tried.again || tries > limits.retries || waitMs > LONGEST_WAIT_MS)
-      return yield { type: "failed", failure };
+    const ownMs = Math.min(LONGEST_OWN_WAIT_MS, firstWait(failure, local) * 2 ** (tries - 1));
+    const waitMs = failure.retryAfterMs ?? Math.round(ownMs * (0.5 + random() / 2));
+    if (!tried.again || tries > most || waitMs > LONGEST_WAIT_MS) return yield { type: "failed", failure };
     yield { type: "retrying", attempt: tries, waitMs, failure };
     await pause(waitMs, request.signal);
     tries += 1;
   }
+}
+
+function firstWait({ code, status }: ModelFailure, local: boolean): number {
+  if (local) return code === "unreachable" ? FIRST_WAIT_AT_HOME_MS : FIRST_WAIT_MS;
+  return code === "rate-limited" || status === 503 || status === 529 ? FIRST_WAIT_OF_CROWD_MS : FIRST_WAIT_MS;
 }

@@ -65,7 +65,7 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
     model,
     local: true,
     family: familyOf(model),
-    generate: (request) => generateWithRetries(attempt, parts, request),
+    generate: (request) => generateWithRetries(attempt, parts, request, { local: true }),
     check: async () => {
       const script = await load();
       if ("code" in script) return { ok: false, failure: script };

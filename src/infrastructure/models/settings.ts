@@ -1,3 +1,4 @@
+import type { Effort, ModelRequest } from "../../application/ports/model.ts";
 import type { ModelMessages } from "../../domain/texts/texts.ts";
 
 /** One model as the configuration describes it, its key resolved. */
@@ -13,7 +14,25 @@ export interface ModelSettings {
   /** Null: the server decides. */
   readonly maxTokens: number | null;
   readonly temperature: number | null;
+  /** Null: the model decides. */
+  readonly effort: Effort | null;
 }
+
+/** What one request asks for; null is left to the server. */
+export function askedOf(
+  settings: ModelSettings,
+  request: ModelRequest,
+): Pick<ModelSettings, "maxTokens" | "temperature" | "effort"> {
+  return {
+    maxTokens:
+      request.maxTokens ?? settings.maxTokens ?? (settings.type === "anthropic" ? MOST_TOKENS : null),
+    temperature: request.temperature ?? settings.temperature,
+    effort: request.effort ?? settings.effort,
+  };
+}
+
+/** Anthropic wants a number. */
+const MOST_TOKENS = 32_000;
 
 export interface OllamaSettings {
   readonly keepAlive: number | string;

@@ -1,8 +1,11 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
 import { type AnswerInProgress, createAnswer } from "./answer.ts";
-import { type Failures, partRefusedBy } from "./failures.ts";
+import type { Failures } from "./failures.ts";
 import { eventFrames, FrameTooLong, lineFrames, wholeFrame } from "./frames.ts";
-import type { ModelParts, ModelSettings } from "./settings.ts";
+import { partRefusedBy } from "./refused-part.ts";
+import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
+import { thinkerOf } from "./thoughts.ts";
+import { type TokenLimit, tokenLimitIn } from "./token-limit.ts";
 import { type Expired, startWatch, type Watch } from "./watch.ts";
 import type { Wire } from "./wire.ts";
 
@@ -14,12 +17,16 @@ export interface TryParts extends ModelParts {
 
 export type Tried =
   | { readonly kind: "answer"; readonly answer: ModelAnswer }
-  /** `again`: worth another try. `without`: a part of the request that the server does not know. */
+  /**
+   * `again`: worth another try. `without`: a part of the request that the server does not know. `limit`: how long an answer
+   * it would give.
+   */
   | {
       readonly kind: "failed";
       readonly failure: ModelFailure;
       readonly again: boolean;
       readonly without?: string;
+      readonly limit?: TokenLimit;
     };
 
 /** Sends one request and yields its answer as it comes. Ends within the limits, and at once when aborted. */
@@ -46,13 +53,15 @@ export async function* tryOnce(
   });
   const answer = createAnswer({
     newId: () => newCallId(parts.random),
+    thinker: thinkerOf(settings),
     ...(WRITES_CALLS.has(settings.type) && { callsInText: new Set(request.tools?.map(({ name }) => name)) }),
   });
+  const sent = JSON.stringify(body);
   try {
     const response = await parts.fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
+      body: sent,
       signal: ending.signal,
       redirect: "manual",
       timeout: false,
@@ -63,8 +72,11 @@ export async function* tryOnce(
     if (response.status !== 200) {
       const text = await beginningOf(response);
       const failure = failures.ofResponse(response, text);
-      const refused = failure.code === "bad-request" ? partRefusedBy(text, without) : undefined;
-      return { ...failed(failure, isPassing(failure)), ...(refused !== undefined && { without: refused }) };
+      const { maxTokens } = askedOf(settings, request);
+      return {
+        ...failed(failure, isPassing(failure) || failure.code === "malformed"),
+        ...mended(failure, text, { sent, without, maxTokens }),
+      };
     }
     const unreadable = yield* read(parts, response, answer, watch, request.signal);
     if (unreadable !== undefined) return failed(failures.make("malformed", unreadable), false);
@@ -99,6 +111,23 @@ export async function* tryOnce(
     case "empty":
       return failed(failures.make(end.thought ? "thoughtOnly" : "empty"), false);
   }
+}
+
+/** How the same request may be taken after all. */
+function mended(
+  { code }: ModelFailure,
+  text: string,
+  asked: {
+    readonly sent: string;
+    readonly without: ReadonlySet<string>;
+    readonly maxTokens: number | null;
+  },
+): Pick<Extract<Tried, { kind: "failed" }>, "without" | "limit"> {
+  if (code !== "bad-request" && code !== "context-too-long") return {};
+  const limit = tokenLimitIn(text, asked.maxTokens);
+  if (limit !== undefined) return { limit };
+  const without = code === "bad-request" ? partRefusedBy(text, asked.sent, asked.without) : undefined;
+  return without === undefined ? {} : { without };
 }
 
 /** Feeds the answer; returns the beginning of what cannot be read. */

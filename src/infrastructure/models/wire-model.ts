@@ -8,7 +8,7 @@ import type {
 import { familyOf } from "../../domain/models/family.ts";
 import { addressOf, createFailures } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
-import type { ModelParts, ModelSettings } from "./settings.ts";
+import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
 import { type Tried, type TryParts, tryOnce } from "./try-once.ts";
 import type { Wire } from "./wire.ts";
 
@@ -24,14 +24,26 @@ export function createWireModel(
   const tryParts: TryParts = { ...parts, wire, settings, failures };
   const without = new Set<string>();
   let known = !mustStayLocal;
+  let most = Number.POSITIVE_INFINITY;
   async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
     if (!known) {
       const refusal = await refuseCloud(tryParts, request.signal);
       if (refusal !== undefined) return refusal;
       known = true;
     }
-    return yield* tryOnce(tryParts, request, without);
+    let tried = yield* tryOnce(tryParts, atMost(request, most), without);
+    for (let more = 0; more < MOST_LIMITS; more++) {
+      if (tried.kind !== "failed" || tried.limit === undefined) return tried;
+      const { tokens, lasting } = tried.limit;
+      if (lasting) most = tokens;
+      tried = yield* tryOnce(tryParts, atMost(request, tokens), without);
+    }
+    return tried;
   }
+  const atMost = (request: ModelRequest, tokens: number): ModelRequest => {
+    const { maxTokens } = askedOf(settings, request);
+    return maxTokens !== null && maxTokens > tokens ? { ...request, maxTokens: tokens } : request;
+  };
   return {
     provider: settings.provider,
     model: settings.model,
@@ -47,6 +59,9 @@ export function createWireModel(
     check: (signal) => check(tryParts, signal),
   };
 }
+
+/** How often a server may name a smaller number of tokens for one request. */
+const MOST_LIMITS = 3;
 
 async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried | undefined> {
   if (signal.aborted) return { kind: "failed", failure: parts.failures.make("aborted"), again: false };

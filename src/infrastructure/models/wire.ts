@@ -1,5 +1,6 @@
-import type { ModelRequest } from "../../application/ports/model.ts";
+import type { ModelImage, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
+import type { Json } from "./json.ts";
 
 /** A protocol: how a request is written, how an answer is read, what to ask for a check. Holds no connection. */
 export interface Wire {
@@ -24,37 +25,18 @@ export interface WireProbe {
   judge(body: Json): "there" | "missing" | "unknown" | "in-the-cloud";
 }
 
-/** What a server sent, before anybody looked at it. */
-export type Json = unknown;
-
-/** A member of what may not be an object. */
-export function at(value: Json, ...path: readonly (string | number)[]): Json {
-  let found = value;
-  for (const step of path) {
-    if (typeof found !== "object" || found === null) return undefined;
-    found = (found as Record<string | number, unknown>)[step];
-  }
-  return found;
-}
-
-export function textAt(value: Json, ...path: readonly (string | number)[]): string {
-  const found = at(value, ...path);
-  return typeof found === "string" ? found : "";
-}
-
-export function countAt(value: Json, ...path: readonly (string | number)[]): number {
-  const found = at(value, ...path);
-  return typeof found === "number" && Number.isFinite(found) && found > 0 ? Math.floor(found) : 0;
-}
-
-export function listAt(value: Json, ...path: readonly (string | number)[]): readonly Json[] {
-  const found = at(value, ...path);
-  return Array.isArray(found) ? found : [];
-}
-
 /** `base/path`, whether or not the base ends in a slash. */
 export function joinUrl(base: string, path: string): string {
   return `${base.replace(/\/+$/, "")}/${path}`;
+}
+
+/** A user's message as the model takes it: who takes no images is told of them. */
+export function shown(
+  { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
+  without: ReadonlySet<string>,
+): { readonly text: string; readonly images: readonly ModelImage[] } {
+  if (images.length === 0 || !without.has("images")) return { text, images };
+  return { text: `${text}\n(${images.length} image(s) left out: this model takes none)`, images: [] };
 }
 
 /** OpenAI refuses to promise JSON when nobody mentions it. */

@@ -33,6 +33,7 @@ export function openRecorded(
     keyVariable: "RECORDED_KEY",
     maxTokens: 1000,
     temperature: null,
+    effort: null,
   };
   const answer: Fetch = async () =>
     new Response(streamOf(chunks), { status, headers: { ...headers, "content-type": contentType } });

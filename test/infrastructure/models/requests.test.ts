@@ -20,6 +20,7 @@ const settings: ModelSettings = {
   keyVariable: undefined,
   maxTokens: 100,
   temperature: 0.7,
+  effort: null,
 };
 
 const messages: readonly ModelMessage[] = [
@@ -123,6 +124,7 @@ describe("a conversation with tools is written", () => {
         model: "m-1",
         stream: true,
         store: false,
+        prompt_cache_key: expect.stringMatching(/^[0-9a-f]{32}$/),
         instructions: "Answer in JSON.",
         max_output_tokens: 100,
         temperature: 0.7,
@@ -239,11 +241,13 @@ describe("what a provider wants back", () => {
     const make = wire === "gemini" ? createGeminiWire : createOpenAiChatWire;
     const model = createWireModel(make(own), own, testParts([]));
     server.say({ reasoning: "hm", toolCalls: [{ name: "read_file", arguments: {} }] });
-    const { toolCalls } = await answerOf(model, request);
+    const { toolCalls, thoughts } = await answerOf(model, request);
+    if (thoughts === undefined) throw new Error("no thoughts");
+    const stored = JSON.parse(JSON.stringify(thoughts)) as typeof thoughts;
     await answerOf(model, {
       messages: [
         { role: "user", text: "x" },
-        { role: "assistant", text: "", toolCalls },
+        { role: "assistant", text: "", toolCalls, thoughts: stored },
         { role: "tool", callId: toolCalls[0]?.id ?? "", name: "read_file", text: "y" },
       ],
       signal: request.signal,
