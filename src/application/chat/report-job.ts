@@ -1,9 +1,10 @@
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
+import { countLines, type LineCounts } from "../../domain/work/line-counts.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { CoderEnd } from "../work/coder/coder-end.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import type { CoderFacts } from "../work/report/coder-facts.ts";
-import { executionFacts } from "../work/report/job-facts.ts";
+import { executionFacts, type JobFacts } from "../work/report/job-facts.ts";
 import { forReply, type Said } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
@@ -37,7 +38,10 @@ export function reportWork(
   const job =
     way?.red === "worse" && facts.status === "preview" ? { ...facts, status: "worse" as const } : facts;
   return {
-    said: [{ kind: "job", facts: forReply(job), plan, ...(isHigh && { risk: "high" }) }, ...told],
+    said: [
+      { kind: "job", facts: forReply(counted(workspace, job)), plan, ...(isHigh && { risk: "high" }) },
+      ...told,
+    ],
     ok: job.success && way?.red === undefined,
     job: toResultJson(messages, job),
     actions: actionsFor(workspace.archive, job.jobId, chat.actions),
@@ -69,4 +73,17 @@ function wayOf(
 function hasChanged(execution: Extract<CoderEnd, { kind: "worked" }>["execution"]): boolean {
   if (execution?.status !== "ran") return execution === null;
   return execution.result.changes.length > 0 && execution.outcome !== "dry-run";
+}
+
+/** Files whose lines are counted; more is a list that nobody reads. */
+const MOST_COUNTED = 30;
+
+function counted({ archive }: Pick<ChatParts["workspace"], "archive">, facts: JobFacts): JobFacts {
+  if (facts.dryRun || facts.changes.length === 0 || facts.changes.length > MOST_COUNTED) return facts;
+  const lineCounts: Record<string, LineCounts> = {};
+  for (const { path, before, after } of archive.differences(facts.jobId)) {
+    const counts = before === undefined || after === undefined ? null : countLines(before, after);
+    if (counts !== null) lineCounts[path] = counts;
+  }
+  return { ...facts, lineCounts };
 }

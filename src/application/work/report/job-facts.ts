@@ -2,6 +2,7 @@ import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { ParseFailure } from "../../../domain/patch/parse-error.ts";
 import type { Change, FailureReason } from "../../../domain/patch/result.ts";
 import { type JobStatus, statusOf, type UndoState, undoOf } from "../../../domain/work/job-status.ts";
+import type { LineCounts } from "../../../domain/work/line-counts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { JobOutcome, StoredJob } from "../../ports/jobs.ts";
 import type { JournalLine } from "../../ports/journal.ts";
@@ -25,6 +26,8 @@ export interface JobFacts {
   readonly failedCmds: number;
   readonly commands: readonly CommandFacts[];
   readonly changes: readonly Change[];
+  /** Lines that changed in a file, by its path; only where somebody counted them. */
+  readonly lineCounts?: Readonly<Record<string, LineCounts>>;
   readonly undo: UndoState;
   readonly gitCommit?: string;
   readonly notes: readonly Note[];

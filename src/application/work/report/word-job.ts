@@ -3,6 +3,7 @@ import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import { formatExecutionResults, oneLine, wholeCommand } from "../../../domain/texts/format-results.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
 import { reportMessages } from "../../../domain/texts/messages.ts";
+import { SKIPPED } from "../file-edit.ts";
 import { changeLines } from "./change-lines.ts";
 import { describeConflicts } from "./describe-conflict.ts";
 import { describeRefusal } from "./describe-refusal.ts";
@@ -65,7 +66,7 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string): 
     troubleOf(messages, facts, "chat"),
     `${words.plan}\n${plan === "" ? "—" : plan}`,
     `${words.result}\n${results.filter((part) => part !== "").join("\n")}`,
-    changeLines(messages, facts.changes),
+    changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
     notesOf(messages, facts).join("\n"),
     closing(messages, facts, "chat").join("\n"),
@@ -103,7 +104,11 @@ export function summaryOf(
 /** What a person should know beside the result: of the commands, of the job, and what went with it. */
 export function notesOf(messages: Messages, facts: JobFacts): string[] {
   const commands = facts.commands.flatMap(({ notes }) => notes).map((note) => wordNote(messages, note));
-  return [...commands, ...jobNotesOf(messages, facts)];
+  const skipped = facts.commands
+    .filter(({ output }) => output === SKIPPED)
+    .map(({ command }) => command.target);
+  const said = skipped.length === 0 ? [] : [reportMessages(messages.locale).skipped(skipped)];
+  return [...said, ...commands, ...jobNotesOf(messages, facts)];
 }
 
 /** The same without those of its commands. */

@@ -37,6 +37,7 @@ export const texts = {
   /** The same line where it stands alone, above a whole report. */
   headline: status,
   counted: (succeeded: number, total: number) => `(${succeeded}/${total} commands succeeded)`,
+  skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
   plan: "[Plan]",
   result: "[Result]",
   outputOf: (command: string) => `Output (${command}):`,

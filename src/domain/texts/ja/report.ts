@@ -31,6 +31,7 @@ export const texts: typeof en = {
   status,
   headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
   counted: (succeeded, total) => `(${succeeded}/${total} コマンド成功)`,
+  skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
   plan: "【Plan】",
   result: "【実行結果】",
   outputOf: (command) => `出力（${command}）:`,
