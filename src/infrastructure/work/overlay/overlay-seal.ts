@@ -6,7 +6,7 @@ import { type Identity, identify, identifyAt, identityOf } from "../folder/ident
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
-import { sameToAPerson } from "../transaction/same.ts";
+import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { settleMoves } from "./settle-moves.ts";
 import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
@@ -24,7 +24,14 @@ export function sealUpper(
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
-  const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
+  const add = (
+    path: string,
+    a: Identity | null,
+    b: Identity | null,
+    aHash?: string,
+    bHash?: string,
+    inPlace?: true,
+  ) => {
     ops.push({
       n: firstSlot + ops.length,
       root: index,
@@ -34,6 +41,7 @@ export function sealUpper(
       ...(aHash && { aHash }),
       ...(bHash && { bHash }),
       area: area(path),
+      ...(inPlace && { inPlace }),
     });
   };
   const asOf = (path: string) => {
@@ -80,8 +88,12 @@ export function sealUpper(
         const bHash = hashAt(absolute, now, isIndex);
         const original = join(root.path, path);
         const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
-        if (a !== null && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from: original, to: absolute }))
+        const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
+        if (a !== null && sameToAPerson({ a, ...compared })) break;
+        if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
+          add(path, a, { ...a, mode: now.mode }, aHash, bHash, true);
           break;
+        }
         renameSync(absolute, next);
         if (kind === "file") stripMarks(next, now.mode);
         add(path, a, identifyAt(next), aHash, bHash);

@@ -13,6 +13,7 @@ import {
   recordedTurn,
   rootOf,
   shownPath,
+  staysInPlace,
   type Turn,
 } from "./turns.ts";
 
@@ -63,16 +64,16 @@ export function isOutOfReach(reason: Conflict["reason"] | null): boolean {
 
 function canBeForced({ op, goes }: Turn, reason: Conflict["reason"]): boolean {
   if (isOutOfReach(reason)) return false;
-  return !keepsFolder(op) || goes?.kind === "directory";
+  return !staysInPlace(op) || goes?.kind === op.a?.kind;
 }
 
 function comesFor(folder: JobFolder, recorded: Turn, direction: Direction): Identity | null {
-  return keepsFolder(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
+  return staysInPlace(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
 }
 
 /** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
 function hasWork({ op, goes, comes }: Turn, folder: JobFolder, direction: Direction): boolean {
-  if (keepsFolder(op)) return true;
+  if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;
   if (incoming !== null) return comes !== null;
   if (op.area === "object" && direction === "back") return false;

@@ -8,7 +8,7 @@ import { areaOf, isIndexFile } from "./git-area.ts";
 import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
 import { type JobFolder, type Op, slot } from "./job-folder.ts";
 import { foldersAbove, isHidden, type Manifest } from "./manifest.ts";
-import { sameToAPerson } from "./same.ts";
+import { onlyModeDiffers, sameToAPerson } from "./same.ts";
 
 export interface CopySeal {
   readonly folder: JobFolder;
@@ -78,20 +78,22 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
       to: absolute,
     };
     if (a !== null && a.kind !== "directory" && sameToAPerson(compared)) continue;
+    const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
     const op: Op = {
       n,
       root: index,
       path,
       a,
-      b: now,
+      b: inPlace ? { ...a, mode } : now,
       ...(aHash && { aHash }),
       ...(bHash && { bHash }),
       area: area(path),
+      ...(inPlace && { inPlace }),
     };
     if (stats.isDirectory()) {
       if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
-    } else renameSync(absolute, slot(folder, n, "b"));
+    } else if (!inPlace) renameSync(absolute, slot(folder, n, "b"));
     ops.push(op);
   }
   takeFolders(folder, made);

@@ -97,7 +97,10 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
   const stands = readStands(folder, record.turn);
   const inEffect = state === "committed";
   return plan.ops
-    .filter((op) => op.area === "file" && op.a?.kind !== "directory" && op.b?.kind !== "directory")
+    .filter(
+      (op) =>
+        op.area === "file" && op.inPlace !== true && op.a?.kind !== "directory" && op.b?.kind !== "directory",
+    )
     .map((op) => {
       const path = join(plan.roots[op.root] as string, op.path);
       const standing = () => {

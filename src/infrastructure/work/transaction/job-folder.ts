@@ -42,6 +42,8 @@ export interface Op {
   readonly bHash?: string;
   /** `git`: refs, index and other state of a git directory that existed before; `object`: its object store. */
   readonly area: "file" | "git" | "object";
+  /** Only the mode of a file differs: it is changed where the file stands, and no slot takes part. */
+  readonly inPlace?: true;
 }
 
 export interface Plan {

@@ -7,7 +7,7 @@ const FILES_ONE_BY_ONE = 64;
 
 /** What was staged reaches the disk before any intent names it. */
 export function makeDurable(folder: JobFolder, ops: readonly Op[]): void {
-  const files = ops.filter(({ b }) => b?.kind === "file");
+  const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
   if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(slot(folder, n, "b")))) return;
   const descriptor = openSync(folder.path, "r");
   syncfs(descriptor);

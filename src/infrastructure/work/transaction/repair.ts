@@ -14,6 +14,7 @@ import {
   reversed,
   rootOf,
   shownPath,
+  staysInPlace,
   type Turn,
 } from "./turns.ts";
 
@@ -74,6 +75,8 @@ function isDone({ folder, direction }: Swap, { op, goes, comes }: Turn): boolean
 function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): boolean {
   const here = identify(rootOf(plan, op), op.path);
   if (keepsFolder(op)) return here?.kind !== "directory";
+  if (staysInPlace(op))
+    return !isThing(here, goes) || (here?.mode !== goes?.mode && here?.mode !== comes?.mode);
   const out = identifyAt(outSlot(folder, op, direction));
   const waiting = identifyAt(inSlot(folder, op, direction));
   if (goes === null) return !isThing(here, isThing(waiting, comes) ? null : comes);

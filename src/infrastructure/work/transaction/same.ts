@@ -1,4 +1,4 @@
-import { readlinkSync } from "node:fs";
+import { lstatSync, readlinkSync } from "node:fs";
 import { getXattr, listXattrs } from "../../runtime/xattr.ts";
 import type { Identity } from "../folder/identity.ts";
 
@@ -29,6 +29,14 @@ export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compare
     return false;
   const apart = BigInt(a.mtime) - BigInt(b.mtime);
   return aHash === undefined ? apart === 0n : apart > -MICROSECONDS && apart < MICROSECONDS;
+}
+
+/** Whether the two differ in nothing but their mode, and the file has no other name that a change would reach. */
+export function onlyModeDiffers(compared: Compared): boolean {
+  const { a, b, from } = compared;
+  if (a.kind !== "file" || a.mode === b.mode || compared.aHash === undefined) return false;
+  if (!sameToAPerson({ ...compared, b: { ...b, mode: a.mode } })) return false;
+  return lstatSync(from, { throwIfNoEntry: false })?.nlink === 1;
 }
 
 /** Only root can give files away; for others a copy may have got another owner by itself. */

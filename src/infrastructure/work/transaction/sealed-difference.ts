@@ -71,7 +71,7 @@ export function sealedDifference({ folder, workspace, roots, ops }: SealedOps): 
     original,
     current(path) {
       const op = deciding(path);
-      if (op === null) return original(path);
+      if (op === null || op.inPlace === true) return original(path);
       if (!isReadable(identityAfter(path))) return null;
       return attempt(() => readNoFollow(slot(folder, op.n, "b")));
     },

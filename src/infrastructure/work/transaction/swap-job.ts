@@ -29,7 +29,8 @@ import { type OwnPlan, readOwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
 import { slotBytes } from "./quota.ts";
 import { editedSince, interruptedSwap, reverse } from "./repair.ts";
-import { type Checkpoint, SwapFailure, swap } from "./swap.ts";
+import { type Checkpoint, swap } from "./swap.ts";
+import { SwapFailure } from "./swap-failure.ts";
 import { type Direction, isThing, keepsFolder, recordedTurn, rootOf, type Swap, type Turn } from "./turns.ts";
 
 export interface SwapParts {

@@ -1,28 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import type { LeftAlone } from "../../../application/ports/transaction.ts";
-import { inParent } from "../folder/anchor.ts";
+import { createAnchors, inParent } from "../folder/anchor.ts";
 import { identifyAt, isAbsence } from "../folder/identity.ts";
 import { openDoors, openTurn, restoreModes } from "./doors.ts";
+import { giveMode } from "./give-mode.ts";
 import type { Plan } from "./job-folder.ts";
 import { exchange, moveIfFree } from "./move.ts";
+import { SwapFailure } from "./swap-failure.ts";
 import { inDepthOrder } from "./swap-order.ts";
-import { inSlot, isThing, keepsFolder, outSlot, rootOf, type Swap, type Turn } from "./turns.ts";
+import { inSlot, isThing, outSlot, rootOf, type Swap, staysInPlace, type Turn } from "./turns.ts";
 
 /** Called between the steps of a swap; a crash test stops the program there. */
 export type Checkpoint = (point: string) => void;
-
-/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
-export class SwapFailure extends Error {
-  /** `path` is absolute. */
-  constructor(
-    readonly path: string,
-    cause?: unknown,
-  ) {
-    super(cause === undefined ? `changed while it was being replaced: ${path}` : `${path}: ${cause}`, {
-      cause,
-    });
-  }
-}
 
 /**
  * Exchanges the two sides of a plan: what stands in the workspace goes into its slot, the other side comes in.
@@ -32,7 +21,8 @@ export class SwapFailure extends Error {
  *   2. what only leaves goes out, deepest first
  *   3. what comes in (or replaces) goes in: folders first, then objects, files, refs, index
  *   4. git state and objects that only leave go last, so that no ref is ever without its object
- *   5. folders get their modes
+ *   5. files of which only the mode differs get it where they stand
+ *   6. folders get their modes
  */
 export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
   const { plan } = request;
@@ -54,6 +44,13 @@ export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
   for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
   for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
   for (const turn of late) attempt(turn, "out", () => takeOut(request, turn, left));
+  const anchors = createAnchors();
+  try {
+    for (const turn of request.turns)
+      if (turn.op.inPlace === true) attempt(turn, "mode", () => giveMode(plan, turn, anchors));
+  } finally {
+    anchors.close();
+  }
   atFolders(plan, () => restoreModes(request));
   at("modes");
   return left;
@@ -89,7 +86,7 @@ function takeOut({ folder, plan, direction }: Swap, { op, goes }: Turn, left: Le
 
 function bringIn({ folder, plan, direction }: Swap, turn: Turn, at: Checkpoint): void {
   const { op, goes, comes } = turn;
-  if (keepsFolder(op)) return;
+  if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
   const out = outSlot(folder, op, direction);
   const path = `${rootOf(plan, op)}/${op.path}`;

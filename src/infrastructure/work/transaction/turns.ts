@@ -37,7 +37,7 @@ export function keepsFolder(op: Op): boolean {
 
 /** An op for which nothing is moved. */
 export function staysInPlace(op: Op): boolean {
-  return keepsFolder(op);
+  return keepsFolder(op) || op.inPlace === true;
 }
 
 /** A folder that stood before the job and goes with all it holds. */
@@ -61,7 +61,7 @@ export function recordedTurn(op: Op, direction: Direction, stands: Stands | null
   return {
     op,
     goes: left?.standing ?? null,
-    comes: keepsFolder(op) ? planned.comes : (left?.kept ?? null),
+    comes: staysInPlace(op) ? planned.comes : (left?.kept ?? null),
   };
 }
 
