@@ -57,7 +57,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
       deadline: begun + leftMs,
       request(model, size) {
         const first = firstMessage(model, size);
-        const request = requestFor(parts, turn, question, { model, size, exchange, first });
+        const request = requestFor(parts, question, { model, size, exchange, first });
         for (const path of shownIn(request.messages)) shown.add(path);
         return request;
       },
@@ -93,7 +93,10 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
   };
 }
 
-/** What the project shows, and the request last: made once, so that a server's cache knows it again. */
+/**
+ * What the project shows, what was done before, and the request last: made once, so that a server's cache knows it
+ * again. What changes from message to message stands behind what does not.
+ */
 function createFirstMessage(
   { project, workspace }: ChatParts,
   turn: ChatTurn,
@@ -107,7 +110,9 @@ function createFirstMessage(
     const recent = turn.jobs.recentFiles();
     const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-    const first = context === "" ? asked : `${workspace.mask(context)}\n\nRequest:\n${asked}`;
+    const earlier = earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER);
+    const before = [context, earlier].filter((text) => text !== "").join("\n\n");
+    const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;
   };
@@ -122,16 +127,15 @@ interface Asking {
 
 function requestFor(
   parts: ChatParts,
-  turn: ChatTurn,
   { role, planOnly, checks, looks }: CoderQuestion,
   { model, size, exchange, first }: Asking,
 ): Request {
-  const { workspace, settings } = parts;
+  const { settings } = parts;
   const isFull = size === "full";
   // Small local models call tools badly, and their windows are short: they ask in words.
   const tools = isFull && !model.local ? looks.tools() : [];
-  const system = [
-    coderPrompt({
+  return {
+    system: coderPrompt({
       agent: agentOf(role),
       family: model.family,
       protectedPatterns: settings.protectedPatterns,
@@ -140,10 +144,6 @@ function requestFor(
       checks,
       tools: tools.map(({ name }) => name),
     }),
-    workspace.mask(earlierFor(model, turn.history, isFull ? EARLIER : LITTLE_EARLIER)),
-  ];
-  return {
-    system: system.filter((part) => part !== "").join("\n\n"),
     messages: [{ role: "user", text: first }, ...(isFull ? looks.woven(exchange) : shortened(exchange))],
     ...(tools.length > 0 && { tools }),
   };

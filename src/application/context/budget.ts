@@ -12,7 +12,7 @@ export interface ContextBudget {
 
 const CONTEXT = {
   cloud: { rules: 6_000, map: 3_000, files: 60_000, guessed: 30_000, whole: 24_000 },
-  local: { rules: 3_000, map: 1_500, files: 16_000, guessed: 10_000, whole: 12_000 },
+  local: { rules: 3_000, map: 1_500, files: 16_000, guessed: 14_000, whole: 14_000 },
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
 

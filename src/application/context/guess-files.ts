@@ -30,10 +30,12 @@ const MOST = {
   fixture: { files: 1, chars: 1_000 },
   generated: { files: 0, chars: 0 },
 };
-/** Of the best source's score: below that a file is noise. A test or a page shows how things are meant with less. */
+/** Of the best source's score: below that a file is noise. A test shows how things are meant with less. */
 const WORTH_SHOWING = 0.3;
-const WORTH_BESIDE = 0.1;
+const WORTH_AS_TEST = 0.1;
 const LIKELY = 0.6;
+/** What the figures of `MOST` are meant for. */
+const FULL_BUDGET = 30_000;
 const NEARLY = 1.2;
 /** For names that the shown files do not hold. */
 const LOOKED_UP = 4_000;
@@ -96,7 +98,7 @@ interface Showing {
 
 /** The budget is split over what is worth showing: who is short leaves the rest to the long ones. */
 function showBest(ranked: readonly RankedFile[], { terms, textOf, budget }: Showing): Map<string, string> {
-  const picked = pick(ranked).flatMap(({ path, kind, limit }) => {
+  const picked = pick(ranked, budget).flatMap(({ path, kind, limit }) => {
     const text = textOf(path);
     return text === null ? [] : [{ path, kind, text, wish: Math.min(limit, text.length) }];
   });
@@ -120,7 +122,7 @@ interface Picked extends RankedFile {
 }
 
 /** Sources that score nearly as the best are likely to change; of the others, and of one of each kind, excerpts tell enough. */
-function pick(ranked: readonly RankedFile[]): Picked[] {
+function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   const best = (ranked.find(({ kind }) => kind === "source") ?? ranked[0])?.score ?? 0;
   const counts = {
     likely: 0,
@@ -134,9 +136,12 @@ function pick(ranked: readonly RankedFile[]): Picked[] {
   };
   const picked: Picked[] = [];
   for (const file of ranked) {
-    if (file.score < best * (file.kind === "source" ? WORTH_SHOWING : WORTH_BESIDE)) continue;
+    if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
     const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
-    if (counts[group]++ < MOST[group].files) picked.push({ ...file, limit: MOST[group].chars });
+    // Of a small budget, what is likely to change has its share first.
+    const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
+    if (counts[group]++ >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
+    picked.push({ ...file, limit: Math.floor(MOST[group].chars * share) });
   }
   return picked;
 }
