@@ -181,7 +181,7 @@ describe("a proposal that cannot run", () => {
     const reply = await at.send("/code3 change it");
     expect(reply).toMatchObject({ ok: true, text: "Which of the two files do you mean?", jobs: [] });
     await at.send("/code3 a.txt");
-    expect(at.asked[1]?.system).toContain("Which of the two files do you mean?");
+    expect(at.asked[1]?.messages[0]?.text).toContain("Which of the two files do you mean?");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 
