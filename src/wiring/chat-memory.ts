@@ -45,7 +45,7 @@ export interface ChatMemory {
 }
 
 export interface ChatMemoryOptions {
-  readonly config: Pick<Config, "routing" | "session" | "budget">;
+  readonly config: Pick<Config, "routing" | "session" | "budget" | "coder">;
   readonly models: Models;
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   readonly log: Logger;
@@ -77,6 +77,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     usage,
     costOf: options.costOf,
     budget: config.budget,
+    fallback: config.coder.fallback,
     now,
     log,
     startOfDay: clock.startOfDay,

@@ -210,7 +210,8 @@ function toReply(
 ): Reply {
   const usage = turn.models.used();
   const notices = turn.models.notices().map((notice) => say("budget", notice));
-  const said = [...turn.notes, ...saidOf(answer), ...notices];
+  const standIns = turn.models.standIns().map((standIn) => say("stoodIn", standIn));
+  const said = [...turn.notes, ...saidOf(answer), ...standIns, ...notices];
   return {
     text: wordSaid(messages.locale, said),
     said,

@@ -1,6 +1,7 @@
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure, ModelRequest, ModelRole, Models, ModelUsage } from "../ports/model.ts";
 import type { UsageStore } from "../ports/usage.ts";
+import { fallingBack, type StandIn } from "./fallback.ts";
 
 /**
  * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
@@ -20,6 +21,8 @@ export interface MeteredModels {
   readonly models: Models;
   /** What the reply has to say about the budget, each once. */
   notices(): readonly BudgetNotice[];
+  /** Who answered in another one's place, each once. */
+  standIns(): readonly StandIn[];
   used(): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
 }
 
@@ -40,6 +43,8 @@ export interface MeterParts {
   readonly usage: UsageStore;
   /** In US dollars; null when nobody said what the model costs. */
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
+  /** Coders that are asked when one cannot answer, in this order; default: none. */
+  readonly fallback?: readonly ModelRole[];
   readonly budget: { readonly daily: number | null; readonly on_exceed: "local" | "refuse" };
   readonly now: () => Date;
   readonly log: Logger;
@@ -55,15 +60,25 @@ export function createMeter(parts: MeterParts): Meter {
     async open(context) {
       const account = openAccount(parts, context);
       await account.look();
+      const standIns = new Map<string, StandIn>();
+      const own = (role: ModelRole): Model | ModelFailure => {
+        const model = parts.models.forRole(role);
+        if (!("generate" in model)) return model;
+        const chosen = !model.local && account.isOver() ? account.instead() : model;
+        return "generate" in chosen ? metered(account, role, chosen) : chosen;
+      };
       return {
         models: {
           forRole(role) {
-            const model = parts.models.forRole(role);
-            if (!("generate" in model)) return model;
-            const chosen = !model.local && account.isOver() ? account.instead() : model;
-            return "generate" in chosen ? metered(account, role, chosen) : chosen;
+            const others = role.startsWith("coder") ? (parts.fallback ?? []) : [];
+            return fallingBack(
+              { role, model: own(role) },
+              others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
+              (standIn) => void standIns.set(`${standIn.asked} ${standIn.answered}`, standIn),
+            );
           },
         },
+        standIns: () => [...standIns.values()],
         notices: account.notices,
         used: account.used,
       };

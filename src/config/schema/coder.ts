@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, flag, hosts, optionalText, optionalUrl, texts } from "./primitives.ts";
+import { count, flag, hosts, optionalText, optionalUrl } from "./primitives.ts";
 
 /** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
 export const coder = z
@@ -12,7 +12,12 @@ export const coder = z
       .default(1)
       .meta({ description: "Coders that work on a message at once, each in a draft of its own." }),
     escalate: flag(false, "Ask the other coders as well when one does not get green."),
-    fallback: texts([], "Coders that are asked when one cannot answer, in this order; the reply says so."),
+    fallback: z
+      .array(z.enum(["coder1", "coder2", "coder3"]))
+      .default([])
+      .meta({
+        description: "Coders that are asked when one cannot answer, in this order; the reply says so.",
+      }),
     on_red: z
       .enum(["preview", "apply", "discard"])
       .default("preview")

@@ -15,6 +15,13 @@ interface BudgetWords {
   readonly model?: string;
 }
 
+interface StandInWords {
+  readonly asked: string;
+  readonly answered: string;
+  readonly model: string;
+  readonly code: ModelTrouble;
+}
+
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
 /** What helps, beside what the model's own message says. */
@@ -128,6 +135,8 @@ export const texts = {
         return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
     }
   },
+  stoodIn: ({ asked, answered, model, code }: StandInWords): string =>
+    `Note: ${asked} could not answer (${code}); ${answered} (${model}) answered in its place (coder.fallback).`,
   cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
   answerGoesOn: "The answer reached its longest; the coder goes on from there.",

@@ -98,6 +98,8 @@ export const texts: typeof en = {
         return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
     }
   },
+  stoodIn: ({ asked, answered, model, code }) =>
+    `※ ${asked} が答えられなかったため（${code}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
   answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
