@@ -96,16 +96,24 @@ test("a workspace that does not exist is not made by looking for its storage", (
 });
 
 describe("what a copy cannot show", () => {
-  test("is neither seen nor deleted by a job: a name that is no text", async () => {
+  test("is not lost: a name that is no text goes with its folder, and stays where a job takes it alone", async () => {
     const bench = createBench("copy", { folder: newFolder() });
     bench.save("d/kept.txt", "kept\n");
     const odd = [Buffer.from(bench.at("d/odd-\xff"), "latin1"), Buffer.from(bench.at("odd-\xfe"), "latin1")];
     for (const path of odd) writeFileSync(path, "odd\n");
-    for (const script of ["mv d e", "rm -rf ./*", "rm -rf d; echo file >d"]) {
-      const before = bench.tree();
+    const before = bench.tree();
+    for (const script of ["rm -rf d", "rm -rf d; echo file >d"]) {
       const jobId = await bench.apply((_, { directory }) => void sh(directory as string, script));
-      for (const path of odd) expect(readFileSync(path, "utf8")).toBe("odd\n");
+      expect(readFileSync(odd[1] as Buffer, "utf8")).toBe("odd\n");
       expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+      expect(bench.tree()).toEqual(before);
+    }
+    for (const script of ["mv d e", "rm -rf ./*"]) {
+      const { transaction } = await bench.begin();
+      sh(transaction.directory as string, script);
+      const { noText } = await transaction.seal(() => ({ drop: [], rewrite: new Map() }));
+      expect(noText).toEqual([script.startsWith("mv") ? "e/odd-\\xff" : "odd-\\xfe"]);
+      await transaction.discard();
       expect(bench.tree()).toEqual(before);
     }
   });

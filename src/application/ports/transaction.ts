@@ -239,6 +239,11 @@ export interface Sealed {
   readonly outside: readonly string[];
   /** What the view could not show or cover, in plain words. */
   readonly notes: readonly string[];
+  /**
+   * What the job touched under names that are no UTF-8, as people can read them. Nothing is staged then: such a change
+   * cannot be written down, and the rest without it is not what the job did.
+   */
+  readonly noText?: readonly string[];
 }
 
 export type SwapOutcome =

@@ -209,7 +209,7 @@ export class JobRun {
       ? { sealed: NOTHING_SEALED, judged: looked }
       : await this.#judge.seal(looked);
     const aborted = request.signal.aborted;
-    const isTakenBack = wantsRollback(this.#request, results);
+    const isTakenBack = wantsRollback(this.#request, results) || sealed.noText !== undefined;
     const rollsBack = isTakenBack && transaction.kind !== "none";
     const end: JobEnd = {
       results,

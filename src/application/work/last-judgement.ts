@@ -22,7 +22,9 @@ export async function sealJudged(
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
   });
-  return { sealed, judged: blamed(protection, results, found) };
+  const noText = [...new Set(sealed.noText ?? [])];
+  const judged = blamed(protection, results, found);
+  return { sealed, judged: noText.length === 0 ? judged : failed(judged, nameless(noText)) };
 }
 
 /** When the processes of some commands are gone: judges what came after the commands' own judgements. */
@@ -75,6 +77,24 @@ function blamed(
       error: [error, ...failing].filter((line) => line !== "").join("\n"),
       notes: skipped.length === 0 || notes.some((one) => isSame(one, note)) ? notes : [...notes, note],
     };
+  });
+}
+
+const NAMED_AT_MOST = 10;
+
+function nameless(paths: readonly string[]): string {
+  const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
+  return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
+}
+
+/** The same results with the blame at the last one that ran a process. */
+function failed(results: readonly CommandResult[], why: string): readonly CommandResult[] {
+  const runner = results.findLastIndex((one) => !isEdit(one));
+  const last = runner === -1 ? results.length - 1 : runner;
+  return results.map((result, index) => {
+    if (index !== last) return result;
+    const error = [result.error, why].filter((line) => line !== "").join("\n");
+    return { ...result, success: false, error };
   });
 }
 

@@ -68,10 +68,14 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
     repository: repositoryOf(workspace),
     async seal(judge): Promise<Sealed> {
       const left: Op[] = [];
+      const noText: string[] = [];
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
-        left.push(...sealDelta({ ...delta, before: before[index] ?? new Map() }));
+        const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
+        left.push(...sealed.ops);
+        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       });
+      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const { ops, turnedDown } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       leftOut.push(...turnedDown);
       // What is copied cannot be changed from inside any more.

@@ -1,8 +1,11 @@
-import { type BigIntStats, chmodSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { type BigIntStats, chmodSync, lstatSync, statSync } from "node:fs";
+import { namesIn, walkBytes } from "./byte-names.ts";
 
 export interface Walked {
   readonly path: string;
   readonly stats: BigIntStats;
+  /** Its name, or that of a folder above it, is no UTF-8: `path` is for people to read, and leads nowhere. */
+  readonly noText?: true;
 }
 
 export interface WalkOptions {
@@ -10,13 +13,14 @@ export interface WalkOptions {
   readonly enter?: (path: string, stats: BigIntStats) => boolean;
   /** Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. */
   readonly unreadable?: (path: string) => void;
+  /** Names that are no UTF-8 come too. Default: they are `unreadable`, under a name for people. */
+  readonly noText?: boolean;
   /** Opens folders whose mode shuts out their owner; `stats` still tell the mode they had. */
   readonly unlock?: boolean;
 }
 
 /**
  * Every entry below `root`, parents before children, no symlink followed, other file systems not entered.
- * A name that is not UTF-8 cannot be said as text: it is `unreadable` under the name that the decoder made of it.
  */
 export function* walk(root: string, options: WalkOptions = {}): Generator<Walked> {
   // Followed: a root may be named through a descriptor (`/proc/self/fd/N`).
@@ -24,14 +28,19 @@ export function* walk(root: string, options: WalkOptions = {}): Generator<Walked
   const pending: string[] = [""];
   while (pending.length > 0) {
     const folder = pending.pop() as string;
-    let names: string[];
+    const within = folder === "" ? root : `${root}/${folder}`;
+    let names: ReturnType<typeof namesIn>;
     try {
-      names = readdirSync(folder === "" ? root : `${root}/${folder}`);
+      names = namesIn(within);
     } catch {
       options.unreadable?.(folder);
       continue;
     }
-    for (const name of names) {
+    for (const { shown, stats } of walkBytes(within, folder, names.bytes)) {
+      if (options.noText === true) yield { path: shown, stats, noText: true };
+      else options.unreadable?.(shown);
+    }
+    for (const name of names.texts) {
       const path = folder === "" ? name : `${folder}/${name}`;
       const stats = lookAt(`${root}/${path}`);
       if (stats === null) {

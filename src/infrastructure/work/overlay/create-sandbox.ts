@@ -130,7 +130,13 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
               release();
               return wiring.mustConfine ? copy : null;
             }
-            return { ...copy, stop: () => copy.stop().then(release) };
+            let stopped: Promise<void> | null = null;
+            const stop = () => {
+              // A job that is sealed may still be taken back, and its descriptors are others' by then.
+              stopped ??= copy.stop().then(release);
+              return stopped;
+            };
+            return { ...copy, stop };
           }
         : null,
   };

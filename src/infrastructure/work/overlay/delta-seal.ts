@@ -1,4 +1,4 @@
-import { type BigIntStats, chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
+import { type BigIntStats, chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
@@ -7,8 +7,8 @@ import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
 import { copyEntry } from "./copy-entry.ts";
 import type { FirstSight } from "./first-sight.ts";
-import { standingAtBegin, stripMarks, UNKNOWN } from "./overlay-seal.ts";
-import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
+import { type SealedUpper, standingAtBegin, stripMarks, UNKNOWN } from "./overlay-seal.ts";
+import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
 
 /** What lay in an upper at a moment. */
 export type UpperLook = ReadonlyMap<
@@ -40,9 +40,10 @@ export interface DeltaParts {
  * `sealUpper`, it leaves the upper as it is, and takes only what differs from the job's beginning: what earlier jobs
  * left there stands in the workspace already, or somebody has changed it there since.
  */
-export function sealDelta(parts: DeltaParts): Op[] {
+export function sealDelta(parts: DeltaParts): SealedUpper {
   const { folder, root, index, firstSlot, before } = parts;
   const ops: Op[] = [];
+  const noText: string[] = [];
   const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
   const isLeftOut = (path: string) => {
     const absolute = join(root.path, path);
@@ -74,8 +75,9 @@ export function sealDelta(parts: DeltaParts): Op[] {
       add(path, a, identifyAt(next));
     }
     if (kind !== "opaque" || a?.kind !== "directory" || before.get(path)?.kind === "opaque") return;
-    const kept = new Set(readdirSync(join(root.upper, path)));
-    for (const name of readdirSync(join(root.path, path))) if (!kept.has(name)) remove(`${path}/${name}`);
+    const taken = takenFrom(root, path);
+    taken.paths.forEach(remove);
+    noText.push(...taken.noText);
   }
 
   function takeFile(path: string, kind: "file" | "symlink"): void {
@@ -96,7 +98,8 @@ export function sealDelta(parts: DeltaParts): Op[] {
   for (const [path, { kind, stats }] of after) {
     const was = before.get(path);
     if (isLeftOut(path) || (was !== undefined && isSame(was, { kind, stats }))) continue;
-    if (kind === "gone") remove(path);
+    if (kind === "no-text") noText.push(path);
+    else if (kind === "gone") remove(path);
     else if (kind === "directory" || kind === "opaque") takeFolder(path, kind, stats);
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
   }
@@ -106,9 +109,11 @@ export function sealDelta(parts: DeltaParts): Op[] {
     if (kind === "gone" || kind === "other" || after.has(path) || told.has(path)) continue;
     const parent = dirname(path);
     const stays = parent === "." || isFolder(after.get(parent)?.kind);
-    if (stays) remove(path);
+    if (!stays) continue;
+    if (kind === "no-text") noText.push(path);
+    else remove(path);
   }
-  return ops;
+  return { ops, noText };
 }
 
 function isFolder(kind: UpperEntry["kind"] | undefined): boolean {

@@ -77,7 +77,7 @@ export function createChangeWatch(
  */
 function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<string, Seen>): Generator<string> {
   const enter = (path: string) => last.get(join(lower, path))?.hidesLower !== true;
-  for (const { path } of walk(lower, { enter })) {
+  for (const { path } of walk(lower, { enter, noText: true })) {
     const absolute = join(lower, path);
     const stays = upper !== null && standsAt(join(upper, path));
     if (!stays && !last.has(absolute)) yield absolute;

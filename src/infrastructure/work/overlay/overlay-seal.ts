@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { listXattrs, removeXattr } from "../../runtime/xattr.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
@@ -9,7 +9,13 @@ import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { settleMoves } from "./settle-moves.ts";
-import { type LaidRoot, type UpperEntry, walkUpper } from "./upper.ts";
+import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
+
+export interface SealedUpper {
+  readonly ops: readonly Op[];
+  /** What the job touched under names that are no UTF-8, as people can read them: no op can say it. */
+  readonly noText: readonly string[];
+}
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
 export function sealUpper(
@@ -19,8 +25,9 @@ export function sealUpper(
   sight: FirstSight,
   index: number,
   firstSlot: number,
-): Op[] {
+): SealedUpper {
   const ops: Op[] = [];
+  const noText: string[] = [];
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
@@ -32,17 +39,8 @@ export function sealUpper(
     bHash?: string,
     inPlace?: true,
   ) => {
-    ops.push({
-      n: firstSlot + ops.length,
-      root: index,
-      path,
-      a,
-      b,
-      ...(aHash && { aHash }),
-      ...(bHash && { bHash }),
-      area: area(path),
-      ...(inPlace && { inPlace }),
-    });
+    const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
+    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: area(path), ...more });
   };
   const asOf = (path: string) => {
     const absolute = join(root.path, path);
@@ -58,6 +56,7 @@ export function sealUpper(
   if (root.redirects) settleMoves(root);
   const entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
   for (const { path, stats, kind } of entries) {
+    if (kind === "no-text") noText.push(path);
     const absolute = join(root.upper, path);
     const a = asOf(path);
     const next = slot(folder, firstSlot + ops.length, "b");
@@ -75,9 +74,9 @@ export function sealUpper(
           add(path, a, identifyAt(next));
         }
         if (kind === "opaque" && a?.kind === "directory") {
-          const kept = new Set(readdirSync(absolute));
-          for (const name of readdirSync(join(root.path, path)))
-            if (!kept.has(name)) remove(`${path}/${name}`);
+          const taken = takenFrom(root, path);
+          taken.paths.forEach(remove);
+          noText.push(...taken.noText);
         }
         break;
       }
@@ -99,12 +98,13 @@ export function sealUpper(
         add(path, a, identifyAt(next), aHash, bHash);
         break;
       }
+      case "no-text":
       case "other":
         break;
     }
   }
   anchors.close();
-  return ops;
+  return { ops, noText };
 }
 
 /**

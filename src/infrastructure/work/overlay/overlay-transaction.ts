@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Installation } from "../../runtime/installation.ts";
 import { despiteOthers } from "../folder/despite-others.ts";
@@ -158,9 +158,13 @@ function open(state: OpenOverlay): Transaction {
       if (why !== null) throw why;
       await executor.rest();
       const left: Op[] = [];
+      const noText: string[] = [];
       roots.forEach((root, i) => {
-        for (const op of sealUpper(folder, root, state.stamp, sight, i, left.length)) left.push(op);
+        const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
+        for (const op of sealed.ops) left.push(op);
+        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       });
+      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);

@@ -1,6 +1,7 @@
-import { type BigIntStats, lstatSync, readdirSync } from "node:fs";
+import { type BigIntStats, lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { getXattr } from "../../runtime/xattr.ts";
+import { namesIn, walkBytes } from "../folder/byte-names.ts";
 import { type WalkOptions, walk } from "../folder/walk.ts";
 
 /** A root of the transaction and the upper laid over it. */
@@ -18,8 +19,11 @@ export interface LaidRoot {
 export interface UpperEntry {
   readonly path: string;
   readonly stats: BigIntStats;
-  /** `gone`: the path was deleted. `opaque`: a folder under which nothing of the workspace's shows at this path. */
-  readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other";
+  /**
+   * `gone`: the path was deleted. `opaque`: a folder under which nothing of the workspace's shows at this path.
+   * `no-text`: whatever it is, its name is no UTF-8, and `path` is only for people to read.
+   */
+  readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other" | "no-text";
   /** Opaque only because a folder above it is: the kernel marks no more than the uppermost. */
   readonly inherits: boolean;
   /** Where it lies in the workspace, when the job moved it with its folder; it is not in the upper then. */
@@ -30,7 +34,11 @@ export interface UpperEntry {
 export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator<UpperEntry> {
   const opaque = new Set<string>();
   const lowers = new Map<string, string | null>();
-  for (const { path, stats } of walk(root.upper, options)) {
+  for (const { path, stats, noText } of walk(root.upper, { ...options, noText: true })) {
+    if (noText) {
+      yield { path, stats, kind: "no-text", inherits: false };
+      continue;
+    }
     if (!stats.isDirectory()) {
       yield { path, stats, kind: kindOf(stats), inherits: false };
       continue;
@@ -47,21 +55,35 @@ export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator
   }
 }
 
+/** What an opaque folder of the upper takes from the one below it; `noText` as people can read it. */
+export function takenFrom(root: LaidRoot, path: string) {
+  const kept = new Set(namesIn(join(root.upper, path)).texts);
+  const below = join(root.path, path);
+  const { texts, bytes } = namesIn(below);
+  return {
+    paths: texts.filter((name) => !kept.has(name)).map((name) => `${path}/${name}`),
+    noText: [...walkBytes(below, path, bytes)].map(({ shown }) => shown),
+  };
+}
+
 /** What came with a folder from its former place and was not touched since. */
 function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperEntry> {
   const from = join(root.path, lower);
-  const there = new Set(readdirSync(join(root.upper, path)));
-  for (const name of readdirSync(from)) {
+  const there = new Set(namesIn(join(root.upper, path)).texts);
+  const names = namesIn(from);
+  for (const { shown, stats } of walkBytes(from, path, names.bytes))
+    yield { path: shown, stats, kind: "no-text", inherits: true };
+  for (const name of names.texts) {
     if (there.has(name)) continue;
     const source = join(from, name);
     const stats = lstatSync(source, { bigint: true });
     yield { path: `${path}/${name}`, stats, kind: movedKind(stats), inherits: true, source };
     if (stats.isDirectory())
-      for (const below of walk(source))
+      for (const below of walk(source, { noText: true }))
         yield {
           path: `${path}/${name}/${below.path}`,
           stats: below.stats,
-          kind: movedKind(below.stats),
+          kind: below.noText ? "no-text" : movedKind(below.stats),
           inherits: true,
           source: join(source, below.path),
         };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Identity, identifyAt, kindOf } from "../folder/identity.ts";
 import { type Walked, walk } from "../folder/walk.ts";
 import { hashAt, hashIfUntouched } from "./content.ts";
+import { type ByteLook, byteLook, touchedBytes } from "./copy-bytes.ts";
 import type { CopiedRoot } from "./copy-roots.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
@@ -18,11 +19,15 @@ export interface CopySeal {
   readonly ownFolders: readonly string[];
   /** After the copy was made, before the first command: what is older was not touched by the job. */
   readonly started: bigint;
+  /** What each copy held by then under names that are no UTF-8. */
+  readonly bytes: readonly ByteLook[];
 }
 
 export interface SealedRoot {
   readonly ops: readonly Op[];
   readonly notes: readonly string[];
+  /** What the job touched under names that are no UTF-8. */
+  readonly noText: readonly string[];
 }
 
 /** Compares one copy with what its root held, and moves what is new or different into slots. */
@@ -35,11 +40,16 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
   const notes: string[] = [];
   const unreadable = (path: string) => {
-    if (!isHidden(manifest.hidden, path)) notes.push(`not carried over, its name is no text: ${path}`);
+    if (!isHidden(manifest.hidden, path)) notes.push(`not carried over, it cannot be read: ${path}`);
   };
-  const found = [...walk(root.copy, { unlock: true, enter: (path) => !isOwn(path), unreadable })];
+  const enter = (path: string) => !isOwn(path);
+  const all = [...walk(root.copy, { unlock: true, enter, unreadable, noText: true })];
+  const found = all.filter(({ noText }) => noText !== true);
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
   const above = foldersAbove(manifest.hidden);
+  const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
+  const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
+  if (noText.length > 0) return { ops: [], notes, noText };
   const ops: Op[] = [];
   const made: { op: Op; from: string; mode: number }[] = [];
   for (const entry of found) {
@@ -80,17 +90,9 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     if (a !== null && a.kind !== "directory" && sameToAPerson(compared)) continue;
     const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
-    const op: Op = {
-      n,
-      root: index,
-      path,
-      a,
-      b: inPlace ? { ...a, mode } : now,
-      ...(aHash && { aHash }),
-      ...(bHash && { bHash }),
-      area: area(path),
-      ...(inPlace && { inPlace }),
-    };
+    const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
+    const b = inPlace ? { ...a, mode } : now;
+    const op: Op = { n, root: index, path, a, b, area: area(path), ...more };
     if (stats.isDirectory()) {
       if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
     } else if (!inPlace) renameSync(absolute, slot(folder, n, "b"));
@@ -100,19 +102,12 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   const seen = new Set(found.map(({ path }) => path));
   for (const [path, a] of manifest.entries) {
     if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
-    if (goesWithItsFolder(path, manifest, folders, above)) continue;
+    if (goesWhole(path)) continue;
     const aHash = hashIfUntouched(root.original, path, a, isIndexFile(path, area(path)));
-    ops.push({
-      n: firstSlot + ops.length,
-      root: index,
-      path,
-      a,
-      b: null,
-      ...(aHash && { aHash }),
-      area: area(path),
-    });
+    const n = firstSlot + ops.length;
+    ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
   }
-  return { ops, notes };
+  return { ops, notes, noText };
 }
 
 /** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
@@ -133,7 +128,7 @@ function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; m
   for (const { op, from, mode } of [...made].reverse()) {
     const to = slot(folder, op.n, "b");
     if (readdirSync(from).length === 0) renameSync(from, to);
-    else mkdirSync(to); // It holds a name that is no text, which is not carried over.
+    else mkdirSync(to); // It holds what is not carried over.
     chmodSync(to, mode);
   }
 }

@@ -14,6 +14,7 @@ import { watchView } from "../folder/watch-view.ts";
 import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
 import { readNoFollow } from "./content.ts";
 import { createCopyChecks } from "./copy-check.ts";
+import { byteLook } from "./copy-bytes.ts";
 import { type CopyLook, FOLDER, lookAtCopies } from "./copy-look.ts";
 import { type CopiedRoot, copyRoots, restoreEntry } from "./copy-roots.ts";
 import { type CopySeal, sealRoot } from "./copy-seal.ts";
@@ -77,6 +78,8 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
   }
   const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
+  const bytesOf = ({ copy }: CopiedRoot, i: number) =>
+    byteLook(manifests[i]?.hasBytes ? walk(copy, { noText: true }) : []);
   return {
     ok: true,
     transaction: open({
@@ -88,6 +91,7 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
       ownFolders,
       stamp,
       started,
+      bytes: copies.map(bytesOf),
       confined,
       confine,
     }),
@@ -279,11 +283,14 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const notes = manifests.flatMap(({ hidden }) =>
     [...hidden].map((path) => `not visible to the job: ${path}`),
   );
-  for (const index of copies.keys()) {
+  const noText: string[] = [];
+  for (const [index, { original }] of copies.entries()) {
     const sealed = sealRoot(state, index, left.length);
     for (const op of sealed.ops) left.push(op);
     notes.push(...sealed.notes);
+    noText.push(...sealed.noText.map((path) => relative(workspace, join(original, path))));
   }
+  if (noText.length > 0) return { changes: [], outside: [], notes, noText };
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);

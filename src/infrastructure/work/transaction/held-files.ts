@@ -81,6 +81,7 @@ export function keptOf({ folder, plan, direction }: Swap): Map<number, Identity 
 export function isNoisy(folder: string, since: bigint): boolean {
   let noisy = false;
   const entries = walk(folder, {
+    noText: true,
     unreadable: () => {
       noisy = true;
     },
@@ -95,7 +96,7 @@ function watched(at: string, told: string): WatchedFolder {
     at,
     told,
     below() {
-      known ??= new Map([...walk(at)].map(({ path, stats }) => [fileKey(stats), path]));
+      known ??= new Map([...walk(at, { noText: true })].map(({ path, stats }) => [fileKey(stats), path]));
       return known;
     },
   };

@@ -7,6 +7,8 @@ export interface Manifest {
   readonly entries: Map<string, Identity>;
   /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
   readonly hidden: Set<string>;
+  /** Whether there are names that are no UTF-8. */
+  readonly hasBytes: boolean;
   readonly bytes: number;
   /** The ctime of the root itself. */
   readonly top: string;
@@ -18,11 +20,17 @@ export function takeManifest(root: string, leaveOut: (path: string) => boolean):
   let bytes = 0;
   const top = String(lstatSync(root, { bigint: true }).ctimeNs);
   const enter = (path: string) => !leaveOut(path);
-  for (const { path, stats } of walk(root, { enter, unreadable: (path) => hidden.add(path) })) {
-    entries.set(path, identityOf(stats));
+  let hasBytes = false;
+  const unreadable = (path: string) => void hidden.add(path);
+  for (const { path, stats, noText } of walk(root, { enter, unreadable, noText: true })) {
     if (stats.isFile()) bytes += Number(stats.blocks) * 512;
+    if (noText) {
+      hasBytes = true;
+      continue;
+    }
+    entries.set(path, identityOf(stats));
   }
-  return { entries, hidden, bytes, top };
+  return { entries, hidden, bytes, top, hasBytes };
 }
 
 export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {

@@ -1,0 +1,100 @@
+/** Names are bytes: one that is no UTF-8 is never lost, and a job that touches one is told so before its commit. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Cli, create, createCli, jobIdIn, shell } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
+
+const here = process.platform === "linux" && requirePart("bwrap");
+
+/** テ.txt as Shift-JIS has it. */
+const NAME = Buffer.from([0x83, 0x65, 0x2e, 0x74, 0x78, 0x74]);
+const MADE = "printf '\\203\\145.txt'";
+
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => cli.remove());
+
+const at = (folder: string) => Buffer.concat([Buffer.from(`${join(cli.workspace, folder)}/`), NAME]);
+const names = (folder = "") => readdirSync(join(cli.workspace, folder), { encoding: "buffer" }).map(String);
+const isThere = (folder = "") =>
+  readdirSync(join(cli.workspace, folder), { encoding: "buffer" }).some((name) => NAME.equals(name));
+
+describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%s)", (kind) => {
+  const env = { PICOCLAW_WORKER_TRANSACTION: kind };
+  const run = (line: string, args: readonly string[] = []) => cli.apply([shell(line)], args, { env });
+
+  /** Nothing of the job landed, and the name is told. */
+  function expectRefused(line: string, folder = ""): void {
+    for (const args of [[], ["--preview"]]) {
+      const ran = run(`echo landed > landed.txt; ${line}`, args);
+      expect(`${ran.out}${ran.err}`).toContain(`${folder}\\x83e.txt`);
+      expect(ran.code).not.toBe(0);
+      expect(names()).not.toContain("landed.txt");
+    }
+  }
+
+  test("that a job makes fails it before its commit, by name", () => {
+    cli.write("a.txt", "one\n");
+    expectRefused(`echo new > "$(${MADE})"`);
+    expectRefused(`mv a.txt "$(${MADE})"`);
+    expectRefused(`mkdir -p d && echo new > "d/$(${MADE})"`, "d/");
+    expect(cli.read("a.txt")).toBe("one\n");
+    expect(names()).toEqual(["a.txt"]);
+  });
+
+  test("that a job edits, renames or deletes stays as it is, and fails it", () => {
+    cli.write("d/a.txt", "one\n");
+    writeFileSync(at("d"), "theirs\n");
+    expectRefused(`echo more >> "d/$(${MADE})"`, "d/");
+    expectRefused(`mv "d/$(${MADE})" d/b.txt`, "d/");
+    expectRefused(`rm "d/$(${MADE})"`, "d/");
+    expectRefused("rm -rf d && mkdir d && echo new > d/a.txt", "d/");
+    expect(readFileSync(at("d"), "utf8")).toBe("theirs\n");
+    expect(names("d")).toHaveLength(2);
+  });
+
+  test("that a job leaves alone is no obstacle", () => {
+    cli.write("d/a.txt", "one\n");
+    writeFileSync(at("d"), "theirs\n");
+    expect(run("echo two > d/a.txt; echo b > b.txt").code).toBe(0);
+    expect([cli.read("d/a.txt"), cli.read("b.txt")]).toEqual(["two\n", "b\n"]);
+    expect(readFileSync(at("d"), "utf8")).toBe("theirs\n");
+  });
+
+  test("goes with its folder, and comes back with it", () => {
+    cli.write("d/a.txt", "one\n");
+    writeFileSync(at("d"), "theirs\n");
+    const ran = run("rm -rf d");
+    expect(ran.code).toBe(0);
+    expect(names()).toEqual([]);
+    expect(cli.run(["undo", jobIdIn(ran.out)]).code).toBe(0);
+    expect(isThere("d")).toBe(true);
+    expect(cli.run(["redo", jobIdIn(ran.out)]).code).toBe(0);
+    expect(names()).toEqual([]);
+    expect(cli.run(["undo", jobIdIn(ran.out)]).code).toBe(0);
+    expect(readFileSync(at("d"), "utf8")).toBe("theirs\n");
+    expect(cli.read("d/a.txt")).toBe("one\n");
+  });
+
+  test("beside one with the character that decoders put in its place is told apart", () => {
+    cli.write("\ufffde.txt", "text\n");
+    writeFileSync(at(""), "theirs\n");
+    expect(run("echo two > '\ufffde.txt'").code).toBe(0);
+    expect(cli.read("\ufffde.txt")).toBe("two\n");
+    expectRefused(`echo more >> "$(${MADE})"`);
+    expect(readFileSync(at(""), "utf8")).toBe("theirs\n");
+  });
+});
+
+describe("a job of edits alone", () => {
+  test("does not delete the folder around a name that is no UTF-8", () => {
+    cli.write("d/a.txt", "one\n");
+    writeFileSync(at("d"), "theirs\n");
+    const gone = { type: "file_edit", action: "delete", target: "d" };
+    expect(cli.apply([create("b.txt", "b\n"), gone]).code).not.toBe(0);
+    expect(isThere("d")).toBe(true);
+  });
+});
