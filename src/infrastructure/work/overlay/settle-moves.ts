@@ -11,7 +11,8 @@ export function settleMoves(root: LaidRoot): void {
   const folders = new Map<string, string[]>();
   let within: string | null = null;
   for (const { path, source, kind } of walkUpper(root, { unlock: true })) {
-    if (source === undefined || kind === "no-text" || (within !== null && path.startsWith(`${within}/`))) continue;
+    if (source === undefined || kind === "no-text" || (within !== null && path.startsWith(`${within}/`)))
+      continue;
     within = path;
     const folder = join(root.upper, dirname(path));
     folders.set(folder, [...(folders.get(folder) ?? []), source]);

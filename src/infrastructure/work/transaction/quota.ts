@@ -23,7 +23,8 @@ export function slotBytes(folder: JobFolder): number {
     const stats = lstatSync(join(slots, name), { bigint: true });
     bytes += Number(stats.blocks) * 512;
     if (stats.isDirectory())
-      for (const below of walk(join(slots, name), { noText: true })) bytes += Number(below.stats.blocks) * 512;
+      for (const below of walk(join(slots, name), { noText: true }))
+        bytes += Number(below.stats.blocks) * 512;
   }
   return bytes;
 }
