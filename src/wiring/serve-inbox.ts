@@ -64,7 +64,7 @@ export async function openInbox(parts: ServeParts) {
     admit: admissionOf(parts),
     workspace: state.current().workspace.root,
     bus,
-    wake: (chat) => answering.wake(chat),
+    wake: (message) => answering.wake(message),
     now,
     random,
   });

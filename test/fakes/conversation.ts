@@ -12,6 +12,7 @@ export function createFakeConversation(
   const asked: IncomingMessage[] = [];
   return {
     asked,
+    interrupts: ({ text }) => text.startsWith("/stop"),
     async handle(message, { signal, onEvent }) {
       asked.push(message);
       onEvent?.({ type: "queued", ahead: 0 });

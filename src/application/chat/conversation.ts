@@ -26,6 +26,11 @@ import type { Answer, Asked, ChatTurn } from "./turn.ts";
  */
 export function createConversation(parts: ChatParts): Conversation {
   return {
+    interrupts({ channel, chatId, text }) {
+      const command = readSlashCommand(text);
+      if (command !== undefined) return command.name === "stop";
+      return parts.steering.isOpen(`${channel}:${chatId}`);
+    },
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
       const emit = quiet(options.onEvent);

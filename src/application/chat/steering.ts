@@ -2,6 +2,8 @@
 export interface Steering {
   /** A coder begins to work in this chat. */
   open(chatKey: string): Desk;
+  /** Whether a coder works in this chat. */
+  isOpen(chatKey: string): boolean;
   /**
    * Lays a message on the desk of the coder that works in this chat: true when the coder took it in, false when it ended
    * before. Null where none works.
@@ -39,6 +41,7 @@ export function createSteering(): Steering {
         },
       };
     },
+    isOpen: (chatKey) => desks.has(chatKey),
     offer(chatKey, text) {
       const desk = desks.get(chatKey);
       return desk === undefined

@@ -7,6 +7,7 @@ import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
 import { createLanes } from "./chat-lanes.ts";
 import { LEASE_MS, leaseUntil } from "./lease.ts";
+import type { Arrived } from "./receive-messages.ts";
 
 export interface AnswerParts {
   readonly store: MessageStore;
@@ -39,7 +40,8 @@ export interface AnswerParts {
 }
 
 export interface Answering {
-  wake(chat: ChatKey): void;
+  /** A message arrived. One that is about what runs in its chat now does not wait for its turn. */
+  wake(message: Arrived): void;
   /** Takes up what a dead process left, then whatever comes. */
   start(isGone: (owner: string) => boolean): Promise<void>;
   /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
@@ -74,6 +76,7 @@ export function createAnswering(parts: AnswerParts): Answering {
     }
   });
   const closed = { now: false };
+  const besides = new Set<Promise<void>>();
 
   /** At most for as long that a chat still goes on, slowly, however long a burst lasts. */
   async function whileBusy(): Promise<void> {
@@ -111,6 +114,16 @@ export function createAnswering(parts: AnswerParts): Answering {
       timers.after(AFTER_TROUBLE_MS, () => lanes.wake(message));
       return false;
     }
+  }
+
+  async function answerBeside(arrived: Arrived): Promise<void> {
+    try {
+      const message = await store.claimBeside(arrived.id, leaseUntil(owner, timers.now()));
+      if (message !== null && !closed.now) await answer(message);
+    } catch (error) {
+      parts.onTrouble(error, null);
+    }
+    lanes.wake(arrived);
   }
 
   /** What to say instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
@@ -189,7 +202,12 @@ export function createAnswering(parts: AnswerParts): Answering {
   };
 
   return {
-    wake: (chat) => lanes.wake(chat),
+    wake(message) {
+      if (lanes.isRunning(message) && parts.conversation().interrupts(message)) {
+        const beside = answerBeside(message).finally(() => besides.delete(beside));
+        besides.add(beside);
+      } else lanes.wake(message);
+    },
     async start(isGone) {
       await store.releaseDead(isGone);
       await takeUp();
@@ -201,6 +219,7 @@ export function createAnswering(parts: AnswerParts): Answering {
       lanes.close();
       const late = timers.after(graceMs, () => stopping.abort());
       await lanes.idle();
+      await Promise.allSettled(besides);
       late();
       stopping.abort();
       for (const cancel of cancels.values()) cancel();

@@ -3,6 +3,8 @@ import type { ChatKey } from "../ports/message-store.ts";
 export interface Lanes {
   /** There is work in this chat. Said while it is worked on, it is looked at once more. */
   wake(chat: ChatKey): void;
+  /** Whether this chat is being worked on. */
+  isRunning(chat: ChatKey): boolean;
   /** Lets nothing new begin. */
   close(): void;
   /** When nothing runs any more. */
@@ -37,10 +39,13 @@ export function createLanes(limit: number, work: (chat: ChatKey) => Promise<void
     }
   }
 
+  const keyOf = ({ channel, chatId }: ChatKey) => JSON.stringify([channel, chatId]);
+
   return {
+    isRunning: (chat) => running.has(keyOf(chat)),
     wake(chat) {
       if (state.closed) return;
-      const key = JSON.stringify([chat.channel, chat.chatId]);
+      const key = keyOf(chat);
       if (running.has(key)) again.add(key);
       else {
         queue.set(key, chat);

@@ -11,9 +11,15 @@ export interface ReceiveParts {
   readonly workspace: string;
   readonly bus: Bus;
   /** Something waits to be answered in this chat. */
-  readonly wake: (chat: ChatKey) => void;
+  readonly wake: (message: Arrived) => void;
   readonly now: () => Date;
   readonly random: (bytes: number) => Uint8Array;
+}
+
+/** A message that has just been stored. */
+export interface Arrived extends ChatKey {
+  readonly id: string;
+  readonly text: string;
 }
 
 export interface Receiver {
@@ -66,7 +72,8 @@ export function createReceiver(parts: ReceiveParts): Receiver {
       type: "received",
       message: { ...message, id, workspace: parts.workspace, receivedAt: at, state: "received", attempts: 0 },
     });
-    parts.wake({ channel: message.channel, chatId: message.chatId });
+    const { channel, chatId, text } = message;
+    parts.wake({ channel, chatId, text, id });
   }
 
   async function receive(message: InboundMessage): Promise<Received> {

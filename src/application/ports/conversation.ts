@@ -13,6 +13,11 @@ export type { Decision, Route } from "../../domain/routing/route.ts";
  */
 export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
+  /**
+   * Whether a message is about what runs in its chat right now, so that it must not wait for its turn: `/stop`, or words
+   * for a coder at work. It is handed to `handle` like any other.
+   */
+  interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
 }
 
 export interface IncomingMessage {

@@ -21,6 +21,8 @@ export interface MessageStore {
   waitingChats(now: string): Promise<ChatKey[]>;
   /** The chat's oldest unanswered message, now claimed; null while another of this chat is being answered. */
   claimNext(chat: ChatKey, claim: Claim): Promise<StoredMessage | null>;
+  /** Claims that message though another of its chat is being answered; null when it is no longer waiting. */
+  claimBeside(messageId: string, claim: Claim): Promise<StoredMessage | null>;
   /** Prolongs the leases of this owner. */
   renew(owner: string, leaseUntil: string): Promise<void>;
   /** Notes that a message has caused a job, before anything of the job is applied. */

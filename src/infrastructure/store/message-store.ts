@@ -103,6 +103,18 @@ export async function createMessageStore({ db, now, workspace }: MessageStorePar
       if (numUpdatedRows === 0n) return null;
       return fromMessageRow({ ...row, state: "working", attempts: Number(row.attempts) + 1 });
     },
+    async claimBeside(messageId, claim) {
+      const row = await db
+        .updateTable("messages")
+        .set({ state: "working", owner: claim.owner, lease_until: claim.leaseUntil, attempts: 1 })
+        .where("id", "=", messageId)
+        .where("workspace", "in", ours)
+        .where("state", "=", "received")
+        .where("attempts", "=", 0)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : fromMessageRow(row);
+    },
     async renew(owner, leaseUntil) {
       for (const [table, state] of [
         ["messages", "working"],

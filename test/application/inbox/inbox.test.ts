@@ -61,6 +61,25 @@ describe("receiving", () => {
 });
 
 describe("answering", () => {
+  test("what is about the message that runs does not wait for its turn, and the order of the rest stays", async () => {
+    const held = Promise.withResolvers<Reply>();
+    const conversation = createFakeConversation(({ text }) =>
+      text === "text 1" ? held.promise : replyOf(`re: ${text}`),
+    );
+    const bench = await open({ conversation });
+    await bench.receive(inbound(1));
+    await settle();
+    await bench.receive(inbound(2));
+    await bench.receive(inbound(3, { text: "/stop" }));
+    await settle();
+    expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "/stop"]);
+    expect(shown(bench)).toEqual(["re: /stop"]);
+    held.resolve(replyOf("one"));
+    await settle();
+    expect(shown(bench)).toEqual(["re: /stop", "one", "re: text 2"]);
+    expect(conversation.asked).toHaveLength(3);
+  });
+
   test("one chat is answered in order, many at once", async () => {
     const open2 = new Map<string, (reply: Reply) => void>();
     const conversation = createFakeConversation(

@@ -81,6 +81,21 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
       expect((await store.waitingChats(at(0))).some(({ channel }) => channel === key.channel)).toBe(true);
     });
 
+    test("a message may be claimed beside the one that is being answered, once", async () => {
+      const { store, key, add } = await fresh("beside");
+      for (const n of [1, 2]) await add(n);
+      await store.claimNext(key, claim("a"));
+      const claims = await Promise.all(
+        ["b", "c"].map((owner) => store.claimBeside("msg_beside_2", claim(owner))),
+      );
+      const won = claims.filter((one) => one !== null);
+      expect(won.map(({ id, attempts, state }) => [id, attempts, state])).toEqual([
+        ["msg_beside_2", 1, "working"],
+      ]);
+      expect(await store.claimBeside("msg_beside_1", claim("b"))).toBeNull();
+      expect(await store.claimNext(key, claim("d"))).toBeNull();
+    });
+
     test("a lease that is over, or whose owner is dead, is anybody's", async () => {
       const { store, key, add } = await fresh("lease");
       await add(1);
