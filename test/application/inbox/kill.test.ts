@@ -16,7 +16,7 @@ if (requirePart("bwrap")) {
     server = await createServer({
       script: [
         {
-          when: { role: "coder3", message: "/n(\\d+)/" },
+          when: { role: "coder3", message: "/append n(\\d+)$/" },
           text: "## Plan\nAppend\n\n## Patch\n```bash\necho line >> log-{{1}}.txt\n```\n\n## Risk\nlow\n",
           delay_ms: 60,
         },
