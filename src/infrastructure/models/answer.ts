@@ -44,6 +44,8 @@ export interface AnswerInProgress extends AnswerSink {
   /** Whether anything came: from then on nothing is tried again. */
   readonly begun: boolean;
   readonly state: "open" | "over" | "broken";
+  /** Nothing was understood so far, not even an end. */
+  readonly isUnknown: boolean;
   end(): Ending;
 }
 
@@ -100,6 +102,9 @@ export function createAnswer({
     },
     get state() {
       return problem === undefined ? (over ? "over" : "open") : "broken";
+    },
+    get isUnknown() {
+      return !begun && !over && finish === undefined && problem === undefined && !calls.areOpen();
     },
     text: (piece) => splitter.take(piece),
     reasoning,

@@ -162,6 +162,8 @@ async function* read(
     yield* answer.drain();
     watch.away(false);
     if (answer.state === "broken" || signal.aborted) break;
+    // One document, and no answer in it: whoever is there speaks another protocol.
+    if (whole && batch.torn !== undefined && answer.isUnknown) return batch.torn.slice(0, 200);
   }
   return undefined;
 }

@@ -59,6 +59,29 @@ describe("a model that gives no answer", () => {
     }
   });
 
+  test("a coder of coder.fallback answers in its place, and the reply says so; nobody else does", async () => {
+    for (const [locale, words] of [
+      [
+        "en",
+        "Note: coder3 could not answer (rate-limited); coder1 (coder1) answered in its place (coder.fallback).",
+      ],
+      [
+        "ja",
+        "coder3 が答えられなかったため（rate-limited）、代わりに coder1（coder1）が答えました（coder.fallback）。",
+      ],
+    ] as const) {
+      const onlyAka = ({ role }: { readonly role: string }) =>
+        role === "coder1" ? "It is so by design." : ({ fails: "rate-limited" } as const);
+      at = await openConversation(onlyAka, { locale, config: "coder: { fallback: [coder1] }\n" });
+      const reply = await at.send("/code3 why?");
+      expect(reply.text).toContain("It is so by design.");
+      expect(reply.text).toContain(words);
+      expect((await at.send("/chat x")).ok).toBe(false);
+      expect(at.asked.map(({ role }) => role)).not.toContain("coder2");
+      if (locale === "en") await at.close();
+    }
+  });
+
   test("no model at all says what to configure, in both languages", async () => {
     for (const [locale, words] of [
       ["en", "Configure roles.chat"],

@@ -52,6 +52,20 @@ async function run(kind: WireKind, { replies, loop = {}, start = [], result }: R
 const results = (messages: readonly ModelMessage[]) =>
   messages.flatMap((one) => (one.role === "tool" ? [one.text] : []));
 
+test.each([
+  ["gemini", "signature of write"],
+  ["openai-chat", '"reasoning_content":"hm"'],
+] as const)(
+  "thoughts over %s go back with their calls, whoever opens the model next",
+  async (protocol, kept) => {
+    const kind = WIRES.find((one) => one.protocol === protocol);
+    if (kind === undefined) throw new Error("no wire");
+    const replies = [{ reasoning: "hm", toolCalls: [write("a")] }, { text: "done" }];
+    const { sent } = await run(kind, { replies });
+    expect(sent[1]).toContain(kept);
+  },
+);
+
 describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_, kind) => {
   test("calls run in their order, their results are told, an answer without a call is the end", async () => {
     const { end, made, messages, sent } = await run(kind, {

@@ -156,6 +156,14 @@ describe("one whole answer of a server that does not stream is read", () => {
   });
 });
 
+test.each(["anthropic", "openai", "openai-compatible", "google"] as const)(
+  "a document of another protocol is no answer of %s, and not one that was cut off",
+  async (wire) => {
+    const end = await endOf(wire, [{ status: "ok" }], { whole: true });
+    expect(end).toMatchObject(failed({ code: "malformed" }));
+  },
+);
+
 test("a list of parts is text and thoughts", async () => {
   const content = [
     { type: "thinking", thinking: [{ type: "text", text: "hm" }] },

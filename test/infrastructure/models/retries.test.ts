@@ -1,0 +1,45 @@
+import { describe, expect, test } from "bun:test";
+import type { ModelEvent, ModelFailure } from "../../../src/application/ports/model.ts";
+import { generateWithRetries } from "../../../src/infrastructure/models/retries.ts";
+import type { Tried } from "../../../src/infrastructure/models/try-once.ts";
+import { ask, testParts } from "../../contracts/model-kit.ts";
+
+async function waitsFor(failure: Partial<ModelFailure>, local: boolean, retries = 5): Promise<number[]> {
+  const waits: number[] = [];
+  const failed: Tried = {
+    kind: "failed",
+    failure: { code: "server-error", message: "", retryable: true, ...failure },
+    again: true,
+  };
+  async function* attempt(): AsyncGenerator<ModelEvent, Tried> {
+    return failed;
+  }
+  // With this the spread is none.
+  const parts = { ...testParts(waits, { retries }), random: () => 1 };
+  const events = await Array.fromAsync(generateWithRetries(attempt, parts, ask(), { local }));
+  expect(events.at(-1)).toMatchObject({ type: "failed", failure: failed.failure });
+  return waits;
+}
+
+describe("a server that is asked too much is waited for, and not for ever", () => {
+  test.each([{ code: "rate-limited", status: 429 }, { status: 503 }, { status: 529 }] as const)(
+    "a cloud's %j: about a minute",
+    async (failure) => {
+      expect(await waitsFor(failure, false)).toEqual([2000, 4000, 8000, 16_000, 30_000]);
+    },
+  );
+
+  test("a cloud that stumbled: shorter", async () => {
+    expect(await waitsFor({ status: 500 }, false)).toEqual([500, 1000, 2000, 4000, 8000]);
+  });
+
+  test("a server of one's own: three times, shortly", async () => {
+    expect(await waitsFor({ status: 503 }, true)).toEqual([500, 1000, 2000]);
+    expect(await waitsFor({ code: "unreachable" }, true)).toEqual([100, 200, 400]);
+  });
+
+  test("as long as the server says, up to a minute a time", async () => {
+    expect(await waitsFor({ status: 429, retryAfterMs: 60_000 }, false, 2)).toEqual([60_000, 60_000]);
+    expect(await waitsFor({ status: 429, retryAfterMs: 60_001 }, false)).toEqual([]);
+  });
+});
