@@ -12,6 +12,7 @@ async function waitsFor(failure: Partial<ModelFailure>, local: boolean, retries 
     again: true,
   };
   async function* attempt(): AsyncGenerator<ModelEvent, Tried> {
+    yield* [];
     return failed;
   }
   // With this the spread is none.
