@@ -18,7 +18,7 @@ export const describeKeeping: ContractPart = (kind, current) => {
       for (const letter of ["b", "c", "d"])
         jobs.push(await bench.apply((view) => view.write("big.bin", text(letter.repeat(100_000)))));
       const [first, second, third] = jobs as [string, string, string];
-      const evicted = await bench.transactions.enforceQuota(250_000, third);
+      const evicted = await bench.transactions.enforceQuota({ quotaBytes: 250_000, journalDays: 0 }, third);
       expect(evicted.map(({ jobId }) => jobId)).toEqual([first]);
       expect(evicted[0]?.bytes).toBeGreaterThanOrEqual(100_000);
       expect<unknown>(await bench.transactions.undo(first, { force: true })).toEqual({
@@ -32,13 +32,13 @@ export const describeKeeping: ContractPart = (kind, current) => {
 
     test("never evicts the job it is called for, and counts a preview that met a conflict", async () => {
       const jobId = await bench.stage((view) => view.write("big.bin", text("b".repeat(100_000))));
-      expect(await bench.transactions.enforceQuota(10, jobId)).toEqual([]);
+      expect(await bench.transactions.enforceQuota({ quotaBytes: 10, journalDays: 0 }, jobId)).toEqual([]);
       const { jobId: other, transaction } = await bench.begin();
       transaction.view.write("other.bin", text("b".repeat(100_000)));
       await transaction.seal(landsAll);
       bench.save("other.bin", "mine");
       expect((await bench.transactions.commit(other)).status).toBe("conflict");
-      const evicted = await bench.transactions.enforceQuota(10, jobId);
+      const evicted = await bench.transactions.enforceQuota({ quotaBytes: 10, journalDays: 0 }, jobId);
       expect(evicted.map((each) => each.jobId)).toEqual([other]);
     });
   });

@@ -27,8 +27,16 @@ export interface Transactions {
    * the path and touches nothing, unless told to keep such paths as they are and finish the rest.
    */
   repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
-  /** Evicts the oldest undo records past the quota; returns what went. */
-  enforceQuota(quotaBytes: number, keep: string): Promise<readonly Evicted[]>;
+  /**
+   * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
+   * the undo records that went.
+   */
+  enforceQuota(limits: KeepLimits, keep: string): Promise<readonly Evicted[]>;
+}
+
+export interface KeepLimits {
+  readonly quotaBytes: number;
+  readonly journalDays: number;
 }
 
 /** How jobs with processes are staged on this machine, and why. */

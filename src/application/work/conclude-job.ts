@@ -42,7 +42,12 @@ export async function concludeJob(
   };
   if (outcome !== "committed" && outcome !== "staged") archive.save(record);
   const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
-  const evicted = keeps ? await transactions.enforceQuota(config.undo_quota, jobId) : [];
+  const evicted = keeps
+    ? await transactions.enforceQuota(
+        { quotaBytes: config.undo_quota, journalDays: config.journal_days },
+        jobId,
+      )
+    : [];
   if (evicted.length > 0)
     archive.append(jobId, {
       type: "quota_evicted",

@@ -26,6 +26,7 @@ export interface WorkerConfig {
   readonly git_timeout: number;
   readonly show_execution_summary: boolean;
   readonly undo_quota: number;
+  readonly journal_days: number;
   readonly output_limit: number;
   readonly env_pass: readonly string[];
   readonly run_hooks: boolean;

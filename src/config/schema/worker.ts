@@ -32,7 +32,11 @@ export const worker = z
       .default("auto")
       .meta({ description: "How changes are staged; with none, shell effects cannot be undone." }),
     copy_limit: size(2 * GIB, "Largest workspace that a `copy` transaction copies."),
-    undo_quota: size(5 * GIB, "Undo data kept before the oldest is removed."),
+    undo_quota: size(
+      5 * GIB,
+      "Disk for undo data, diffs and journals of a workspace's jobs before the oldest undo data is removed.",
+    ),
+    journal_days: count(90, "Days after which a job without undo data is forgotten; 0 keeps its journal."),
     env_pass: texts(
       [],
       "Environment variables that commands may see beyond the allow-list, secrets included.",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../../application/ports/jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { identifyAt, sameBody } from "../folder/identity.ts";
+import { readAfterImage } from "./after-images.ts";
 import { readNoFollow } from "./content.ts";
 import { readIntent } from "./intent.ts";
 import {
@@ -107,7 +108,8 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
         const now = identifyAt(path);
         const known = stands?.entries.get(op.n)?.standing;
         if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
-        return fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
+        const image = inEffect ? readAfterImage(folder, op.n) : undefined;
+        return image ?? fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
       };
       const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
       const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));

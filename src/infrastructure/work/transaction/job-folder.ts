@@ -22,6 +22,7 @@ import { removeTree } from "../folder/remove-tree.ts";
  *   plan.ndjson   one line per path: what stood there before, what the job put there
  *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
  *   stands.T.ndjson what swap number T left in the workspace and in the slots, to tell later edits from ours
+ *   after.bin, after.json   the bytes that it put there, for its diff
  *   journal.ndjson, job.json   the story, for `jobs` and `show`
  */
 export interface JobFolder {
@@ -167,13 +168,18 @@ export function checkFolders({ path }: JobFolder): string[] {
     .map((name) => join(path, name));
 }
 
+/** The bytes that a job put into the workspace, and where each file's lie among them. */
+export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
+const IMAGES: ReadonlySet<string> = new Set(Object.values(AFTER_IMAGES));
+
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
   const plan = join(folder.path, "plan.ndjson");
   rmSync(plan, { force: true });
   for (const name of readNames(folder.path)) {
     if (STAGED.test(name)) removeTree(join(folder.path, name));
-    if (name.startsWith("stands.") || name === "stamp") rmSync(join(folder.path, name), { force: true });
+    if (name.startsWith("stands.") || name === "stamp" || IMAGES.has(name))
+      rmSync(join(folder.path, name), { force: true });
   }
 }
 

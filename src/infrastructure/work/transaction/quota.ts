@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Evicted } from "../../../application/ports/transaction.ts";
+import { removeTree } from "../folder/remove-tree.ts";
 import { walk } from "../folder/walk.ts";
 import { readIntent } from "./intent.ts";
 import {
@@ -14,11 +15,11 @@ import {
   writeState,
 } from "./job-folder.ts";
 
-/** Disk that a job's slots occupy. */
-export function slotBytes(folder: JobFolder): number {
+/** Disk that a job occupies: its slots, and its story with the outputs of its commands. */
+export function jobBytes(folder: JobFolder): number {
   const slots = join(folder.path, "slots");
-  let bytes = 0;
-  if (!existsSync(slots)) return 0;
+  let bytes = storyBytes(folder);
+  if (!existsSync(slots)) return bytes;
   for (const name of readdirSync(slots)) {
     const stats = lstatSync(join(slots, name), { bigint: true });
     bytes += Number(stats.blocks) * 512;
@@ -29,13 +30,29 @@ export function slotBytes(folder: JobFolder): number {
   return bytes;
 }
 
+/** The files of a job's folder without the folders in it. */
+function storyBytes(folder: JobFolder): number {
+  if (!existsSync(folder.path)) return 0;
+  let bytes = 0;
+  for (const name of readdirSync(folder.path)) {
+    const stats = lstatSync(join(folder.path, name), { bigint: true, throwIfNoEntry: false });
+    if (stats?.isFile() === true) bytes += Number(stats.blocks) * 512;
+  }
+  return bytes;
+}
+
+const HOLDS_UNDO = new Set(["committed", "undone", "staged"]);
+
 /** The second in a job's id; within one second, the one that last changed its state earlier. */
 function byAge(x: string, xAt: string, y: string, yAt: string): number {
   const second = (id: string) => Number(id.split("_")[1]);
   return second(x) - second(y) || (xAt < yAt ? -1 : xAt > yAt ? 1 : 0);
 }
 
-/** Forgets the oldest undo records and previews until the rest fits; the newest job is always kept. */
+/**
+ * Forgets the oldest undo records and previews until the rest fits, and then, where stories alone are too much, the oldest
+ * jobs altogether; the newest job is always kept.
+ */
 export function evictPastQuota(
   storage: string,
   quotaBytes: number,
@@ -54,15 +71,20 @@ export function evictPastQuota(
   const busy = readIntent(storage)?.job_id;
   const jobs = listJobIds(storage)
     .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
-    .filter(({ state }) => state !== null && ["committed", "undone", "staged"].includes(state.state))
+    .filter(({ state }) => state !== null && state.state !== "running")
     .sort((x, y) => byAge(x.folder.id, x.state?.at ?? "", y.folder.id, y.state?.at ?? ""));
-  let total = jobs.reduce((sum, { state }) => sum + (state?.bytes ?? 0), 0);
+  const bytesOf = ({ folder, state }: (typeof jobs)[number]) =>
+    HOLDS_UNDO.has(state?.state ?? "") ? (state?.bytes ?? 0) : storyBytes(folder);
+  let total = jobs.reduce((sum, job) => sum + bytesOf(job), 0);
   const evicted: Evicted[] = [];
-  for (const { folder, state } of jobs) {
+  for (const job of jobs) {
+    const { folder, state } = job;
     if (total <= quotaBytes) break;
-    const bytes = state?.bytes ?? 0;
-    if (folder.id === keep || folder.id === busy || bytes === 0) continue;
+    if (folder.id === keep || folder.id === busy || !HOLDS_UNDO.has(state?.state ?? "")) continue;
+    const before = bytesOf(job);
     removeSlots(folder);
+    const bytes = before - storyBytes(folder);
+    if (bytes <= 0) continue;
     writeState(folder, { state: "evicted", at: now().toISOString(), bytes: 0, turn: state?.turn ?? 0 });
     appendJournal(
       folder,
@@ -70,6 +92,12 @@ export function evictPastQuota(
     );
     total -= bytes;
     evicted.push({ jobId: folder.id, bytes });
+  }
+  for (const { folder } of jobs) {
+    if (total <= quotaBytes) break;
+    if (folder.id === keep || folder.id === busy) continue;
+    total -= storyBytes(folder);
+    removeTree(folder.path);
   }
   writeKept(storage, total);
   return evicted;

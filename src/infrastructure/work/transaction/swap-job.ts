@@ -27,7 +27,7 @@ import {
 } from "./job-folder.ts";
 import { type OwnPlan, readOwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
-import { slotBytes } from "./quota.ts";
+import { jobBytes } from "./quota.ts";
 import { editedSince, interruptedSwap, reverse } from "./repair.ts";
 import { type Checkpoint, swap } from "./swap.ts";
 import { SwapFailure } from "./swap-failure.ts";
@@ -155,7 +155,7 @@ function settle(parts: SwapParts, work: Swap, intent: Intent, { mine, lying }: F
   writeState(folder, {
     state: targetState(intent.direction),
     at: parts.now().toISOString(),
-    bytes: slotBytes(folder),
+    bytes: jobBytes(folder),
     turn: intent.turn,
   });
   parts.at("state");

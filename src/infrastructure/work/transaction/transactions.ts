@@ -12,6 +12,7 @@ import { removeTree } from "../folder/remove-tree.ts";
 import type { ConfineCopy } from "../overlay/confined-copy.ts";
 import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
+import { keepAfterImages } from "./after-images.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
@@ -25,9 +26,10 @@ import {
   writeState,
 } from "./job-folder.ts";
 import { withFolderLocks } from "./lock.ts";
+import { removeOldStories } from "./old-stories.ts";
 import { readOwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
-import { evictPastQuota, slotBytes } from "./quota.ts";
+import { evictPastQuota, jobBytes } from "./quota.ts";
 import { refusalOf } from "./refusal.ts";
 import { createRunningJobs } from "./running-jobs.ts";
 import type { Storage } from "./storage.ts";
@@ -181,13 +183,14 @@ export function createTransactions(parts: TransactionParts): Transactions {
         return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
       if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
       if (plan === null) return { status: "refused", reason: "evicted" };
+      if (direction === "commit") keepAfterImages(folder, plan);
       return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     });
     return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
   }
 
   /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
-  function stage(jobId: string, bytes = slotBytes(jobFolder(storage.folder, jobId))): void {
+  function stage(jobId: string, bytes = jobBytes(jobFolder(storage.folder, jobId))): void {
     setState(jobFolder(storage.folder, jobId), "staged", { bytes });
     running.end(jobId);
   }
@@ -224,8 +227,11 @@ export function createTransactions(parts: TransactionParts): Transactions {
       const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts, options));
       return outcome === "busy" ? null : outcome;
     },
-    enforceQuota: async (quotaBytes, keep): Promise<readonly Evicted[]> => {
-      const evicted = await locked(undefined, () => evictPastQuota(storage.folder, quotaBytes, keep, now));
+    enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly Evicted[]> => {
+      const evicted = await locked(undefined, () => {
+        removeOldStories(storage.folder, journalDays, now);
+        return evictPastQuota(storage.folder, quotaBytes, keep, now);
+      });
       return evicted === "busy" ? [] : evicted;
     },
   };
