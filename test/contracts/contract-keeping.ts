@@ -18,7 +18,7 @@ export const describeKeeping: ContractPart = (kind, current) => {
       for (const letter of ["b", "c", "d"])
         jobs.push(await bench.apply((view) => view.write("big.bin", text(letter.repeat(100_000)))));
       const [first, second, third] = jobs as [string, string, string];
-      const evicted = await bench.transactions.enforceQuota({ quotaBytes: 250_000, journalDays: 0 }, third);
+      const evicted = await bench.transactions.enforceQuota({ quotaBytes: 500_000, journalDays: 0 }, third);
       expect(evicted.map(({ jobId }) => jobId)).toEqual([first]);
       expect(evicted[0]?.bytes).toBeGreaterThanOrEqual(100_000);
       expect<unknown>(await bench.transactions.undo(first, { force: true })).toEqual({
