@@ -94,6 +94,7 @@ function setUpOnce(workspace: string, home: string): Side {
     confined: true,
     mustConfine: true,
     allowSshAgent: false,
+    homeAllow: [],
     network: DEFAULTS.worker.network,
     limits: {
       memory: limits.memory,

@@ -75,6 +75,7 @@ export async function openWorkspace(
           disk: limits.disk,
         },
         allowSshAgent,
+        homeAllow: config.worker.home_allow,
         staging,
       }),
     logger: createLineLogger({ home, file: config.log.file, level: config.log.level, mask }),

@@ -54,6 +54,8 @@ export interface BeginRequest {
   readonly network?: boolean;
   /** For a job that stays open: nothing is started before `layers.wake`, and it has a home layer of its own. */
   readonly resting?: boolean;
+  /** The job ends as a preview: it has a home layer of its own, which goes with it. */
+  readonly preview?: boolean;
   /** The job has been begun as `direct`, and goes on in a view of another kind, to which its caller takes its edits. */
   readonly again?: boolean;
 }
@@ -109,13 +111,19 @@ export interface Transaction extends Sides {
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
+  /**
+   * Paths of the user's home (`~/.foo`) that these words of a failed command name, that exist, and that the job is not
+   * shown. Absent where the home is not hidden.
+   */
+  readonly hiddenHome?: (words: string) => readonly string[];
   /** What a job that stays open over several steps needs. Absent where it cannot. */
   readonly layers?: Layers;
   /**
    * Ends the view and everything that runs in it, has the judge look at the difference that is left, and stages exactly
    * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
+   * What commands left in a home layer of the job's own stays for later jobs unless it ends as a preview.
    */
-  seal(judge: Judge): Promise<Sealed>;
+  seal(judge: Judge, end?: { readonly preview: boolean }): Promise<Sealed>;
   /** Ends the view and forgets everything it held. */
   discard(): Promise<void>;
 }

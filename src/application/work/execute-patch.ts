@@ -62,6 +62,7 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
           jobId,
           kind,
           network: !request.preview || request.allowNetwork === true,
+          preview: request.preview,
         });
   if (!begun.ok) {
     const { code, message } = begun.refusal;

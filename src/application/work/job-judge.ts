@@ -11,6 +11,7 @@ export interface JobJudge {
   /** Seals what the last judgement passes; the results with what it did not. */
   seal(
     results: readonly CommandResult[],
+    end: { readonly preview: boolean },
   ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }>;
 }
 
@@ -38,13 +39,13 @@ export function createJobJudge(
       tell(ran, results);
       return results;
     },
-    async seal(results) {
+    async seal(results, end) {
       // Each path of an edit was checked when it was used; only together can they make a git directory.
       const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
       if (transaction.kind === "direct" && isPlain)
-        return { sealed: await transaction.seal(passes), judged: results };
+        return { sealed: await transaction.seal(passes, end), judged: results };
       const { sealJudged } = await import("./last-judgement.ts");
-      const ended = await sealJudged(parts, results);
+      const ended = await sealJudged(parts, results, end);
       tell(results, ended.judged);
       return ended;
     },

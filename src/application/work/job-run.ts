@@ -207,7 +207,7 @@ export class JobRun {
     const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
       ? { sealed: NOTHING_SEALED, judged: looked }
-      : await this.#judge.seal(looked);
+      : await this.#judge.seal(looked, { preview });
     const aborted = request.signal.aborted;
     const isTakenBack = wantsRollback(this.#request, results) || sealed.noText !== undefined;
     const rollsBack = isTakenBack && transaction.kind !== "none";

@@ -13,6 +13,7 @@ import { judgeChanges, type PutBack } from "./judge-changes.ts";
 export async function sealJudged(
   { transaction, protection, sha1 }: GuardParts,
   results: readonly CommandResult[],
+  end: { readonly preview: boolean },
 ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
   let found: readonly PutBack[] = [];
   const sealed = await transaction.seal((difference) => {
@@ -21,7 +22,7 @@ export async function sealJudged(
     found = restored;
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
-  });
+  }, end);
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   return { sealed, judged: noText.length === 0 ? judged : failed(judged, nameless(noText)) };

@@ -38,6 +38,8 @@ function guard(
     if (FOREIGN_OWNER.test(ran.output)) warnings.push({ code: "foreign-owner" });
   }
   warnings.push(...networkNotes(transaction, ran));
+  const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
+  if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });
   if (!ran.ok && transaction.processes !== undefined)
     warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
   if (created.length > 0) warnings.push({ code: "protected-created", paths: created });

@@ -42,6 +42,10 @@ export const worker = z
       "Environment variables that commands may see beyond the allow-list, secrets included.",
     ),
     run_hooks: flag(false, "Run the repository's git hooks on auto-commits."),
+    home_allow: texts(
+      [],
+      "What commands may see of the home beyond what tools need, such as `~/.config/foo`; all else of it is hidden.",
+    ),
     allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
     output_limit: size(MIB, "Output kept of one command; head and tail stay."),
     limits: z

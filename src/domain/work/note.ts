@@ -12,7 +12,12 @@ export type NoteFact =
   | { readonly code: "not-covered"; readonly what: readonly NotCovered[] }
   | { readonly code: "auto-commit-failed"; readonly error: string }
   | {
-      readonly code: "protected-restored" | "protected-created" | "protected-logged" | "filter-unknown";
+      readonly code:
+        | "protected-restored"
+        | "protected-created"
+        | "protected-logged"
+        | "filter-unknown"
+        | "home-hidden";
       readonly paths: readonly string[];
     }
   | {

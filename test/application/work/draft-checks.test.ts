@@ -128,20 +128,20 @@ if (requirePart("bwrap"))
 
     test("see the home of the draft, and what they write there goes with them", async () => {
       const user = join(bench.folder, "user");
-      mkdirSync(join(user, ".cache"));
-      for (const path of ["real", ".cache/real"]) writeFileSync(join(user, path), "real\n");
+      mkdirSync(join(user, ".cache/pip"), { recursive: true });
+      for (const path of [".editorconfig", ".cache/pip/real"]) writeFileSync(join(user, path), "real\n");
       const draft = await open(usual());
-      await run(draft, shell("echo tool > ~/tool; echo tool > ~/.cache/tool"));
+      await run(draft, shell("echo tool > ~/tool; echo tool > ~/.cache/pip/tool"));
       expect(
         await check(
           draft,
-          "cat ~/real ~/tool ~/.cache/*; echo x > ~/real; echo x > ~/.cache/real; echo x > ~/.cache/check; rm ~/tool",
+          "cat ~/.editorconfig ~/tool ~/.cache/pip/*; echo x > ~/.editorconfig; echo x > ~/.cache/pip/real; echo x > ~/.cache/pip/check; rm ~/tool",
         ),
       ).toMatchObject({
         output: "real\ntool\nreal\ntool\n",
       });
       expect(
-        await check(draft, "cat ~/real ~/tool ~/.cache/real; ls ~/.cache/check ~/.picoclaw"),
+        await check(draft, "cat ~/.editorconfig ~/tool ~/.cache/pip/real; ls ~/.cache/pip/check ~/.picoclaw"),
       ).toMatchObject({
         exitCode: 2,
         output: expect.stringContaining("real\ntool\nreal\n"),
@@ -160,7 +160,8 @@ if (requirePart("bwrap"))
       mkdirSync(join(user, "shut"), { mode: 0o000 });
       writeFileSync(join(user, "large"), Buffer.alloc(2 * 1024 * 1024, "l"));
       symlinkSync("folder 7", join(user, "link"));
-      const draft = await open(usual());
+      const names = ["shut", "large", "link", ...Array.from({ length: 60 }, (_, i) => `folder ${i}`)];
+      const draft = await open({ ...usual(), PICOCLAW_WORKER_HOME_ALLOW: names.join(",") });
       expect(
         await check(draft, "cat ~/link/x; wc -c < ~/large; ls ~ | wc -l; echo x > ~/folder\\ 8/y"),
       ).toEqual({

@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const watched = (disk: number, copied = false) => ({
   job: join(folder, "job"),
-  home: { path: "/home/x", layers: [{ path: "/home/x", folder: join(folder, "home") }], pieces: null },
+  home: { folder: join(folder, "home") },
   roots: [
     {
       path: join(folder, "ws"),

@@ -37,6 +37,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.foreignOwner;
     case "host-refused":
       return confinementMessages(messages.locale).refusedHost(note);
+    case "home-hidden":
+      return confinementMessages(messages.locale).homeHidden(note.paths);
     case "network-limited":
       return confinementMessages(messages.locale).networkLimited(note.network);
     case "limit-met":

@@ -23,6 +23,9 @@ export const texts = {
     readonly reason: Refused;
     readonly count: number;
   }) => `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
+  /** A command failed and named paths of the home that jobs do not see. */
+  homeHidden: (paths: readonly string[]) =>
+    `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow shows what you name there`,
   /** A program could not reach the network, and this is why. */
   networkLimited: (network: "off" | "allow-list"): string =>
     network === "off"

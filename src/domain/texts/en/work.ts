@@ -90,7 +90,7 @@ const PARTS: Readonly<Record<SandboxPart, string>> = {
 const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
   undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
   confined: [
-    "Commands are confined: they change nothing but the workspace and read no secrets of the home.",
+    "Commands are confined: they change nothing but the workspace, and of your home they see only what tools need (worker.home_allow).",
     "Commands are NOT confined: they can read and change whatever you can.",
   ],
   "preview-offline": [

@@ -16,6 +16,8 @@ const shown = (limit: string, value: number) =>
 export const texts: typeof en = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
+  homeHidden: (paths) =>
+    `ホーム: ${paths.join("、")} はジョブから隠されています。worker.home_allow に書いたものは見えるようになります`,
   networkLimited: (network) =>
     network === "off"
       ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"

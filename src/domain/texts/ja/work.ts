@@ -83,7 +83,7 @@ const PARTS: Readonly<Record<SandboxPart, string>> = {
 const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
   undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
   confined: [
-    "コマンドは隔離されます。workspace 以外は変更できず、ホームの秘密情報は読めません。",
+    "コマンドは隔離されます。workspace 以外は変更できず、ホームのうち見えるのはツールに必要なものだけです（worker.home_allow）。",
     "コマンドは隔離されません。あなたが読み書きできるものすべてに触れられます。",
   ],
   "preview-offline": [

@@ -14,6 +14,7 @@ export interface ConfinedCopyParts {
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
   readonly takeRefused?: () => readonly RefusedHost[];
+  readonly hiddenHome: (words: string) => readonly string[];
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
 }
 
@@ -25,6 +26,8 @@ export interface ConfinedCopy {
   readonly limited: LimitedNetwork;
   /** Whether it is kept from the rest of the machine. */
   readonly confined: boolean;
+  /** Paths of the home that these words name and that are hidden here. */
+  readonly hiddenHome: (words: string) => readonly string[];
   /** Why its executor ended before the job did. */
   readonly whyEnded: () => Error | null;
   readonly stop: () => Promise<void>;
@@ -45,6 +48,7 @@ export async function confineCopy({
   env,
   sandbox,
   takeRefused,
+  hiddenHome,
 }: ConfinedCopyParts): Promise<ConfinedCopy | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy }) => ({
     path: original,
@@ -58,6 +62,7 @@ export async function confineCopy({
     view: createRemoteView(call),
     environment: sandboxEnvironment(sandbox),
     confined: sandbox.confined,
+    hiddenHome,
     limited: limitedNetwork(sandbox.network, takeRefused),
   };
 }

@@ -1,19 +1,22 @@
 import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
+import { removeTree } from "../folder/remove-tree.ts";
+import { rootsFor } from "../transaction/git-roots.ts";
 import { HOME_LAYER } from "../transaction/job-folder.ts";
 import { mountPoints } from "../transaction/mounts.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
-import { openCheckHome } from "./check-home.ts";
+import { adoptHome } from "./adopt-home.ts";
 import { confineCopy } from "./confined-copy.ts";
-import { type HomeShape, shapeOf } from "./home-pieces.ts";
+import { hiddenIn } from "./hidden-home.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
 import { limitedNetwork } from "./limited-network.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
-import { openPrivateHome } from "./private-home.ts";
+import { openPrivateHome, openStackedHome } from "./private-home.ts";
 import { isRealRoot } from "./real-root.ts";
-import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
+import { sandboxEnvironment } from "./sandbox.ts";
+import type { ShownHome } from "./shown-home.ts";
 import { forgetSuccess, recallSuccess, rememberFailure, rememberSuccess, type Staging } from "./staging.ts";
 import { allowedSockets, type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
 import type { OpenedSandbox } from "./wakeable.ts";
@@ -28,19 +31,11 @@ export interface SandboxParts extends SurroundingsParts {
   readonly installation?: Installation;
 }
 
-/** `job`: the one that jobs take turns with. `stays`: the same, for a job that stays open. `check`: one to throw away. */
-type HomeUse = "job" | "stays" | { readonly check: readonly string[] };
-
-interface HomeAt {
-  readonly userHome: string;
-  readonly shape: HomeShape;
-  readonly secrets: readonly string[];
-}
-
-interface OpenedHome {
-  readonly home: NonNullable<SandboxPlan["home"]>;
-  readonly release: () => void;
-}
+/**
+ * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
+ * goes with its job.
+ */
+type HomeUse = "shared" | { readonly above: readonly string[] };
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxParts): Sandbox {
@@ -52,11 +47,8 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
-    const { userHome, secrets, ...around } = surroundingsOf(wiring, installation);
-    const uid = process.getuid?.() ?? 0;
-    const shape = userHome === null ? null : shapeOf(userHome, mountPoints(), secrets, uid);
-    const opened =
-      userHome === null || shape === null ? null : openHome(job, home, { userHome, shape, secrets });
+    const { shown, ...around } = surroundingsOf(wiring, installation);
+    const opened = shown === null ? null : openHome(job, home, shown, around.readable);
     const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
@@ -66,7 +58,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
       network: network.plan,
       limits: wiring.limits,
       confined: wiring.confined,
-      uid,
+      uid: process.getuid?.() ?? 0,
       gid: process.getgid?.() ?? 0,
     };
     const release = () => {
@@ -76,21 +68,24 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
   }
 
-  function openHome(job: string, use: HomeUse, at: HomeAt): OpenedHome {
-    const { userHome: path, shape, secrets } = at;
+  function openHome(job: string, use: HomeUse, shown: ShownHome, readable: readonly string[]) {
     const own = join(job, HOME_LAYER);
-    if (typeof use === "string") {
-      const stays = use === "stays";
-      const { layers, release } = openPrivateHome({ shared, own, folders: shape.folders, secrets, stays });
-      return { home: { path, layers, pieces: shape.pieces }, release };
-    }
-    const parts = { home: path, into: own, above: [...use.check, shared], pieces: shape.pieces, secrets };
-    return { home: { path, ...openCheckHome(parts) }, release: () => {} };
+    const places = [...readable, ...rootsFor(workspace)];
+    const parts = { shown, own, mounts: mountPoints(), places };
+    if (use === "shared") return openPrivateHome({ ...parts, shared });
+    return openStackedHome({ ...parts, below: [...use.above, shared] });
+  }
+
+  /** Looked up when a command failed, and not before. */
+  function hiddenHome(words: string): readonly string[] {
+    const { shown, readable } = surroundingsOf(wiring, installation);
+    if (shown === null) return [];
+    return hiddenIn(words, { shown, seen: [...readable, ...rootsFor(workspace)], path: env.PATH });
   }
 
   return {
-    async overlay(folder, { network, resting }) {
-      const home: HomeUse = resting ? "stays" : "job";
+    async overlay(folder, { network, resting, preview }) {
+      const home: HomeUse = resting || preview ? { above: [] } : "shared";
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
       const sockets = allowedSockets(wiring);
@@ -108,7 +103,9 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
         limited: limitedNetwork(plan, undefined).network,
         openSandbox: () => openSandbox(folder.path, network, home),
         openThrowAway: (into, { network, over }) =>
-          openSandbox(into, network, { check: over === "draft" ? [own] : [] }),
+          openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
+        onCommit: () => (resting ? adoptHome(own, shared) : undefined),
+        hiddenHome,
       });
       if (resting && !isProven && begun.ok) {
         await begun.transaction.layers?.rest();
@@ -123,9 +120,14 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network, throwAway = false }) => {
-            const home: HomeUse = throwAway ? { check: [] } : "job";
-            const { release, ...opened } = await openSandbox(job, network, home);
-            const copy = await confineCopy({ workspace, job, copies, installation, env, ...opened });
+            const home: HomeUse = throwAway ? { above: [] } : "shared";
+            const { release: close, ...opened } = await openSandbox(job, network, home);
+            const release = () => {
+              close();
+              if (throwAway) removeTree(join(job, HOME_LAYER));
+            };
+            const parts = { workspace, job, copies, installation, env, hiddenHome };
+            const copy = await confineCopy({ ...parts, ...opened });
             if ("complaint" in copy) {
               release();
               return wiring.mustConfine ? copy : null;

@@ -2,6 +2,7 @@ import { lstatSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { LimitReached } from "../../../application/work/limit-reached.ts";
 import { walk } from "../folder/walk.ts";
+import type { PrivateHome } from "./private-home.ts";
 import type { SandboxPlan } from "./sandbox.ts";
 
 const LOOK_MS = 250;
@@ -49,16 +50,17 @@ export function createDiskLook(plan: Watched): () => LimitReached | null {
   };
 }
 
-type Watched = Pick<SandboxPlan, "job" | "home" | "roots" | "limits">;
+type Watched = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
+  readonly home: Pick<PrivateHome, "folder"> | null;
+};
 
 function takes({ job, home, roots, limits }: Watched): LimitReached | null {
   const copied = roots.reduce(
     (sum, { path, source }) => sum + (source.kind === "bind" ? bytesIn(path) : 0),
     0,
   );
-  const inHome = (home?.layers ?? []).reduce((sum, { folder }) => sum + bytesIn(folder), 0);
-  const changes =
-    bytesIn(job) - copied - (home?.layers.some(({ folder }) => folder.startsWith(job)) ? inHome : 0);
+  const inHome = home === null ? 0 : bytesIn(home.folder);
+  const changes = bytesIn(job) - copied - (home?.folder.startsWith(job) ? inHome : 0);
   if (changes > limits.disk) return new LimitReached("changes", changes, limits.disk);
   return inHome > limits.disk ? new LimitReached("home", inHome, limits.disk) : null;
 }

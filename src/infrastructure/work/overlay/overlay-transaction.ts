@@ -46,6 +46,9 @@ export interface OverlayParts {
   readonly resting: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
+  /** Called when the layers of a job that is about to be committed are sealed, before they go. */
+  readonly onCommit: () => void;
+  readonly hiddenHome: (words: string) => readonly string[];
   /** Real root makes the mounts. */
   readonly redirects: boolean;
   readonly environment: Readonly<Record<string, string>>;
@@ -118,6 +121,7 @@ function open(state: OpenOverlay): Transaction {
     ...(limited !== undefined && { network: limited }),
     ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
     processes: executor.processes,
+    hiddenHome: state.hiddenHome,
     takeChanges,
     revert(paths) {
       if (paths.length === 0) return;
@@ -153,7 +157,7 @@ function open(state: OpenOverlay): Transaction {
       files: createLayeredFiles(roots, workspace),
       openCheck: createOverlayChecks(state),
     },
-    async seal(judge): Promise<Sealed> {
+    async seal(judge, end): Promise<Sealed> {
       const why = executor.whyEnded();
       if (why !== null) throw why;
       await executor.rest();
@@ -169,6 +173,7 @@ function open(state: OpenOverlay): Transaction {
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
+      if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
       return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
     },

@@ -1,94 +1,142 @@
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
-import { basename, join, relative } from "node:path";
-import { makeWhiteout } from "../../runtime/confined-process.ts";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  unlinkSync,
+} from "node:fs";
+import { join, relative } from "node:path";
 import { tryFlock } from "../../runtime/file-lock.ts";
 import { inParent } from "../folder/anchor.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { isInside } from "../transaction/git-roots.ts";
+import { seedHome } from "./seed-home.ts";
+import type { ShownHome } from "./shown-home.ts";
 
-/** A folder of the home and where writes to it go. */
-export interface HomeLayer {
+/** A private home as a sandbox mounts it: the allowed files, and above them a layer for each allowed folder. */
+export interface PrivateHome {
   readonly path: string;
+  /** Where writes go: `NAME/u` and `NAME/w` for each layer. */
   readonly folder: string;
-  /** The lowest layer, where it is not what stands at `path`. */
-  readonly bottom?: string;
-  /** Layers between, uppermost first. */
-  readonly lowers?: readonly string[];
+  /** Homes of others that show through, laid out alike, uppermost first. */
+  readonly below: readonly string[];
+  /** What lies under all of them. */
+  readonly seed: string;
+  /** The home itself comes first. */
+  readonly layers: readonly HomeLayer[];
+  /** Folders that are shown read-only, since no layer can be laid over them. */
+  readonly shown: readonly string[];
 }
 
-export interface PrivateHome {
-  readonly layers: readonly HomeLayer[];
+export interface HomeLayer {
+  readonly path: string;
+  readonly name: string;
+  /** Those of `below` that have something here, by their places. */
+  readonly below: readonly number[];
+}
+
+export interface OpenedHome {
+  readonly home: PrivateHome;
   readonly release: () => void;
 }
 
+interface HomeParts {
+  readonly shown: ShownHome;
+  /** The folder of the job's own home. */
+  readonly own: string;
+  /** What is mounted on this machine, and below which nobody but root can lay an overlay. */
+  readonly mounts: readonly string[];
+  /** Folders that will be mounted in the home. */
+  readonly places: readonly string[];
+}
+
+/** The layer of the home itself; the names of the others begin with it. */
+const BASE = "~";
+
 /**
  * The home that the jobs of a workspace share, so that caches persist; while another job holds it, one of the job's
- * own, which goes with the job. `folders` get a layer each; `secrets` are absolute paths that no job may see.
+ * own, which goes with the job.
  */
-export function openPrivateHome(at: {
-  readonly shared: string;
-  readonly own: string;
-  readonly folders: readonly string[];
-  readonly secrets: readonly string[];
-  /** The job stays open: a home of its own is kept for its next sandbox. */
-  readonly stays: boolean;
-}): PrivateHome {
-  mkdirSync(at.shared, { recursive: true, mode: 0o700 });
-  const fd = openSync(at.shared, "r");
-  const isShared = !existsSync(at.own) && tryFlock(fd, "exclusive").ok;
-  if (!isShared) closeSync(fd);
-  const folder = isShared ? at.shared : at.own;
-  const layers = at.folders.map((path) => ({
-    path,
-    folder: join(folder, encodeURIComponent(basename(path))),
-  }));
-  for (const layer of layers) prepareLayer(layer, at.secrets);
+export function openPrivateHome(parts: HomeParts & { readonly shared: string }): OpenedHome {
+  const { shared, own } = parts;
+  mkdirSync(shared, { recursive: true, mode: 0o700 });
+  const fd = openSync(shared, "r");
+  const locked = tryFlock(fd, "exclusive");
+  if (!locked.ok) closeSync(fd);
+  const home = layOut(parts, { folder: locked.ok ? shared : own, below: [] });
   const release = () => {
-    for (const layer of layers) unlockWork(layer);
-    if (isShared) closeSync(fd);
-    else if (!at.stays) removeTree(at.own);
+    unlockWork(home);
+    if (locked.ok) closeSync(fd);
+    removeTree(own);
   };
-  return { layers, release };
+  return { home, release };
+}
+
+/**
+ * A home of one's own above those below. It waits for nobody: the homes below may be in use, and what their jobs write
+ * meanwhile may show or not.
+ */
+export function openStackedHome(parts: HomeParts & { readonly below: readonly string[] }): OpenedHome {
+  for (const name of existsSync(parts.own) ? readdirSync(parts.own) : [])
+    removeTree(join(parts.own, name, "w"));
+  const home = layOut(parts, { folder: parts.own, below: parts.below });
+  return { home, release: () => unlockWork(home) };
+}
+
+function layOut(
+  { shown, own, mounts, places }: HomeParts,
+  { folder, below }: Pick<PrivateHome, "folder" | "below">,
+): PrivateHome {
+  const { path: home } = shown;
+  const seed = join(own, "seed");
+  removeTree(seed);
+  seedHome(seed, shown);
+  const canBeLaid = (path: string) =>
+    process.getuid?.() === 0 || !mounts.some((mount) => mount !== path && isInside(path, mount));
+  // The kernel refuses layers of which one lies inside another.
+  const apart = shown.folders.filter((path) => !isInside(path, folder) && !isInside(path, own));
+  const layers = [home, ...apart.filter(canBeLaid)].map((path): HomeLayer => {
+    const name = `${BASE}${encodeURIComponent(relative(home, path))}`;
+    const uppers = below.map((one) => join(one, name, "u"));
+    return { path, name, below: [...uppers.keys()].filter((i) => existsSync(uppers[i] as string)) };
+  });
+  // Earlier layouts had other names.
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (!name.startsWith(BASE) && join(folder, name) !== seed) removeTree(join(folder, name));
+  for (const { name } of layers)
+    for (const part of ["u", "w"]) mkdirSync(join(folder, name, part), { recursive: true, mode: 0o700 });
+  const readOnly = apart.filter((path) => !canBeLaid(path));
+  for (const path of [...apart, ...places])
+    if (isInside(home, path) && path !== home) makeFolders(join(folder, BASE, "u"), relative(home, path));
+  return { path: home, folder, below, seed, layers, shown: readOnly };
 }
 
 /** The kernel leaves a folder without permissions in a work folder; whoever cleans up must be able to enter it. */
-function unlockWork({ folder }: HomeLayer): void {
-  const work = join(folder, "w");
-  for (const name of existsSync(work) ? readdirSync(work) : []) chmodSync(join(work, name), 0o700);
-}
-
-/**
- * Lays out an upper. Secrets are marked as absent in it, once: reads find nothing there, and what a command makes in
- * their place stays in the upper, which is never committed.
- */
-export function prepareLayer({ path, folder }: HomeLayer, secrets: readonly string[]): void {
-  for (const name of ["u", "w"]) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
-  for (const secret of secrets)
-    if (isInside(path, secret) && secret !== path)
-      markAbsent(join(folder, "u"), path, relative(path, secret));
-}
-
-/**
- * What stands in the upper was left by commands of earlier jobs: no symlink of theirs is followed, and where they
- * removed or replaced a parent, nothing of the real home shows through it any more.
- */
-function markAbsent(upper: string, home: string, path: string): void {
-  const parts = path.split("/");
-  for (let i = 1; i <= parts.length; i++) {
-    const at = parts.slice(0, i).join("/");
-    const goesOn = inParent(upper, at, (parent, name) => {
-      const mark = `${parent}/${name}`;
-      const there = lstatSync(mark, { throwIfNoEntry: false });
-      if (i === parts.length) {
-        if (there === undefined) makeWhiteout(mark);
-        return false;
-      }
-      if (there === undefined) {
-        mkdirSync(mark);
-        chmodSync(mark, (lstatSync(join(home, at)).mode & 0o7777) | 0o700);
-      }
-      return there === undefined || there.isDirectory();
-    });
-    if (!goesOn) return;
+function unlockWork({ folder, layers }: PrivateHome): void {
+  for (const { name } of layers) {
+    const work = join(folder, name, "w");
+    for (const inner of existsSync(work) ? readdirSync(work) : []) chmodSync(join(work, inner), 0o700);
   }
+}
+
+/**
+ * Makes the place where something will be mounted. What stands in the upper was left by commands of earlier jobs: a link
+ * of theirs would lead the mount elsewhere, and gives way.
+ */
+function makeFolders(upper: string, path: string): void {
+  const parts = path.split("/");
+  for (let i = 1; i <= parts.length; i++)
+    inParent(upper, parts.slice(0, i).join("/"), (parent, name) => {
+      const at = `${parent}/${name}`;
+      const there = lstatSync(at, { throwIfNoEntry: false });
+      if (there?.isDirectory()) {
+        if ((there.mode & 0o700) !== 0o700) chmodSync(at, 0o700);
+        return;
+      }
+      if (there !== undefined) unlinkSync(at);
+      mkdirSync(at, { mode: 0o755 });
+    });
 }

@@ -1,8 +1,8 @@
+import { relative } from "node:path";
 import { proxyEnvironment } from "../../network/proxy-environment.ts";
 import { isInside } from "../transaction/git-roots.ts";
-import type { HomeShape } from "./home-pieces.ts";
 import type { JobLimits } from "./job-limits.ts";
-import type { HomeLayer } from "./private-home.ts";
+import type { PrivateHome } from "./private-home.ts";
 import { PROXY_PORT } from "./proxy-port.ts";
 
 /** What a sandbox shows and where its writes go. All paths are absolute and real. */
@@ -11,16 +11,14 @@ export interface SandboxPlan {
   readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
   /** The job's folder, the only place of the host that the sandbox writes to. */
   readonly job: string;
-  /** A private home: reads fall through, writes stay in its layers; null where there is none to protect. */
-  readonly home: {
-    readonly path: string;
-    readonly layers: readonly HomeLayer[];
-    readonly pieces: HomeShape["pieces"];
-    /** A folder that stands for the home, below its layers. */
-    readonly base?: string;
-  } | null;
-  /** Folders that must look empty; files and sockets that must read as nothing. */
+  /** What the job sees of its user's home; null where there is none to protect. */
+  readonly home: PrivateHome | null;
+  /** Homes of this machine that must look empty but for these folders of them. */
+  readonly homes: readonly { readonly path: string; readonly shown: readonly string[] }[];
+  /** Folders that must look empty; files and sockets that must read as nothing, as far as they are still there. */
   readonly hidden: readonly string[];
+  /** The same for what surely stays: hidden by one call for all. */
+  readonly closed: readonly { readonly path: string; readonly isFolder: boolean }[];
   /** Folders that must show nothing but the roots in them. */
   readonly veiled: readonly string[];
   /** Further folders that must be there, read-only: the program itself. */
@@ -99,7 +97,7 @@ export function overlayOptions(redirects: boolean): string {
  * `mount -a` passes over what it takes for mounted already.
  */
 function mountTable(plan: SandboxPlan, stage: string): string {
-  const { home, roots, veiled } = plan;
+  const { home, homes, closed, roots, veiled } = plan;
   const overlay = (lowers: readonly string[], upper: string, work: string, how = "userxattr") =>
     `lowerdir=${lowers.map((lower) => `${stage}/${lower}`).join(":")},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
   const stacked = (name: string, between: readonly string[] = []) => [
@@ -107,15 +105,21 @@ function mountTable(plan: SandboxPlan, stage: string): string {
     name,
   ];
   const how = overlayOptions(plan.redirects);
+  const empty = (folder: string) => ["picoclaw", folder, "tmpfs", "mode=0755"];
   const lines = [
-    ...(home?.layers ?? []).map(({ path, lowers }, i) => [
-      "picoclaw",
-      path,
-      "overlay",
-      overlay(stacked(`home${i}`, lowers), `hometx${i}/u`, `hometx${i}/w`),
-    ]),
-    ...belowHome(plan).map((folder, i) => [`${stage}/own${i}`, folder, "none", "bind"]),
-    ...veiled.map((folder) => ["picoclaw", folder, "tmpfs", "mode=0755"]),
+    ...closed.map(({ path, isFolder }) => (isFolder ? empty(path) : ["/dev/null", path, "none", "bind"])),
+    ...homes.map(({ path }) => empty(path)),
+    ...homes.flatMap(({ path, shown }, i) =>
+      shown.map((folder) => [
+        `${stage}/homes${i}/${relative(path, folder)}`,
+        folder,
+        "none",
+        "rbind,X-mount.mkdir",
+      ]),
+    ),
+    ...(home === null ? [] : homeLines(home, stage, overlay)),
+    ...belowHome(plan).map((folder, i) => [`${stage}/own${i}`, folder, "none", "bind,X-mount.mkdir"]),
+    ...veiled.map(empty),
     ...roots.map(({ path, source }, i) =>
       source.kind === "bind"
         ? [`${stage}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
@@ -131,9 +135,44 @@ function mountTable(plan: SandboxPlan, stage: string): string {
   return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
 }
 
-/** The private home would lay a writable layer over the program itself. */
-function belowHome({ home, readable }: SandboxPlan): string[] {
-  return readable.filter((folder) => home !== null && isInside(home.path, folder));
+type OverlayText = (lowers: readonly string[], upper: string, work: string) => string;
+
+/** The home is laid over its seed, and each folder that is allowed over itself. */
+function homeLines(home: PrivateHome, stage: string, overlay: OverlayText): string[][] {
+  const odd: string[][] = [];
+  const lowerOf = (path: string, i: number) => {
+    if (path === home.path) return "homeseed";
+    const below = relative(home.path, path);
+    if (PLAIN.test(below)) return `home/${below}`;
+    odd.push([`${stage}/home/${below}`, `${stage}/odd${i}`, "none", "rbind,X-mount.mkdir"]);
+    return `odd${i}`;
+  };
+  const layers = home.layers.map(({ path, name, below }, i) => [
+    "picoclaw",
+    path,
+    "overlay",
+    overlay(
+      [...below.map((j) => `homebelow${j}/${name}/u`), lowerOf(path, i)],
+      `hometx/${name}/u`,
+      `hometx/${name}/w`,
+    ),
+  ]);
+  const shown = home.shown.map((path) => [
+    `${stage}/home/${relative(home.path, path)}`,
+    path,
+    "none",
+    "rbind",
+  ]);
+  return [...odd, ...layers, ...shown];
+}
+
+/** Names that mean nothing to the options of an overlay. */
+const PLAIN = /^[\w.@+/-]+$/;
+
+/** The program itself, where a private home or an empty one would cover it. */
+function belowHome({ home, homes, readable }: SandboxPlan): string[] {
+  const covered = [...(home === null ? [] : [home.path]), ...homes.map(({ path }) => path)];
+  return readable.filter((folder) => covered.some((path) => isInside(path, folder)));
 }
 
 /** White space and backslashes stand as octal numbers in an fstab. */
@@ -171,7 +210,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
     : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", stage];
   for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
   belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
-  args.push(...homeArguments(plan.home, stage));
+  args.push(...homeArguments(plan, stage));
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
     if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
@@ -194,21 +233,14 @@ function between(name: string, lowers: readonly string[] = []): string[] {
   return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
 }
 
-function homeArguments(home: SandboxPlan["home"], stage: string): string[] {
-  if (home === null) return [];
-  const { path, layers, pieces, base } = home;
-  const shown = (folder: string) => ["--ro-bind", folder, folder];
-  return [
-    ...(base !== undefined ? ["--bind", base, path] : pieces === null ? shown(path) : ["--tmpfs", path]),
-    ...(pieces?.shown ?? []).flatMap(shown),
-    ...(pieces?.links ?? []).flatMap((link) => ["--symlink", link.target, link.path]),
-    ...layers.flatMap((layer, i) => [
-      ...["--ro-bind", layer.bottom ?? layer.path, layer.path],
-      ...["--ro-bind", layer.bottom ?? layer.path, `${stage}/home${i}`],
-      ...between(`${stage}/home${i}`, layer.lowers),
-      ...["--bind", layer.folder, `${stage}/hometx${i}`],
-    ]),
-  ];
+function homeArguments({ home, homes }: SandboxPlan, stage: string): string[] {
+  const args = homes.flatMap(({ path, shown }, i) =>
+    shown.length === 0 ? [] : ["--ro-bind", path, `${stage}/homes${i}`],
+  );
+  if (home === null) return args;
+  args.push("--ro-bind", home.path, `${stage}/home`, "--ro-bind", home.seed, `${stage}/homeseed`);
+  home.below.forEach((folder, i) => void args.push("--ro-bind-try", folder, `${stage}/homebelow${i}`));
+  return [...args, "--bind", home.folder, `${stage}/hometx`];
 }
 
 /** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */

@@ -89,7 +89,7 @@ export async function startExecutor(
       await heard(complaining);
       // A cache that has eaten the disk is no cache.
       if (whyEnded instanceof LimitReached && whyEnded.what === "home")
-        for (const { folder } of plan.home?.layers ?? []) removeTree(join(folder, "u"));
+        for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
     })();
     return stopping;
   };

@@ -6,15 +6,16 @@ import { isInside, rootsFor } from "../transaction/git-roots.ts";
 import type { Storage } from "../transaction/storage.ts";
 import { secretsIn } from "./home-secrets.ts";
 import { socketsOutside } from "./host-sockets.ts";
+import { homesOfMachine } from "./machine-homes.ts";
 import type { SandboxPlan } from "./sandbox.ts";
+import { type ShownHome, shownOf } from "./shown-home.ts";
+import { systemSecrets } from "./system-secrets.ts";
 import { realOrNull, userHomes } from "./user-homes.ts";
 
 export interface Surroundings
-  extends Pick<SandboxPlan, "hidden" | "veiled" | "readable" | "files" | "sockets"> {
-  /** The home that gets a private layer; null where there is none, or the workspace holds it. */
-  readonly userHome: string | null;
-  /** What that layer hides. */
-  readonly secrets: readonly string[];
+  extends Pick<SandboxPlan, "hidden" | "closed" | "homes" | "veiled" | "readable" | "files" | "sockets"> {
+  /** The home that the job gets in private; null where there is none, or the workspace holds it. */
+  readonly shown: ShownHome | null;
 }
 
 export interface SurroundingsParts {
@@ -24,6 +25,8 @@ export interface SurroundingsParts {
   readonly home: string;
   readonly confined: boolean;
   readonly allowSshAgent: boolean;
+  /** What commands may see of the home beyond what tools need. */
+  readonly homeAllow: readonly string[];
 }
 
 /** Private in every sandbox, so that nothing of the host below them shows. */
@@ -34,22 +37,36 @@ export function surroundingsOf(wiring: SurroundingsParts, installation: Installa
   const { env, storage, home, confined } = wiring;
   const sockets = allowedSockets(wiring);
   if (!confined)
-    return { userHome: null, secrets: [], hidden: [], veiled: [], readable: [], files: [], sockets };
+    return {
+      shown: null,
+      hidden: [],
+      closed: [],
+      homes: [],
+      veiled: [],
+      readable: [],
+      files: [],
+      sockets,
+    };
+  const uid = process.getuid?.() ?? 0;
   const roots = rootsFor(storage.workspace);
-  const homes = userHomes(env.HOME, process.getuid?.() ?? 0);
+  const mine = userHomes(env.HOME, uid);
   const at = realOrNull(env.HOME || homedir());
-  const userHome = homes.find((one) => one === at && !roots.some((root) => isInside(root, one))) ?? null;
-  const own = [home, storage.folder, ...otherStorages(home)];
-  const unseen = [...homes.flatMap(secretsIn), ...own];
-  const inHome = (path: string) => userHome !== null && isInside(userHome, path) && path !== userHome;
+  const inRoot = (path: string) => roots.some((root) => isInside(root, path));
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
-  const reachable = socketsOutside([...PRIVATE, ...roots, ...(userHome === null ? [] : [userHome])]);
+  const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
+  const own = [home, storage.folder, ...otherStorages(home)];
+  // A workspace that holds the home is shown whole, but for what is known to be secret.
+  const secrets = mine.filter(inRoot).flatMap(secretsIn);
+  const homes = homesOfMachine({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
+  const covered = [...(userHome === null ? [] : [userHome]), ...homes.map(({ path }) => path)];
+  const reachable = socketsOutside([...PRIVATE, ...roots, ...covered]);
   return {
-    userHome,
-    secrets: unseen.filter((path) => inHome(path) && !holdsRoot(path)),
+    shown: userHome === null ? null : shownOf(userHome, wiring.homeAllow),
+    homes: homes.filter(({ path }) => !inRoot(path)),
+    closed: uid === 0 ? systemSecrets().filter(({ path }) => !holdsRoot(path) && !inRoot(path)) : [],
     hidden: [
       ...own.filter((path) => !holdsRoot(path)),
-      ...unseen.filter((path) => !inHome(path) && !holdsRoot(path) && !own.includes(path)),
+      ...secrets.filter((path) => !holdsRoot(path) && !own.includes(path)),
       ...reachable.filter((socket) => !sockets.includes(socket)),
     ],
     veiled: own.filter(holdsRoot),

@@ -12,6 +12,17 @@ export function userHomes(named: string | undefined, uid: number, accounts = rea
   );
 }
 
+/** Homes of people on this machine, root's among them. */
+export function peoplesHomes(accounts = readAccounts()): string[] {
+  const isPerson = (uid: number) => uid === 0 || (uid >= 1000 && uid < 65534);
+  return accounts
+    .split("\n")
+    .map((line) => line.split(":"))
+    .filter((fields) => fields.length > 5 && isPerson(Number(fields[2])))
+    .flatMap((fields) => realOrNull(fields[5] ?? "") ?? [])
+    .filter((path) => path !== "/");
+}
+
 function readAccounts(): string {
   try {
     return readFileSync("/etc/passwd", "utf8");

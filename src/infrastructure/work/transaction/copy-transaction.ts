@@ -34,6 +34,8 @@ export interface CopyParts {
   readonly limitBytes: number;
   readonly ownFolders: readonly string[];
   readonly network: boolean;
+  /** It leaves nothing in the home that jobs share: what its commands write there goes with it. */
+  readonly ownHome: boolean;
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
 }
@@ -43,7 +45,7 @@ export interface CopyParts {
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
 export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
-  const { workspace, folder, limitBytes, ownFolders, network, confine } = parts;
+  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine } = parts;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
   const apart = roots.find((root) => !renameable(root, folder.path));
@@ -71,7 +73,8 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
     return { ok: false, refusal: { code: copied.code, message } };
   }
   const { copies } = copied;
-  const confined = confine === null ? null : await confine(folder.path, copies, { network });
+  const confined =
+    confine === null ? null : await confine(folder.path, copies, { network, throwAway: ownHome });
   if (confined !== null && "complaint" in confined) {
     const message = `the sandbox did not start: ${confined.complaint}`;
     return { ok: false, refusal: { code: "failed", message } };
@@ -199,7 +202,7 @@ function open(state: OpenCopy): Transaction {
     directory: confined === null ? directory : workspace,
     environment: confined?.environment ?? {},
     ...confined?.limited,
-    ...(confined !== null && { processes: confined.processes }),
+    ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),
     takeChanges({ processRan }) {
       const before = last ?? initial();
       const now = processRan ? snapshot(before) : glance(before);

@@ -54,6 +54,7 @@ interface OpenOptions {
   readonly network: boolean;
   /** The job stays open, and is woken when it is needed. */
   readonly resting: boolean;
+  readonly preview: boolean;
 }
 
 export interface Sandbox {
@@ -91,7 +92,8 @@ export function createTransactions(parts: TransactionParts): Transactions {
   }
 
   async function open(request: BeginRequest): Promise<Begun> {
-    const { jobId, kind, network = true, resting = false, again = false } = request;
+    const { jobId, kind, network = true, resting = false, preview = false, again = false } = request;
+    const options = { network, resting, preview };
     if (!again) running.start(jobId);
     const folder = again ? jobFolder(storage.folder, jobId) : createJobFolder(storage.folder, jobId);
     setState(folder, "running");
@@ -104,17 +106,18 @@ export function createTransactions(parts: TransactionParts): Transactions {
       case "none":
         return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
       case "overlay":
-        return overlayOr(folder, { network, resting }, () => copy(folder, { network, resting }));
+        return overlayOr(folder, options, () => copy(folder, options));
       case "copy":
-        return copy(folder, { network, resting });
+        return copy(folder, options);
     }
   }
 
-  async function copy(folder: JobFolder, { network }: OpenOptions): Promise<Begun> {
+  async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<Begun> {
     const { copyLimitBytes: limitBytes, ownFolders } = parts;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
     const confine = (await parts.sandbox?.())?.confine() ?? null;
-    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, network, confine });
+    const ownHome = preview || resting;
+    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, network, ownHome, confine });
   }
 
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */

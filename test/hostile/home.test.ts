@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { create, shell } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
+import { backwards, CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
+
+const SECRET = "do-not-read-me-9c1e";
+
+/** Things of a home that no list of secrets would name. */
+const HIDDEN = [
+  ".bashrc",
+  ".profile",
+  ".cache/huggingface/token",
+  ".kaggle/kaggle.json",
+  ".config/some-new-tool/auth.toml",
+  ".cargo/credentials.toml",
+  ".m2/settings.xml",
+  "projects/other/.env",
+  "Documents/letter.txt",
+] as const;
+
+let target: Target;
+const inHome = (path: string) => join(target.user, path);
+
+/** A program of the home, as a version manager lays it out. */
+function program(path: string, says: string): void {
+  target.put(inHome(path), `#!/bin/sh\necho ${says} "$@"\n`);
+  chmodSync(inHome(path), 0o755);
+}
+
+describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a job's command", () => {
+  beforeAll(() => {
+    target = createTarget();
+    for (const path of HIDDEN) target.put(inHome(path), `export KEY=${SECRET}\n`);
+  });
+  afterAll(() => target.remove());
+
+  test("reads nothing that tools do not need, whatever it is called", () => {
+    const lines = HIDDEN.map((path) => `rev < ~/${path}`);
+    for (const { success, said } of target.attempt(lines)) {
+      expect(success).toBe(false);
+      expect(said).not.toContain(backwards(SECRET));
+    }
+    const open = target.attempt(lines, { env: CONFINE_OFF });
+    expect(open.filter(({ said }) => said.includes(backwards(SECRET)))).toHaveLength(lines.length);
+  });
+
+  test("reads nothing that comes while it runs", async () => {
+    const late = `sleep 0.5; echo ${SECRET} > '${inHome("late")}'`;
+    const writer = Bun.spawn(["sh", "-c", late]);
+    const look = "for i in $(seq 15); do rev < ~/late 2>/dev/null; sleep 0.1; done; true";
+    expect(target.try(look).said).not.toContain(backwards(SECRET));
+    await writer.exited;
+    expect(readFileSync(inHome("late"), "utf8")).toContain(SECRET);
+    expect(target.try("ls -A ~").said).not.toContain("late");
+  });
+
+  test("reads no home of anybody else", () => {
+    const neighbour = join(target.folder, "neighbour");
+    target.put(join(neighbour, "notes"), `${SECRET}\n`);
+    expect(target.try(`rev < '${neighbour}/notes'; true`).said).not.toContain(backwards(SECRET));
+    const names = target.try("ls -A /home 2>/dev/null; true").said.trim().split("\n");
+    expect(names.every((name) => name === "" || target.folder.startsWith(`/home/${name}/`))).toBe(true);
+  });
+
+  test.if(process.getuid?.() === 0)("reads, as root, nothing that only root may read", () => {
+    expect(readFileSync("/etc/shadow", "utf8")).toContain("root:");
+    expect(target.try("cat /etc/shadow /etc/gshadow; true").said).not.toContain(":");
+  });
+
+  test("finds the settings of git and of registries, without the lines that hold a secret", () => {
+    const lines = [
+      "[user]",
+      "\tname = me",
+      "\temail = me@example.org",
+      `[url "https://x:${SECRET}@example.org/"]`,
+      "\tinsteadOf = https://example.org/",
+      "[http]",
+      `\textraheader = AUTHORIZATION: basic ${SECRET}`,
+    ];
+    target.put(inHome(".gitconfig"), `${lines.join("\n")}\n`);
+    target.put(inHome(".npmrc"), `registry=https://r.example/\n//r.example/:_authToken=${SECRET}\n`);
+    target.put(
+      inHome(".config/pip/pip.conf"),
+      `[global]\nindex-url = https://u:${SECRET}@r.example/simple\n`,
+    );
+    const [git, npm, pip] = target.attempt([
+      "git config user.email; rev < ~/.gitconfig",
+      "cat ~/.npmrc; rev < ~/.npmrc",
+      "rev < ~/.config/pip/pip.conf",
+    ]);
+    expect(git?.said).toContain("me@example.org");
+    expect(npm?.said).toContain("registry=https://r.example/");
+    for (const one of [git, npm, pip]) {
+      expect(one?.success).toBe(true);
+      expect(one?.said).not.toContain(backwards(SECRET));
+    }
+  });
+
+  test("finds the tool chains of version managers, and their programs run", () => {
+    const tools = {
+      node: ".nvm/versions/node/v22.1.0/bin/node",
+      python: ".pyenv/versions/3.12.1/bin/python",
+      pyenv: ".pyenv/shims/pyenv",
+      cargo: ".cargo/bin/cargo",
+      rustc: ".rustup/toolchains/stable/bin/rustc",
+      gopls: "go/bin/gopls",
+      uv: ".local/bin/uv",
+      deno: ".deno/bin/deno",
+      volta: ".volta/bin/volta",
+      mise: ".local/share/mise/shims/mise",
+      conda: "miniconda3/bin/conda",
+    };
+    for (const [name, path] of Object.entries(tools)) program(path, `this is ${name}`);
+    const PATH = `${Object.values(tools)
+      .map((path) => dirname(inHome(path)))
+      .join(":")}:${process.env.PATH}`;
+    const said = target.attempt(
+      Object.keys(tools).map((name) => `${name} --version`),
+      { env: { PATH } },
+    );
+    expect(said.map((one) => one.said.trim())).toEqual(
+      Object.keys(tools).map((name) => `this is ${name} --version`),
+    );
+  });
+
+  test("follows a link of the home to what it may see, and none to the home as a whole", () => {
+    program("dotfiles/tools/linked", "linked");
+    symlinkSync("dotfiles/tools", inHome("bin"));
+    symlinkSync(".", inHome(".n"));
+    expect(target.try("~/bin/linked").said).toContain("linked");
+    expect(target.try("rev < ~/.n/.bashrc; true").said).not.toContain(backwards(SECRET));
+    rmSync(inHome("bin"));
+    rmSync(inHome(".n"));
+  });
+
+  test("is told which path was hidden when it fails over one, and home_allow shows it", () => {
+    program(".hidden-tool/bin/hidden-tool", "here");
+    target.put(inHome(".config/acme/settings"), "colour=blue\n");
+    const PATH = `${inHome(".hidden-tool/bin")}:${process.env.PATH}`;
+    const lines = [shell("hidden-tool"), shell("cat ~/.config/acme/settings"), shell("cat ~/nothing-there")];
+    const failed = target.apply(lines, [], { env: { PATH, LANG: "C" } });
+    expect(failed.out).toContain("~/.hidden-tool is hidden from jobs; worker.home_allow");
+    expect(failed.out).toContain("~/.config/acme is hidden from jobs");
+    expect(failed.out).not.toContain("nothing-there is hidden");
+    const env = { PATH, PICOCLAW_WORKER_HOME_ALLOW: "~/.hidden-tool,.config/acme/settings" };
+    const [tool, settings] = target.attempt(["hidden-tool", "cat ~/.config/acme/settings"], { env });
+    expect(tool?.said).toContain("here");
+    expect(settings?.said).toContain("colour=blue");
+  });
+
+  test("keeps caches from job to job, and changes nothing of the home itself", () => {
+    mkdirSync(inHome(".npm/_cacache"), { recursive: true });
+    target.put(inHome(".npm/_cacache/real"), "real\n");
+    const wrote = target.try(
+      "echo mine > ~/.npm/_cacache/mine; echo x > ~/.npm/_cacache/real; echo y > ~/.new",
+    );
+    expect(wrote.success).toBe(true);
+    expect(target.try("cat ~/.npm/_cacache/mine ~/.npm/_cacache/real ~/.new").said).toContain("mine\nx\ny");
+    expect(readFileSync(inHome(".npm/_cacache/real"), "utf8")).toBe("real\n");
+    expect(existsSync(inHome(".npm/_cacache/mine"))).toBe(false);
+    expect(existsSync(inHome(".new"))).toBe(false);
+  });
+
+  test("cannot lead the next job's mounts elsewhere by what it leaves", () => {
+    const traps = [
+      "ln -s /usr/bin ~/.ghcup",
+      "rm -rf ~/.rye; ln -s /etc ~/.rye",
+      "mkdir -p ~/.julia/x; chmod 0 ~/.julia",
+    ];
+    for (const { success } of target.attempt(traps)) expect(success).toBe(true);
+    for (const name of [".ghcup", ".rye", ".julia/packages"]) target.put(inHome(`${name}/tool`), "tool\n");
+    const [read, system] = target.attempt([
+      "cat ~/.ghcup/tool ~/.rye/tool ~/.julia/packages/tool",
+      "test ! -e /usr/bin/tool && test ! -e /etc/tool && test -e /usr/bin/env",
+    ]);
+    expect(read?.said).toContain("tool\ntool\ntool");
+    expect(system?.success).toBe(true);
+  });
+
+  test("leaves nothing for later jobs when it was a preview", () => {
+    const leave = "mkdir -p ~/.npm; echo bad > ~/.npm/poison; echo bad > ~/.poison; echo x > made";
+    for (const kind of ["overlay", "copy"]) {
+      const env = { PICOCLAW_WORKER_TRANSACTION: kind };
+      const staged = target.apply([shell(leave), create("also", "x\n")], ["--preview"], { env });
+      expect(staged.code).toBe(0);
+      expect(target.try("cat ~/.npm/poison ~/.poison; true", { env }).said).not.toContain("bad\n");
+    }
+  });
+});
