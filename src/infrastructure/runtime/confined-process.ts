@@ -1,10 +1,9 @@
-import { cString, DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc-binding.ts";
+import { DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc-binding.ts";
 
 const PR_SET_DUMPABLE = 4;
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
 const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
-const S_IFCHR = 0o020000;
 
 /** Linux: nobody of the same user may read this process's memory or reach its descriptors through /proc. */
 export function hideFromPeers(): LibcResult {
@@ -31,13 +30,6 @@ export function limitResource(resource: keyof typeof RLIMITS, most: number): Lib
   if (lib.c.getrlimit(RLIMITS[resource], limits) !== 0) return failure(lib);
   for (const i of [0, 1]) if ((limits[i] ?? 0n) > BigInt(most)) limits[i] = BigInt(most);
   return lib.c.setrlimit(RLIMITS[resource], limits) === 0 ? DONE : failure(lib);
-}
-
-/** Makes an overlay's mark for "nothing is here" (a character device 0/0, which any user may make). */
-export function makeWhiteout(path: string): LibcResult {
-  const lib = linuxLibc();
-  if (!lib) return UNSUPPORTED;
-  return lib.c.mknod(cString(path), S_IFCHR, 0n) === 0 ? DONE : failure(lib);
 }
 
 /** Both ends of a plain blocking pipe, closed on exec. */

@@ -30,7 +30,6 @@ const LINUX = {
   setrlimit: { args: [i32, ptr], returns: i32 },
   syncfs: { args: [i32], returns: i32 },
   fcntl: { args: [i32, i32, i32], returns: i32 },
-  mknod: { args: [ptr, u32, u64], returns: i32 },
   syscall: { args: [size, i32, ptr, i32, ptr, u32], returns: size },
   flistxattr: { args: [i32, ptr, u64], returns: size },
   llistxattr: { args: [ptr, ptr, u64], returns: size },

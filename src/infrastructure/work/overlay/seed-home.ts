@@ -36,7 +36,7 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
  * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
  * otherwise belong to the one before.
  */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   return text
     .split("\n")
     .flatMap((line) => {

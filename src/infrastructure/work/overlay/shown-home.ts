@@ -38,7 +38,7 @@ export function shownOf(home: string, more: readonly string[]): ShownHome {
 }
 
 /** An entry of the user as a path relative to the home; nothing where it is the home itself or leads out of it. */
-export function belowHome(home: string, entry: string): string[] {
+function belowHome(home: string, entry: string): string[] {
   const path = normalize(entry.replace(/^(~|\$HOME)\//, "")).replace(/\/+$/, "");
   const below = isAbsolute(path) ? relative(home, path) : path;
   return below === "" || below === "." || below === "~" || below.startsWith("..") ? [] : [below];
