@@ -163,3 +163,17 @@ withChecks("a project without checks is not checked, in one request", () => {
   expect(ran.out).toContain("not checked: no tests or linters of the project are known");
   expect(ran.code).toBe(0);
 });
+
+withChecks(
+  "a Japanese request without a file name finds the file, and a question of the coder leaves nothing",
+  () => {
+    project(["どの数にしますか？", proposal("1 の説明を書く", renaming)]);
+    const asked = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
+    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n" });
+    expect(cli.git("status", "--porcelain")).toBe("");
+    cli.rewrite(says(proposal("1 の説明を書く", renaming)));
+    const done = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
+    expect(done.out).toStartWith("実行完了 (1/1 コマンド成功)");
+    expect(done.code).toBe(0);
+  },
+);
