@@ -107,6 +107,11 @@ export interface Transaction extends Sides {
   revert(paths: readonly string[]): void;
   /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
   rewrite(path: string, bytes: Uint8Array): void;
+  /**
+   * To be called when a process says that a file's owner or group does not exist in the view: such a file, or null where
+   * there is none. The next job is staged otherwise. Absent where that could not be.
+   */
+  readonly metForeign?: () => string | null;
   /** What the network of processes is limited to; absent where it is not. */
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
@@ -260,6 +265,8 @@ export interface Sealed {
    * cannot be written down, and the rest without it is not what the job did.
    */
   readonly noText?: readonly string[];
+  /** A file of another owner or group that the view could not change. Nothing is staged then either. */
+  readonly foreignOwner?: string;
 }
 
 export type SwapOutcome =

@@ -36,3 +36,8 @@ export function wantsRollback(
   const failed = results.some(({ success }) => !success);
   return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
 }
+
+/** The seal found what cannot be committed, and staged nothing. */
+export function isUnstaged({ noText, foreignOwner }: Sealed): boolean {
+  return noText !== undefined || foreignOwner !== undefined;
+}

@@ -12,7 +12,7 @@ import { concludeJob } from "./conclude-job.ts";
 import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
-import { conflictsOf, forJournal, type JobEnd, wantsRollback } from "./job-end.ts";
+import { conflictsOf, forJournal, isUnstaged, type JobEnd, wantsRollback } from "./job-end.ts";
 import { createJobJudge, type JobJudge } from "./job-judge.ts";
 import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
 import { jobRecord, titleOf } from "./job-record.ts";
@@ -209,7 +209,7 @@ export class JobRun {
       ? { sealed: NOTHING_SEALED, judged: looked }
       : await this.#judge.seal(looked, { preview });
     const aborted = request.signal.aborted;
-    const isTakenBack = wantsRollback(this.#request, results) || sealed.noText !== undefined;
+    const isTakenBack = wantsRollback(this.#request, results) || isUnstaged(sealed);
     const rollsBack = isTakenBack && transaction.kind !== "none";
     const end: JobEnd = {
       results,

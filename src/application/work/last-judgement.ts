@@ -25,6 +25,8 @@ export async function sealJudged(
   }, end);
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
+  const { foreignOwner } = sealed;
+  if (foreignOwner !== undefined) return { sealed, judged: failed(judged, unchangeable(foreignOwner)) };
   return { sealed, judged: noText.length === 0 ? judged : failed(judged, nameless(noText)) };
 }
 
@@ -86,6 +88,10 @@ const NAMED_AT_MOST = 10;
 function nameless(paths: readonly string[]): string {
   const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
   return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
+}
+
+function unchangeable(path: string): string {
+  return `an overlay cannot change a file of another owner or group: ${path}`;
 }
 
 /** The same results with the blame at the last one that ran a process. */

@@ -35,8 +35,11 @@ function guard(
   if (!ran.ok && transaction.kind === "overlay") {
     if (ACROSS_LAYERS.test(ran.output)) warnings.push({ code: "rename-across-layers" });
     if (HARD_LINKED.test(ran.output)) warnings.push({ code: "link-across-layers" });
-    if (FOREIGN_OWNER.test(ran.output)) warnings.push({ code: "foreign-owner" });
   }
+  const foreign = FOREIGN_OWNER.test(ran.output) ? (transaction.metForeign?.() ?? null) : null;
+  if (foreign !== null) warnings.push({ code: "foreign-owner-met" });
+  else if (!ran.ok && transaction.kind === "overlay" && FOREIGN_OWNER.test(ran.output))
+    warnings.push({ code: "foreign-owner" });
   warnings.push(...networkNotes(transaction, ran));
   const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
   if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });

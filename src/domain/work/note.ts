@@ -41,7 +41,8 @@ export type NoteFact =
         | "signing-skipped"
         | "rename-across-layers"
         | "link-across-layers"
-        | "foreign-owner";
+        | "foreign-owner"
+        | "foreign-owner-met";
     };
 
 /** Secrets go from every text in a note. */

@@ -9,6 +9,7 @@ export type TransactionReason =
   | "no-bubblewrap"
   | "no-user-namespaces"
   | "mount-below-workspace"
+  | "foreign-group"
   | "not-linux"
   | "overlay-failed";
 

@@ -77,6 +77,7 @@ const REASONS: readonly TransactionReason[] = [
   "no-bubblewrap",
   "no-user-namespaces",
   "mount-below-workspace",
+  "foreign-group",
   "not-linux",
   "overlay-failed",
 ];

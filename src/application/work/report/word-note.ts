@@ -35,6 +35,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.linkAcrossLayers;
     case "foreign-owner":
       return messages.foreignOwner;
+    case "foreign-owner-met":
+      return messages.foreignOwnerMet;
     case "host-refused":
       return confinementMessages(messages.locale).refusedHost(note);
     case "home-hidden":

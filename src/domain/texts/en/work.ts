@@ -34,6 +34,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "no-bubblewrap": "bubblewrap is not installed",
   "no-user-namespaces": "user namespaces are not allowed",
   "mount-below-workspace": "another mount lies inside the workspace",
+  "foreign-group": "files of another group or owner cannot be changed in an overlay",
   "not-linux": "this is not Linux",
   "overlay-failed": "the overlay could not be made",
 };
@@ -166,6 +167,8 @@ export const texts = {
     "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
   foreignOwner:
     "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
+  foreignOwnerMet:
+    "In an overlay a file of another owner or group cannot be changed, so nothing was applied. The next job runs in a copy: send it again.",
   installationIncomplete: (path: string) =>
     `A file of PicoClaw itself is missing: ${path}\nCopy the whole installation, or run npm ci in it.`,
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",

@@ -27,6 +27,7 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "no-bubblewrap": "bubblewrap が入っていないため",
   "no-user-namespaces": "ユーザー名前空間が許可されていないため",
   "mount-below-workspace": "workspace の中に別のマウントがあるため",
+  "foreign-group": "別のグループや所有者のファイルはオーバーレイでは変更できないため",
   "not-linux": "Linux ではないため",
   "overlay-failed": "overlay を作れなかったため",
 };
@@ -145,6 +146,8 @@ export const texts: typeof en = {
     "オーバーレイではローカルの clone がハードリンクを使えません。`git clone --no-hardlinks` を使うか、worker.transaction: copy を設定してください。",
   foreignOwner:
     "オーバーレイでは他のユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
+  foreignOwnerMet:
+    "オーバーレイでは別の所有者やグループのファイルを変更できないため、何も適用していません。次のジョブはコピーで実行するので、もう一度送ってください。",
   installationIncomplete: (path) =>
     `PicoClaw 自身のファイルがありません: ${path}\nインストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",

@@ -8,6 +8,7 @@ import { mountPoints } from "../transaction/mounts.ts";
 import type { Sandbox } from "../transaction/transactions.ts";
 import { adoptHome } from "./adopt-home.ts";
 import { confineCopy } from "./confined-copy.ts";
+import { createForeignFiles } from "./foreign-files.ts";
 import { hiddenIn } from "./hidden-home.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
@@ -84,7 +85,15 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
   }
 
   return {
-    async overlay(folder, { network, resting, preview }) {
+    async overlay(folder, { network, resting, preview, despiteForeign = false }) {
+      // Real root knows every owner; who asks for an overlay gets one.
+      const isOwnChoice = staging.reason === "configured" || despiteForeign || isRealRoot();
+      const foreign = isOwnChoice
+        ? null
+        : createForeignFiles({ roots: rootsFor(workspace), memory: storage.folder });
+      const found = foreign?.find() ?? null;
+      if (found !== null)
+        return { ok: false, complaint: `another owner or group: ${found}`, reason: "foreign-group" };
       const home: HomeUse = resting || preview ? { above: [] } : "shared";
       const own = join(folder.path, HOME_LAYER);
       const plan = networkPlan(wiring.network, network);
@@ -99,6 +108,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
         resting: isProven,
         onComplaint: () => forgetSuccess(storage.folder),
         redirects: isRealRoot(),
+        ...(foreign !== null && { metForeign: foreign.met }),
         environment: sandboxEnvironment({ confined: wiring.confined, sockets, network: plan }),
         limited: limitedNetwork(plan, undefined).network,
         openSandbox: () => openSandbox(folder.path, network, home),

@@ -1,6 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import { ViewFault } from "../../../application/ports/view.ts";
+import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import type { Installation } from "../../runtime/installation.ts";
 import { despiteOthers } from "../folder/despite-others.ts";
 import { removeTree } from "../folder/remove-tree.ts";
@@ -53,9 +55,13 @@ export interface OverlayParts {
   readonly redirects: boolean;
   readonly environment: Readonly<Record<string, string>>;
   readonly limited: LimitedNetwork["network"];
+  /** Looks for the file of another owner or group at which an overlay failed, and remembers it. Absent where no copy could serve. */
+  readonly metForeign?: () => string | null;
 }
 
-export type OverlayBegun = Begun | { readonly ok: false; readonly complaint: string };
+export type OverlayBegun =
+  | Begun
+  | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
 
 /**
  * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen
@@ -113,9 +119,23 @@ function open(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight();
   const takeChanges = createChangeWatch(roots, workspace, sight);
+  let foreignOwner: string | null = null;
+  const metForeign = () => {
+    const found = foreignOwner ?? state.metForeign?.() ?? null;
+    foreignOwner = found === null ? null : relative(workspace, found);
+    return foreignOwner;
+  };
+  const call: typeof executor.call = (head, body) => {
+    try {
+      return executor.call(head, body);
+    } catch (error) {
+      if (error instanceof ViewFault && /EOVERFLOW/.test(error.message)) metForeign();
+      throw error;
+    }
+  };
   return {
     kind: "overlay",
-    view: watchView(createRemoteView(executor.call), (path) => sight.note(join(workspace, path))),
+    view: watchView(createRemoteView(call), (path) => sight.note(join(workspace, path))),
     directory: workspace,
     environment: state.environment,
     ...(limited !== undefined && { network: limited }),
@@ -123,6 +143,7 @@ function open(state: OpenOverlay): Transaction {
     processes: executor.processes,
     hiddenHome: state.hiddenHome,
     takeChanges,
+    ...(state.metForeign && { metForeign }),
     revert(paths) {
       if (paths.length === 0) return;
       for (const path of paths)
@@ -161,6 +182,7 @@ function open(state: OpenOverlay): Transaction {
       const why = executor.whyEnded();
       if (why !== null) throw why;
       await executor.rest();
+      if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
       const left: Op[] = [];
       const noText: string[] = [];
       roots.forEach((root, i) => {

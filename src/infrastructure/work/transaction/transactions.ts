@@ -55,6 +55,8 @@ interface OpenOptions {
   /** The job stays open, and is woken when it is needed. */
   readonly resting: boolean;
   readonly preview: boolean;
+  /** Files of other owners or groups are no reason to refuse. */
+  readonly despiteForeign?: boolean;
 }
 
 export interface Sandbox {
@@ -130,9 +132,11 @@ export function createTransactions(parts: TransactionParts): Transactions {
     const begun = await sandbox?.overlay(folder, options);
     if (begun === undefined || "complaint" in begun) {
       const complaint = begun?.complaint ?? "there is no sandbox here";
-      const reason = sandbox?.fallsBack(complaint) ?? null;
+      const reason = begun?.reason ?? sandbox?.fallsBack(complaint) ?? null;
       if (reason === null) return { ok: false, refusal: { code: "failed", message: complaint } };
       const copied = await otherwise();
+      if (begun?.reason === "foreign-group" && !copied.ok && copied.refusal.code === "too-large")
+        return overlayOr(folder, { ...options, despiteForeign: true }, otherwise);
       return copied.ok ? { ...copied, insteadOf: { kind: "overlay", reason } } : copied;
     }
     return begun;
