@@ -66,7 +66,7 @@ function landed(execution: Ran): Ran {
     case "conflict":
       throw new ToolError(
         "CONFLICT",
-        `nothing was written: ${execution.conflicts.map((one) => describeConflict(messagesFor("en"), one)).join(", ")}`,
+        `nothing was written: ${execution.conflicts.map((one) => describeConflict(messagesFor("en"), one, "terminal")).join(", ")}`,
       );
     case "aborted":
       throw new ToolError("ABORTED", "the call was aborted; nothing was written");

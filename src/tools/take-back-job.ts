@@ -20,7 +20,7 @@ export async function takeBackJob(workspace: Workspace, name?: string): Promise<
   });
   const facts = takeBackFacts(workspace, "undo", taken);
   if (facts.code !== "done")
-    throw new ToolError(CODES[facts.code] ?? "REFUSED", wordReason(messagesFor("en"), facts));
+    throw new ToolError(CODES[facts.code] ?? "REFUSED", wordReason(messagesFor("en"), facts, "terminal"));
   return {
     job_id: facts.done.map(({ jobId }) => jobId).join(","),
     changes: facts.done.flatMap(({ changes }) => changes),

@@ -175,6 +175,7 @@ describe("a draft that is open", () => {
     const out = await new Response(child.stdout).text();
     expect(await child.exited).toBe(1);
     expect(out).toContain("a.txt");
+    expect(out).toMatch(/To apply it as it is: \/apply job_/);
     expect(cli.read("a.txt")).toBe("mine\n");
   });
 

@@ -53,6 +53,20 @@ describe("/undo and /redo", () => {
     expect(at.tree()).toEqual({});
   });
 
+  test("a later job in the way is named with the chat's own command", async () => {
+    let written = 0;
+    at = await openConversation(() => {
+      written += 1;
+      return proposal("Write", `\`\`\`txt:a.txt\n${written}\n\`\`\``);
+    });
+    const [first, second] = [await at.send("/code3 a.txt"), await at.send("/code3 a.txt")].map(
+      ({ jobs }) => jobs[0]?.job_id,
+    );
+    const { text } = await at.send(`/undo ${first}`);
+    expect(text).toContain(`a.txt (changed since by ${second}; take that back first: /undo ${second})`);
+    expect(text).not.toContain("picoclaw undo");
+  });
+
   test("a chat takes back its own jobs only", async () => {
     at = await writer();
     const slack = { channel: "slack", chatId: "C1:1.2" };

@@ -1,17 +1,23 @@
 import type { Messages } from "../../../domain/texts/messages.ts";
 import type { Conflict } from "../../ports/transaction.ts";
+import type { Surface } from "./surface.ts";
 
 /** A path in somebody's way, with the job or the process that stands there. */
-export function describeConflict(messages: Messages, { path, by, reason }: Conflict): string {
+export function describeConflict(messages: Messages, { path, by, reason }: Conflict, at: Surface): string {
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
   if (by === undefined) return path;
-  return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by) : `${path} (${by})`;
+  return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
 }
 
 /** Why a commit brought nothing in. What may not be written is no preview to try again as it is. */
-export function describeConflicts(messages: Messages, jobId: string, conflicts: readonly Conflict[]): string {
-  const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
+export function describeConflicts(
+  messages: Messages,
+  jobId: string,
+  conflicts: readonly Conflict[],
+  at: Surface,
+): string {
+  const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
   return conflicts.every(({ reason }) => reason === "no-access")
     ? [...paths, messages.nothingApplied(jobId)].join("\n")
-    : messages.commitConflict({ jobId, paths });
+    : messages.commitConflict({ jobId, paths, at });
 }

@@ -4,7 +4,8 @@ import { reportMessages } from "../../../domain/texts/messages.ts";
 import type { ActionFacts } from "./action-facts.ts";
 import { changeLines } from "./change-lines.ts";
 import { describeConflict, describeConflicts } from "./describe-conflict.ts";
-import { paragraphs, type Surface } from "./word-job.ts";
+import type { Surface } from "./surface.ts";
+import { paragraphs } from "./word-job.ts";
 
 /** What came of an action on jobs: its status, what moved, what stood in the way, how to go on. */
 export function wordAction(messages: Messages, facts: ActionFacts, at: Surface): string {
@@ -14,7 +15,7 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
     const force = code === "conflict" && action !== "apply" ? words.forceHint[at](action, name) : "";
-    const lines = [first, wordReason(messages, facts), force].filter((line) => line !== "");
+    const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore]);
   }
   switch (action) {
@@ -55,7 +56,7 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
 }
 
 /** Why nothing came of it, without its status and without what would help a person. */
-export function wordReason(messages: Messages, facts: ActionFacts): string {
+export function wordReason(messages: Messages, facts: ActionFacts, at: Surface): string {
   const { code, action, name, conflicts, workspace } = facts;
   const words = reportMessages(messages.locale);
   switch (code) {
@@ -64,8 +65,8 @@ export function wordReason(messages: Messages, facts: ActionFacts): string {
     case "unknown-job":
       return messages.unknownJob(name);
     case "conflict": {
-      if (action === "apply") return describeConflicts(messages, name, conflicts);
-      const paths = conflicts.map((conflict) => describeConflict(messages, conflict));
+      if (action === "apply") return describeConflicts(messages, name, conflicts, at);
+      const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
       return words.inTheWay(action, name, paths);
     }
     case "busy":

@@ -9,6 +9,7 @@ import { describeConflicts } from "./describe-conflict.ts";
 import { describeRefusal } from "./describe-refusal.ts";
 import { explainFailures } from "./explain-failures.ts";
 import type { CommandFacts, JobFacts, RefusalFacts } from "./job-facts.ts";
+import type { Surface } from "./surface.ts";
 import { wordNote } from "./word-note.ts";
 
 /** The status alone: the first line of every report, a cell of a list. */
@@ -154,9 +155,6 @@ function troubleOf(messages: Messages, facts: JobFacts, at: Surface): string {
   }
 }
 
-/** Where commands are given: `picoclaw undo …`, or `/undo …`. */
-export type Surface = "terminal" | "chat";
-
 /** A command that was stopped before it could fail has not succeeded either. */
 function failedOf({ status, failedCmds, totalCmds, executedCmds }: JobFacts): number {
   return status === "partly" && failedCmds === 0 ? totalCmds - executedCmds : failedCmds;
@@ -180,11 +178,12 @@ function closing(messages: Messages, facts: JobFacts, at: Surface): string[] {
   const { jobId, conflicts, changes } = facts;
   const words = reportMessages(messages.locale);
   const lines: string[] = [];
-  if (conflicts.length > 0) lines.push(describeConflicts(messages, jobId, conflicts));
-  if (facts.status === "preview" && conflicts.length === 0)
-    lines.push(words.previewHint[at](jobId, changes.length));
+  if (conflicts.length > 0) lines.push(describeConflicts(messages, jobId, conflicts, at));
+  // What the checks showed to be worse is kept as a preview too.
+  const isStaged = (facts.status === "preview" || facts.status === "worse") && conflicts.length === 0;
+  if (isStaged) lines.push(words.previewHint[at](jobId, changes.length));
   if (facts.undo === "available") lines.push(words.undoHint[at](jobId));
-  else if (facts.status !== "preview" || conflicts.length > 0) lines.push(messages.jobLine(jobId));
+  else if (!isStaged) lines.push(messages.jobLine(jobId));
   return lines;
 }
 

@@ -142,10 +142,18 @@ export const texts = {
   workerFailed: (error: string) => `The worker failed: ${error}`,
 
   // Transaction
-  commitConflict: ({ jobId, paths: list }: { readonly jobId: string; readonly paths: readonly string[] }) =>
+  commitConflict: ({
+    jobId,
+    paths: list,
+    at,
+  }: {
+    readonly jobId: string;
+    readonly paths: readonly string[];
+    readonly at: "terminal" | "chat";
+  }) =>
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
-    `The result is kept as a preview. Look at it: picoclaw show ${jobId} --diff\n` +
-    `To apply it as it is: picoclaw apply --job ${jobId} (it stops again while the same files still differ)`,
+    `The result is kept as a preview. Look at it: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
+    `To apply it as it is: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`} (it stops again while the same files still differ)`,
   dryRunHeader: (count: number) => `Dry run: ${count} commands (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
   transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
@@ -200,8 +208,8 @@ export const texts = {
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
   wrongState: (jobId: string, state: string) =>
     `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
-  changedByJob: (path: string, jobId: string) =>
-    `${path} (changed since by ${jobId}; take that back first: picoclaw undo ${jobId})`,
+  changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
+    `${path} (changed since by ${jobId}; take that back first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
   foldersKept: (list: readonly string[]) =>
     `These folders were kept, because they hold files made after the job:${paths(list)}`,
   quotaEvicted: ({

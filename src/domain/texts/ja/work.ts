@@ -123,10 +123,10 @@ export const texts: typeof en = {
 
   workerFailed: (error) => `Worker実行失敗: ${error}`,
 
-  commitConflict: ({ jobId, paths: list }) =>
+  commitConflict: ({ jobId, paths: list, at }) =>
     `実行中にほかで変更されたファイルがあるため、何も反映していません:${paths(list)}\n` +
-    `結果はプレビューとして残っています。確認: picoclaw show ${jobId} --diff\n` +
-    `そのまま反映するには: picoclaw apply --job ${jobId}（同じファイルがまだ食い違う場合は再び止まります）`,
+    `結果はプレビューとして残っています。確認: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
+    `そのまま反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
   transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]} — ${REASONS[reason]}`,
@@ -174,7 +174,8 @@ export const texts: typeof en = {
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
   wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
-  changedByJob: (path, jobId) => `${path}（後の ${jobId} が変更。先に取り消してね: picoclaw undo ${jobId}）`,
+  changedByJob: (path, jobId, at) =>
+    `${path}（後の ${jobId} が変更。先に取り消してね: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるので、次のフォルダは残したよ:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +

@@ -1,0 +1,2 @@
+/** Where commands are given: `picoclaw undo …`, or `/undo …`. */
+export type Surface = "terminal" | "chat";
