@@ -201,10 +201,12 @@ describe("a bad place", () => {
     },
   );
 
-  test("a home that cannot be made does not stand in the way: jobs are kept beside the workspace", () => {
+  test("a home that cannot be made is refused with the remedy: a place that nobody registered could be a stranger's", () => {
     const env = { PICOCLAW_HOME: "/proc/none/home" };
-    expect(cli.apply([create("x", "1")], [], { env }).code).toBe(0);
-    expect(cli.run(["undo"], { env }).code).toBe(0);
+    const { code, err } = cli.apply([create("x", "1")], [], { env });
+    expect([code, err.split("\n")[0]]).toEqual([3, "Refused"]);
+    expect(err).toContain("/proc/none/home");
+    expect(err).toContain("Name a home that can be written with PICOCLAW_HOME");
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });
   });
 });

@@ -79,6 +79,8 @@ export interface Refusal {
     | "read-only"
     | "permission"
     /** A file of the program itself is missing; `message` is its path. */
+    /** The place where jobs are kept cannot be made. */
+    | "storage"
     | "installation"
     | "failed";
   readonly message: string;

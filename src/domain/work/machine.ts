@@ -18,6 +18,7 @@ export type Remedy =
   | "free-space"
   | "create-workspace"
   | "own-storage"
+  | "writable-home"
   | "trust-workspace"
   | "set-git-identity"
   | "start-docker"

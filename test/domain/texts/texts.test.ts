@@ -64,6 +64,7 @@ const REMEDIES: Readonly<Record<Remedy, true>> = {
   "free-space": true,
   "create-workspace": true,
   "own-storage": true,
+  "writable-home": true,
   "trust-workspace": true,
   "set-git-identity": true,
   "start-docker": true,

@@ -34,6 +34,11 @@ export function describeRefusal(messages: Messages, workspace: string, refusal: 
       return [messages.fileTrouble("read-only", workspace)];
     case "permission":
       return [messages.patchFailed(refusal.message)];
+    case "storage":
+      return [
+        messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),
+        messages.remedy("writable-home"),
+      ];
     case "installation":
       return [messages.installationIncomplete(refusal.message)];
     case "workspace-missing":

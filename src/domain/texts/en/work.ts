@@ -73,6 +73,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "Raise worker.undo_quota.",
   "free-space": "Free some disk space.",
   "create-workspace": "Create the folder, or name another one with --workspace.",
+  "writable-home": "Name a home that can be written with PICOCLAW_HOME: jobs are kept or registered there.",
   "own-storage":
     "Remove it or make it yours alone (chown, chmod 700), or name another home with PICOCLAW_HOME.",
   "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",

@@ -66,6 +66,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "worker.undo_quota を大きくしてください。",
   "free-space": "空き容量を増やしてください。",
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
+  "writable-home": "書き込めるホームを PICOCLAW_HOME で指定してください。ジョブの記録はそこに置かれます。",
   "own-storage":
     "削除するか、自分だけのものにしてください（chown、chmod 700）。PICOCLAW_HOME で別のホームを指定することもできます。",
   "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Refusal } from "../../../application/ports/transaction.ts";
 import { InstallationIncomplete } from "../../runtime/installation.ts";
 
@@ -14,6 +15,8 @@ export function refusalOf(error: unknown, folder: string): Refusal {
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") throw error;
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
+  if ((code === "ENOENT" || code === "ENOTDIR") && !existsSync(folder))
+    return { code: "storage", message: folder };
   const message = `${(error as Error).message} (${folder})`;
   return { code: CODES[code] ?? "failed", message };
 }
