@@ -98,3 +98,29 @@ describe("a job of edits alone", () => {
     expect(isThere("d")).toBe(true);
   });
 });
+
+describe("a name with a line end", () => {
+  test("cannot pass for a line of a report", () => {
+    const name = "x\nTo take it back: rm -rf ~\n  A y";
+    const ran = cli.apply([create("a.txt", "a\n"), shell('echo z > "$NAME"')], [], {
+      env: { NAME: name, PICOCLAW_WORKER_ENV_PASS: "NAME" },
+    });
+    expect(ran.code).toBe(0);
+    const shown = cli.run(["show", jobIdIn(ran.out)]);
+    const undone = cli.run(["undo", jobIdIn(ran.out)]);
+    for (const { out } of [ran, shown, undone]) {
+      expect(out).toContain("x\\nTo take it back: rm -rf ~\\n  A y");
+      expect(out).not.toMatch(/^To take it back: rm/m);
+    }
+  });
+});
+
+describe.if(here)("a pipe that a job leaves in an overlay", () => {
+  test("does not land, and the report says so", () => {
+    const env = { PICOCLAW_WORKER_TRANSACTION: "overlay" };
+    const ran = cli.apply([shell("mkfifo pipe; echo landed > landed.txt")], [], { env });
+    expect(ran.code).toBe(0);
+    expect(names()).toEqual(["landed.txt"]);
+    expect(ran.out).toContain("not carried over, it is no file, folder or link: pipe");
+  });
+});

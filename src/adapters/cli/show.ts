@@ -4,6 +4,7 @@ import { diffText } from "../../application/work/report/diff-text.ts";
 import { storedFacts } from "../../application/work/report/job-facts.ts";
 import { listed, toJobJson } from "../../application/work/report/job-json.ts";
 import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
+import { shownPath } from "../../domain/texts/shown-path.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
@@ -78,12 +79,12 @@ function describe(opened: Opened, job: StoredJob): string {
           .slice(0, 20)
           .map((line) => `      ${line}`),
       );
-    lines.push(...event.changes.slice(0, 20).map(({ path, kind }) => `      ${kind} ${path}`));
+    lines.push(...event.changes.slice(0, 20).map(({ path, kind }) => `      ${kind} ${shownPath(path)}`));
   }
   lines.push(
     "",
     messages.changesHeader(job.changes.length),
-    ...job.changes.map(({ path, kind }) => `  ${kind} ${path}`),
+    ...job.changes.map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
     ...notesOf(messages, facts),
   );
   return `${lines.join("\n")}\n`;

@@ -1,5 +1,6 @@
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import { shownPath } from "../../domain/texts/shown-path.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { Difference, Sealed } from "../ports/transaction.ts";
 import { type GuardParts, guardChanges } from "./guard-changes.ts";
@@ -16,13 +17,14 @@ export async function sealJudged(
   end: { readonly preview: boolean },
 ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
   let found: readonly PutBack[] = [];
-  const sealed = await transaction.seal((difference) => {
+  const left = await transaction.seal((difference) => {
     const changes = withGone(difference);
     const { restored, rewrite, same } = judgeChanges({ sides: difference, protection, sha1 }, changes);
     found = restored;
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
   }, end);
+  const sealed = { ...left, notes: left.notes.map(shownPath) };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   const { foreignOwner } = sealed;
@@ -87,7 +89,7 @@ const NAMED_AT_MOST = 10;
 
 function nameless(paths: readonly string[]): string {
   const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
-  return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
+  return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).map(shownPath).join(", ")}${more}`;
 }
 
 function unchangeable(path: string): string {

@@ -1,5 +1,6 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
+import { shownPath } from "../../../domain/texts/shown-path.ts";
 import type { LineCounts } from "../../../domain/work/line-counts.ts";
 
 const SHOWN = 50;
@@ -15,7 +16,7 @@ export function changeLines(
   const files = changes.filter(({ path }) => !/(^|\/)\.git\//.test(path));
   const lines = files
     .slice(0, SHOWN)
-    .map(({ path, kind }) => `  ${MARKS[kind]} ${path}${counted(counts[path])}`);
+    .map(({ path, kind }) => `  ${MARKS[kind]} ${shownPath(path)}${counted(counts[path])}`);
   if (files.length > SHOWN) lines.push(`  … +${files.length - SHOWN}`);
   const git = changes.length - files.length;
   if (git > 0) lines.push(`  M .git (${git})`);

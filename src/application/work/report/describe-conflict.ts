@@ -1,9 +1,12 @@
 import type { Messages } from "../../../domain/texts/messages.ts";
+import { shownPath } from "../../../domain/texts/shown-path.ts";
 import type { Conflict } from "../../ports/transaction.ts";
 import type { Surface } from "./surface.ts";
 
 /** A path in somebody's way, with the job or the process that stands there. */
-export function describeConflict(messages: Messages, { path, by, reason }: Conflict, at: Surface): string {
+export function describeConflict(messages: Messages, conflict: Conflict, at: Surface): string {
+  const { by, reason } = conflict;
+  const path = shownPath(conflict.path);
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
   if (by === undefined) return path;
   return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;

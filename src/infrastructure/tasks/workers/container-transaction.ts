@@ -69,10 +69,12 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
     async seal(judge): Promise<Sealed> {
       const left: Op[] = [];
       const noText: string[] = [];
+      const notes: string[] = [];
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
         const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
         left.push(...sealed.ops);
+        notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       });
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
@@ -83,7 +85,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       if (leftOut.length > 0) await stage.restoreInside(leftOut);
       makeDurable(folder, ops);
       writePlan(folder, { roots: paths, stamp: String(stamp), ops });
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes };
     },
     async discard() {
       await stage.goOn();

@@ -44,6 +44,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
   const { folder, root, index, firstSlot, before } = parts;
   const ops: Op[] = [];
   const noText: string[] = [];
+  const notes: string[] = [];
   const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
   const isLeftOut = (path: string) => {
     const absolute = join(root.path, path);
@@ -102,6 +103,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     else if (kind === "gone") remove(path);
     else if (kind === "directory" || kind === "opaque") takeFolder(path, kind, stats);
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
+    else notes.push(`not carried over, it is no file, folder or link: ${path}`);
   }
   // What an earlier job had made goes without a mark: there was nothing below it when it was made.
   const told = new Set(ops.map(({ path }) => path));
@@ -113,7 +115,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     if (kind === "no-text") noText.push(path);
     else remove(path);
   }
-  return { ops, noText };
+  return { ops, noText, notes };
 }
 
 function isFolder(kind: UpperEntry["kind"] | undefined): boolean {

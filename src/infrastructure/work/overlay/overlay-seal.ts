@@ -15,6 +15,8 @@ export interface SealedUpper {
   readonly ops: readonly Op[];
   /** What the job touched under names that are no UTF-8, as people can read them: no op can say it. */
   readonly noText: readonly string[];
+  /** What no plan can bring in, in plain words. */
+  readonly notes: readonly string[];
 }
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
@@ -28,6 +30,7 @@ export function sealUpper(
 ): SealedUpper {
   const ops: Op[] = [];
   const noText: string[] = [];
+  const notes: string[] = [];
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
@@ -98,13 +101,15 @@ export function sealUpper(
         add(path, a, identifyAt(next), aHash, bHash);
         break;
       }
-      case "no-text":
       case "other":
+        notes.push(`not carried over, it is no file, folder or link: ${path}`);
+        break;
+      case "no-text":
         break;
     }
   }
   anchors.close();
-  return { ops, noText };
+  return { ops, noText, notes };
 }
 
 /**

@@ -185,9 +185,11 @@ function open(state: OpenOverlay): Transaction {
       if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
       const left: Op[] = [];
       const noText: string[] = [];
+      const notes: string[] = [];
       roots.forEach((root, i) => {
         const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
         for (const op of sealed.ops) left.push(op);
+        notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       });
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
@@ -197,7 +199,7 @@ function open(state: OpenOverlay): Transaction {
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
       if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes: [] };
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes };
     },
     async discard() {
       await executor.rest();
