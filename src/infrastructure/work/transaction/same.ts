@@ -13,12 +13,9 @@ export interface Compared {
   readonly to: string;
 }
 
-/** A time that was set again loses its last digits. */
-const MICROSECONDS = 10_000n;
-
 /**
- * Whether nothing a person could see differs: kind, mode, owner, bytes, attributes and, but for an index, the time
- * of change.
+ * Whether nothing a person could see differs: kind, mode, owner, bytes and attributes; the time of change stands in for
+ * bytes that are too many to read.
  */
 export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compared): boolean {
   if (a.kind !== b.kind || a.mode !== b.mode || !sameOwner(a, b)) return false;
@@ -27,8 +24,7 @@ export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compare
   if (a.kind === "other") return true;
   if (a.size !== b.size || (aHash !== undefined && aHash !== bHash) || !sameAttributes(from, to))
     return false;
-  const apart = BigInt(a.mtime) - BigInt(b.mtime);
-  return aHash === undefined ? apart === 0n : apart > -MICROSECONDS && apart < MICROSECONDS;
+  return aHash !== undefined || a.mtime === b.mtime;
 }
 
 /** Whether the two differ in nothing but their mode, and the file has no other name that a change would reach. */
