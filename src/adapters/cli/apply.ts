@@ -2,9 +2,9 @@ import type { Opened } from "../../application/ports/opening.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { mendFirst } from "./mend-first.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { createProgress } from "./progress.ts";
+import { repairFirst } from "./repair-first.ts";
 import { reportExecution } from "./report-execution.ts";
 
 /** `apply [FILE|-]`: a patch, carried out as one job; or, with `--job`, exactly a preview that was kept. */
@@ -36,14 +36,14 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
       const text = opened.messages.usageError(`--job ${values.job} ${words[0] ?? "--preview"}`);
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
-    await mendFirst(program, opened);
+    await repairFirst(program, opened);
     const { applyPreview } = await import("./apply-preview.ts");
     return applyPreview(program, opened, values.job, { dryRun, json });
   }
   const read = readPatch(program, opened, words[0]);
   if (!read.ok)
     return fail(program, json, { exitCode: EXIT.usage, code: "unreadable-patch", text: read.text });
-  await mendFirst(program, opened);
+  await repairFirst(program, opened);
   const abort = new AbortController();
   const stop = () => abort.abort();
   for (const signal of STOPPING) process.once(signal, stop);

@@ -5,8 +5,8 @@ import { createChatProgress } from "./chat-progress.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
-import { mendFirst } from "./mend-first.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { repairFirst } from "./repair-first.ts";
 
 /** The first of these stops the message and takes its job back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -27,7 +27,7 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
   const json = values.json === true;
   const opened = await openedOrStop(program, values, program.openChat);
   try {
-    await mendFirst(program, opened);
+    await repairFirst(program, opened);
     let route: Route | undefined;
     if (typeof values.route === "string") {
       route = readRoute(values.route);

@@ -7,9 +7,9 @@ import { taskMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
-import { mendFirst } from "./mend-first.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { repairFirst } from "./repair-first.ts";
 import { createTaskProgress } from "./task-progress.ts";
 
 /** `run [TASK.yaml|-]`: a task file, carried out by a worker CLI in a container until it is done. */
@@ -54,7 +54,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
       text: tasks.texts.unknownTask(resume ?? ""),
     });
   const task = first ?? (await checked(program, json, source, `task ${resume}`));
-  await mendFirst(program, opened);
+  await repairFirst(program, opened);
   const stop = new AbortController();
   const abort = () => stop.abort();
   for (const signal of STOPPING) process.once(signal, abort);

@@ -3,9 +3,9 @@ import { takeBackFacts } from "../../application/work/report/action-facts.ts";
 import { choose, type TakeBack } from "../../application/work/take-back.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { mendFirst } from "./mend-first.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { repairFirst } from "./repair-first.ts";
 import { reportAction, swappedJson } from "./report-action.ts";
 
 export const command: Subcommand = {
@@ -25,7 +25,7 @@ export async function takeBack(
   const direction: "undo" | "redo" = asked.name === "redo" ? "redo" : "undo";
   const flags = await readFlags(program, asked, args);
   const opened = await openFromFlags(program, flags);
-  await mendFirst(program, opened);
+  await repairFirst(program, opened);
   const request = {
     direction,
     force: flags.values.force === true,

@@ -1,8 +1,8 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import type { Sides } from "../ports/transaction.ts";
-import { createGitsOwn } from "./gits-own.ts";
 import { createGitGuard } from "./guard-git.ts";
+import { createKnownToGit } from "./known-to-git.ts";
 
 /** A change that may not stay, and why. Protected files follow the configured action, the rest always fails. */
 export interface PutBack {
@@ -36,7 +36,7 @@ export function judgeChanges({ sides, protection, sha1 }: JudgeParts, changes: r
   const same: string[] = [];
   const created: string[] = [];
   const logged: string[] = [];
-  const isGitsOwn = createGitsOwn(sides, sha1);
+  const isKnownToGit = createKnownToGit(sides, sha1);
   const git = createGitGuard(sides);
   for (const change of changes) {
     const { path, kind } = change;
@@ -55,7 +55,7 @@ export function judgeChanges({ sides, protection, sha1 }: JudgeParts, changes: r
     if (kind === "modified" && saysTheSame(sides, path)) same.push(path);
     else if (protection.action === "log") logged.push(path);
     else if (kind === "added") created.push(path);
-    else if (!isGitsOwn(change))
+    else if (!isKnownToGit(change))
       restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
   }
   return { restored, rewrite, same, created, logged };

@@ -8,7 +8,7 @@ import type { Repository, Sides } from "../ports/transaction.ts";
  * lists it as it is and git had it so; its absence is, when the commit that was checked out had it, and the one that is
  * checked out now, which git had before too, does not.
  */
-export function createGitsOwn(
+export function createKnownToGit(
   sides: Sides,
   sha1: (bytes: Uint8Array) => string,
 ): (change: Change) => boolean {
