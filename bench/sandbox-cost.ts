@@ -3,6 +3,9 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Transaction } from "../src/application/ports/transaction.ts";
 import { DEFAULTS } from "../src/config/defaults.ts";
+import { findInstallation } from "../src/infrastructure/runtime/installation.ts";
+import { LEAST_ABI, landlockAbi } from "../src/infrastructure/runtime/landlock.ts";
+import { createLimitCopy, limitedEntry } from "../src/infrastructure/work/limited/limit-copy.ts";
 import { createSandbox } from "../src/infrastructure/work/overlay/create-sandbox.ts";
 import { findProgram } from "../src/infrastructure/work/overlay/staging.ts";
 import { locateStorage } from "../src/infrastructure/work/transaction/storage.ts";
@@ -37,10 +40,12 @@ export async function sandboxCost(): Promise<Row[]> {
       (resolve) => void spawn("bash", ["-c", ":"], { stdio: "ignore" }).on("exit", () => resolve()),
     );
   const codex = findCodex();
+  const isLimitable = landlockAbi() >= LEAST_ABI;
   const sides: Record<string, Side | Side["run"]> = {
     runtime: () => void execFileSync(process.execPath, ["-e", "0"]),
     plain,
     setUp: setUpOnce(workspace, home),
+    ...(isLimitable && { limited: limitOnce(folder) }),
     few: () => job(FEW),
     many: () => job(MANY),
     ...(codex !== null && {
@@ -66,6 +71,14 @@ export async function sandboxCost(): Promise<Row[]> {
       target: "≤ 3 ms",
       ok: each - of("plain").median <= 3,
     },
+    isLimitable
+      ? {
+          name: "limits of a job by Landlock, where nothing confines: thread, rules and trial",
+          figure: milliseconds(of("limited")),
+          target: "≤ 15 ms",
+          ok: of("limited").median <= 15,
+        }
+      : { name: "limits of a job by Landlock", figure: "absent: no Landlock here", target: "", ok: true },
     codex === null
       ? {
           name: "one command in the sandbox of codex",
@@ -129,6 +142,23 @@ function setUpOnce(workspace: string, home: string): Side {
       if (!opened.ok) throw new Error(opened.refusal.message);
       begun = { jobId, transaction: opened.transaction };
     },
+  };
+}
+
+/** What a job in a copy pays to be limited. */
+function limitOnce(folder: string): Side["run"] {
+  const installation = isBundled()
+    ? { folder: ROOT, runtime: process.execPath, executor: BUNDLED }
+    : findInstallation();
+  const readable = [ROOT, installation.runtime];
+  const parts = { entry: limitedEntry(installation), readable, shown: null, closed: [] };
+  const limit = createLimitCopy(() => parts);
+  const at = join(folder, "limited");
+  mkdirSync(at);
+  return async () => {
+    const limited = await limit?.(at, [], { network: true });
+    if (limited === null || limited === undefined) throw new Error("not limited");
+    limited.stop();
   };
 }
 

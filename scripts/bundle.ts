@@ -38,7 +38,7 @@ await build({
   define: { "import.meta.require": "require", "import.meta.dir": "module.path" },
   plugins: [{ name: "pieces stay apart", setup: keepApart }],
 });
-for (const entry of ["wiring/executor.ts", "wiring/proxy.ts"])
+for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts"])
   await build({
     ...BYTECODE,
     entrypoints: [join(root, "src", entry)],

@@ -21,7 +21,7 @@ export async function diagnose(
     ...diagnosePrograms(env, messages),
     { name: "workspace", ok: true, text: workspace.root },
     { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
-    ...diagnoseSandbox(env, opened),
+    ...(await diagnoseSandbox(env, opened)),
     ...(await docker(env, opened)),
     ...(await modelsAndMemory(env, opened)),
     ...(await diagnoseJobs(opened, options)),

@@ -139,7 +139,7 @@ function testSandbox(storage: Storage, home: string): Sandbox {
     limits: { memory: 0, fileSize: 0, openFiles: 0, processes: 8192, disk: 0 },
     staging,
   });
-  return { ...wired, confine: () => null };
+  return { ...wired, confine: () => null, limit: () => null };
 }
 
 export function newJobId(): string {

@@ -98,6 +98,8 @@ export interface Transaction extends Sides {
   readonly directory: string | null;
   /** Runs processes inside the view, where this kind needs it; absent where any process runner will do. */
   readonly processes?: ProcessRunner;
+  /** Its processes are not confined, but limited: they write to the view, a private home and a private `TMPDIR` alone. */
+  readonly isLimited?: boolean;
   /** Further environment a process in the view needs. */
   readonly environment: Readonly<Record<string, string>>;
   /** What changed since the last call (or since begin). Cheap when only the view's own operations ran. */

@@ -8,12 +8,13 @@ import type { WorkspaceParts } from "./workspace-parts.ts";
 /** The first job of its kind says how changes are staged here, and why so. */
 export function kindNotes(
   { staging, archive, config }: WorkspaceParts,
-  { kind, processes }: Transaction,
+  { kind, processes, isLimited }: Transaction,
 ): NoteFact[] {
   if (kind === "direct" || !archive.isFirstOf(kind)) return [];
   const notes: NoteFact[] = [{ code: "staging", kind, reason: staging.reason }];
   if (config.confine !== "off" && kind === "copy" && processes === undefined)
     notes.push({ code: "not-confined" });
+  if (isLimited === true) notes.push({ code: "limited" });
   return notes;
 }
 

@@ -43,7 +43,7 @@ function guard(
   warnings.push(...networkNotes(transaction, ran));
   const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
   if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });
-  if (!ran.ok && transaction.processes !== undefined)
+  if (!ran.ok && transaction.processes !== undefined && transaction.isLimited !== true)
     warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
   if (created.length > 0) warnings.push({ code: "protected-created", paths: created });
   if (logged.length > 0) warnings.push({ code: "protected-logged", paths: logged });

@@ -35,6 +35,7 @@ export type NoteFact =
   | {
       readonly code:
         | "not-confined"
+        | "limited"
         | "shell-not-undoable"
         | "undone-by-task"
         | "identity-fallback"

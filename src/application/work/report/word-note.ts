@@ -9,6 +9,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.transactionKind(note.kind, note.reason);
     case "not-covered":
       return messages.notCovered(note.what);
+    case "limited":
+      return confinementMessages(messages.locale).limited;
     case "not-confined":
       return messages.notConfined;
     case "shell-not-undoable":

@@ -23,6 +23,9 @@ export const texts = {
     readonly reason: Refused;
     readonly count: number;
   }) => `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
+  /** Landlock holds where nothing confines. */
+  limited:
+    "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Still open: chmod and times of files outside, sockets with a path, UDP. To confine them: picoclaw doctor",
   /** A command failed and named paths of the home that jobs do not see. */
   homeHidden: (paths: readonly string[]) =>
     `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow shows what you name there`,

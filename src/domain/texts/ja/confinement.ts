@@ -16,6 +16,8 @@ const shown = (limit: string, value: number) =>
 export const texts: typeof en = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
+  limited:
+    "コマンドは隔離ではなく制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、パスを持つソケット、UDP。隔離するには: picoclaw doctor",
   homeHidden: (paths) =>
     `ホーム: ${paths.join("、")} はジョブから隠されています。worker.home_allow に書いたものは見えるようになります`,
   networkLimited: (network) =>

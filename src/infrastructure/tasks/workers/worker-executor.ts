@@ -221,6 +221,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
         ),
       fallsBack: () => null,
       confine: () => null,
+      limit: () => null,
     };
     const execution = await parts.execute(requestFor(options), stage).finally(goOn);
     const ran = result as CliResult | null;

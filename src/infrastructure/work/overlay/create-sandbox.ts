@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { findInstallation } from "../../runtime/installation.ts";
 import { removeTree } from "../folder/remove-tree.ts";
+import { createLimitCopy, limitedEntry } from "../limited/limit-copy.ts";
 import { rootsFor } from "../transaction/git-roots.ts";
 import { HOME_LAYER } from "../transaction/job-folder.ts";
 import { mountPoints } from "../transaction/mounts.ts";
@@ -127,6 +128,14 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
       if (staging.reason === "configured" || staging.bubblewrap === null) return null;
       return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
+    limit: () =>
+      wiring.confined
+        ? createLimitCopy(() => {
+            const { shown, readable, files, closed } = surroundingsOf(wiring, installation);
+            const entry = limitedEntry(installation);
+            return { entry, readable: [...readable, ...files], shown, closed };
+          })
+        : null,
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
         ? async (job, copies, { network, throwAway = false }) => {

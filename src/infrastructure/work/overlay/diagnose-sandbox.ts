@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Check } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import { confinementMessages } from "../../../domain/texts/messages.ts";
+import { tryLimits } from "../limited/try-limits.ts";
 import { rootsFor } from "../transaction/git-roots.ts";
 import { fileSystemOf, mountPoints } from "../transaction/mounts.ts";
 import { findProgram } from "./staging.ts";
@@ -12,10 +13,10 @@ import { trySandbox } from "./try-sandbox.ts";
  * What a sandbox needs, part by part, and what is therefore promised of commands. A job runs without a sandbox as well,
  * so what is missing is a failure only where the configuration insists on one.
  */
-export function diagnoseSandbox(
+export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
-): Check[] {
+): Promise<Check[]> {
   const places = {
     name: "file-systems",
     ok: true,
@@ -62,6 +63,7 @@ export function diagnoseSandbox(
   const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
   const confined = works && config.worker.confine !== "off" && kind !== "none";
   const holds = works && kind !== "none";
+  const limited = !confined && confine !== "off" && kind === "copy" && (await tryLimits(storage));
   return [
     ...checks,
     places,
@@ -73,6 +75,7 @@ export function diagnoseSandbox(
       previewOffline: confined || (works && kind === "overlay"),
       reachesLoopback: !holds || network.mode === "on",
     }),
+    ...(limited ? [{ name: "promise-limited", ok: true, text: said.limited }] : []),
     networkCheck(holds),
     limitsCheck(holds),
   ];

@@ -11,6 +11,7 @@ import { removeTree } from "../folder/remove-tree.ts";
 import { rewriteFile, standingBelow } from "../folder/standing.ts";
 import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
+import type { LimitCopy, LimitedCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
 import { readNoFollow } from "./content.ts";
 import { byteLook } from "./copy-bytes.ts";
@@ -38,6 +39,8 @@ export interface CopyParts {
   readonly ownHome: boolean;
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
+  /** What serves where nothing can be confined. */
+  readonly limit: () => LimitCopy | null;
 }
 
 /**
@@ -45,7 +48,7 @@ export interface CopyParts {
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
 export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
-  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine } = parts;
+  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = parts;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
   const apart = roots.find((root) => !renameable(root, folder.path));
@@ -79,6 +82,7 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
     const message = `the sandbox did not start: ${confined.complaint}`;
     return { ok: false, refusal: { code: "failed", message } };
   }
+  const limited = confined === null ? ((await limit()?.(folder.path, copies, { network })) ?? null) : null;
   const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
   const bytesOf = ({ copy }: CopiedRoot, i: number) =>
@@ -97,6 +101,7 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
       bytes: copies.map(bytesOf),
       confined,
       confine,
+      limited,
     }),
   };
 }
@@ -106,11 +111,12 @@ interface OpenCopy extends CopySeal {
   /** Before the manifest was taken: what the user changes from then on is a conflict. */
   readonly stamp: bigint;
   readonly confined: ConfinedCopy | null;
+  readonly limited: LimitedCopy | null;
   readonly confine: ConfineCopy | null;
 }
 
 function open(state: OpenCopy): Transaction {
-  const { workspace, folder, copies, manifests, started, confined } = state;
+  const { workspace, folder, copies, manifests, started, confined, limited } = state;
   const top = copies[0] as CopiedRoot;
   const prefix = relative(top.original, workspace);
   const directory = join(top.copy, prefix);
@@ -200,7 +206,8 @@ function open(state: OpenCopy): Transaction {
         ? createFolderView(directory, (path) => touched.add(path))
         : watchView(confined.view, (path) => touched.add(path)),
     directory: confined === null ? directory : workspace,
-    environment: confined?.environment ?? {},
+    environment: confined?.environment ?? limited?.environment ?? {},
+    ...(limited !== null && { processes: limited.processes, isLimited: true }),
     ...confined?.limited,
     ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),
     takeChanges({ processRan }) {
@@ -242,7 +249,7 @@ function open(state: OpenCopy): Transaction {
     },
     repository: repositoryOf(workspace),
     layers: {
-      rest: async () => void (await confined?.processes.killJobProcesses(folder.id)),
+      rest: async () => void (await (confined ?? limited)?.processes.killJobProcesses(folder.id)),
       wake: async () => null,
       changes,
       files: createWorkspaceFiles(directory),
@@ -260,10 +267,12 @@ function open(state: OpenCopy): Transaction {
       const why = confined?.whyEnded() ?? null;
       if (why !== null) throw why;
       await confined?.stop();
+      limited?.stop();
       return seal(state, judge);
     },
     discard: async () => {
       await confined?.stop();
+      limited?.stop();
       removeSlots(folder);
     },
   };

@@ -9,6 +9,7 @@ import type {
 } from "../../../application/ports/transaction.ts";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { removeTree } from "../folder/remove-tree.ts";
+import type { LimitCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy } from "../overlay/confined-copy.ts";
 import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
@@ -64,6 +65,8 @@ export interface Sandbox {
   /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
   fallsBack(complaint: string): TransactionReason | null;
   confine(): ConfineCopy | null;
+  /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
+  limit(): LimitCopy | null;
 }
 
 /** The one commit and undo engine for every way to stage. */
@@ -117,9 +120,20 @@ export function createTransactions(parts: TransactionParts): Transactions {
   async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<Begun> {
     const { copyLimitBytes: limitBytes, ownFolders } = parts;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
-    const confine = (await parts.sandbox?.())?.confine() ?? null;
+    const sandbox = await parts.sandbox?.();
+    const confine = sandbox?.confine() ?? null;
+    const limit = () => sandbox?.limit() ?? null;
     const ownHome = preview || resting;
-    return beginCopyTransaction({ workspace, folder, limitBytes, ownFolders, network, ownHome, confine });
+    return beginCopyTransaction({
+      workspace,
+      folder,
+      limitBytes,
+      ownFolders,
+      network,
+      ownHome,
+      confine,
+      limit,
+    });
   }
 
   /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */

@@ -1,0 +1,20 @@
+import { restrictThread } from "../../runtime/landlock.ts";
+import { encodeFrame } from "../overlay/frames.ts";
+import { createProcessServer } from "../overlay/remote-processes.ts";
+import { createProcessRunner } from "../process/process-runner.ts";
+import type { LimitedTold } from "./limited-processes.ts";
+
+interface Port {
+  postMessage(message: Uint8Array): void;
+  onmessage: ((event: { readonly data: LimitedTold | Uint8Array }) => void) | null;
+}
+
+/** The thread that runs a limited job's processes: it restricts itself first, and what it starts inherits that. */
+export function serveLimited(port: Port): void {
+  const serve = createProcessServer(createProcessRunner(), (frame) => port.postMessage(frame));
+  port.onmessage = ({ data }) => {
+    if (data instanceof Uint8Array) return serve(data);
+    const restricted = restrictThread(data.restriction);
+    port.postMessage(encodeFrame({ ready: true, ok: restricted.ok }));
+  };
+}

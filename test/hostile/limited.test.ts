@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/runtime/landlock.ts";
+import { shell } from "../e2e/cli-kit.ts";
+import { backwards, createTarget, type Target } from "./hostile-kit.ts";
+
+const SECRET = "do-not-read-me-4b7d";
+
+let target: Target;
+/** A machine without bubblewrap: all of its programs but that. */
+let PATH: string;
+
+describe.if(landlockAbi() >= LEAST_ABI)("without bubblewrap a job's command", () => {
+  beforeAll(() => {
+    target = createTarget();
+    PATH = join(target.folder, "programs");
+    mkdirSync(PATH);
+    for (const name of readdirSync("/usr/bin"))
+      if (name !== "bwrap") symlinkSync(join("/usr/bin", name), join(PATH, name));
+    target.put(join(target.user, ".bashrc"), `${SECRET}\n`);
+    target.put(join(target.user, ".gitconfig"), "[user]\n\tname = me\n");
+    target.put(join(target.outside, "secret"), `${SECRET}\n`);
+  });
+  afterAll(() => target.remove());
+  const env = () => ({ PATH });
+
+  test("writes nothing outside of its view, a private home and a private TMPDIR", () => {
+    const lines = [
+      "/bin/sh -c 'echo x > $OUT/new'",
+      "/bin/sh -c 'echo x > $OUT/kept'",
+      "/bin/sh -c ': > $OUT/kept'",
+      "/bin/rm $OUT/kept",
+      "/bin/ln -s x $OUT/link",
+      `/bin/sh -c 'echo x > ${target.workspace}/past-the-view'`,
+      "/bin/sh -c 'echo x > /tmp/picoclaw-limited-test'",
+      "/bin/sh -c 'echo x > /dev/shm/picoclaw-limited-test'",
+    ];
+    for (const { success } of target.attempt(lines, { env: env() })) expect(success).toBe(false);
+    expect(target.kept()).toBe("kept\n");
+    expect(readdirSync(target.outside).sort()).toEqual(["kept", "secret"]);
+    expect(existsSync("/tmp/picoclaw-limited-test")).toBe(false);
+    const fine = target.attempt(
+      ["echo x > made", "echo x > ~/mine", "echo x > $TMPDIR/mine", "echo x > /dev/null"],
+      {
+        env: env(),
+      },
+    );
+    expect(fine.map(({ success, said }) => (success ? "" : said))).toEqual(["", "", "", ""]);
+    expect(target.read("made")).toBe("x\n");
+    expect(existsSync(join(target.user, "mine"))).toBe(false);
+  });
+
+  test("reads neither the home nor other folders, and finds git's settings", () => {
+    const read = ["rev < $OUT/secret", `rev < ${target.user}/.bashrc`, "rev < ~/.bashrc"];
+    for (const { success, said } of target.attempt(read, { env: env() })) {
+      expect(success).toBe(false);
+      expect(said).not.toContain(backwards(SECRET));
+    }
+    expect(target.try("git config user.name", { env: env() }).said).toContain("me");
+  });
+
+  test.if(process.getuid?.() === 0)("reads, as root, nothing that only root may read", () => {
+    expect(target.try("cat /etc/shadow; true", { env: env() }).said).not.toContain(":/bin");
+    expect(target.try("cat /etc/shadow", { env: env() }).success).toBe(false);
+  });
+
+  test("is limited, not confined, and that is said by doctor and by the first job", () => {
+    const fresh = createTarget();
+    try {
+      const first = fresh.apply([shell("true")], [], { env: { ...env(), LANG: "C" } });
+      expect(first.out).toContain("limited, not confined");
+      expect(fresh.apply([shell("true")], [], { env: { ...env(), LANG: "C" } }).out).not.toContain(
+        "limited, not",
+      );
+      const doctor = fresh.run(["doctor"], { env: { ...env(), LANG: "C" } });
+      expect(doctor.out).toContain("limited, not confined");
+      expect(doctor.out).toContain("Commands are NOT confined");
+    } finally {
+      fresh.remove();
+    }
+  });
+
+  test("does not run where confinement is insisted on", () => {
+    const insisted = { ...env(), PICOCLAW_WORKER_CONFINE: "on" };
+    expect(target.apply([shell("echo x > ran")], [], { env: insisted }).code).not.toBe(0);
+    expect(existsSync(join(target.workspace, "ran"))).toBe(false);
+  });
+});
