@@ -25,7 +25,7 @@ const SOCKETS_AND_SIGNALS = 3n;
 /** Below this a file outside can be emptied. */
 export const LEAST_ABI = 3;
 /** From here on TCP can be shut. */
-export const TCP_ABI = 4;
+const TCP_ABI = 4;
 
 export interface Restriction {
   /** May be read and run. */
