@@ -1,4 +1,4 @@
-import { type BigIntStats, chmodSync, chownSync, mkdirSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
@@ -7,7 +7,9 @@ import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
 import { copyEntry } from "./copy-entry.ts";
 import type { FirstSight } from "./first-sight.ts";
-import { type SealedUpper, standingAtBegin, stripMarks, UNKNOWN } from "./overlay-seal.ts";
+import { makeFreshFolder } from "./fresh-folder.ts";
+import { type SealedUpper, standingAtBegin, UNKNOWN } from "./overlay-seal.ts";
+import { stripMarks } from "./strip-marks.ts";
 import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
 
 /** What lay in an upper at a moment. */
@@ -70,9 +72,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     const mode = Number(stats.mode & 0o7777n);
     if (a?.kind !== "directory" || a.mode !== mode) {
       const next = slot(folder, firstSlot + ops.length, "b");
-      mkdirSync(next);
-      if (process.getuid?.() === 0) chownSync(next, Number(stats.uid), Number(stats.gid));
-      chmodSync(next, mode);
+      makeFreshFolder(next, join(root.upper, path), stats);
       add(path, a, identifyAt(next));
     }
     if (kind !== "opaque" || a?.kind !== "directory" || before.get(path)?.kind === "opaque") return;

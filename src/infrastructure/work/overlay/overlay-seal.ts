@@ -1,6 +1,5 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { listXattrs, removeXattr } from "../../runtime/xattr.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, identityOf } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
@@ -8,7 +7,9 @@ import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
 import type { FirstSight } from "./first-sight.ts";
+import { makeFreshFolder } from "./fresh-folder.ts";
 import { settleMoves } from "./settle-moves.ts";
+import { stripMarks } from "./strip-marks.ts";
 import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
 
 export interface SealedUpper {
@@ -71,9 +72,7 @@ export function sealUpper(
       case "opaque": {
         const mode = Number(stats.mode & 0o7777n);
         if (a?.kind !== "directory" || a.mode !== mode) {
-          mkdirSync(next);
-          if (process.getuid?.() === 0) chownSync(next, Number(stats.uid), Number(stats.gid));
-          chmodSync(next, mode);
+          makeFreshFolder(next, absolute, stats);
           add(path, a, identifyAt(next));
         }
         if (kind === "opaque" && a?.kind === "directory") {
@@ -142,16 +141,3 @@ const GONE_SINCE: Identity = {
   uid: 0,
   gid: 0,
 };
-
-const MARK = /^(user|trusted)\.overlay\./;
-
-/** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
-export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): void {
-  const names = listXattrs(path);
-  const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
-  if (marks.length === 0) return;
-  const isShut = (mode & 0o600) !== 0o600;
-  if (isShut) chmodSync(path, mode | 0o600);
-  for (const name of marks) removeXattr(path, name);
-  if (isShut) chmodSync(path, mode);
-}
