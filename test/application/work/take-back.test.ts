@@ -66,7 +66,7 @@ describe("taking back", () => {
     bench.write("a", "x".repeat(10_000));
     const one = await job("y".repeat(10_000));
     const { result, evicted } = await bench.run([edit("create", "a", "z".repeat(10_000))], {
-      settings: { PICOCLAW_WORKER_UNDO_QUOTA: "20000" },
+      settings: { PICOCLAW_WORKER_UNDO_QUOTA: "80000" },
     });
     expect(evicted.map(({ jobId }) => jobId)).toContain(one);
     expect(result.undo).toBe("available");

@@ -3,6 +3,7 @@ import {
   notChecked,
   type WhyNotChecked,
 } from "../../../domain/work/checks/checks-facts.ts";
+import { READ_FOR_CHECKS } from "../../../domain/work/checks/find-checks.ts";
 import { settle } from "../../../domain/work/checks/flaky.ts";
 import type { CheckResult, Judgement } from "../../../domain/work/checks/judge.ts";
 import { judgeAll } from "../../../domain/work/checks/judge-all.ts";
@@ -73,9 +74,11 @@ export async function judgeDraft(
     judgement = judgeAll({ baseline: baseline.results, draft: results, old: null });
   }
 
-  const asBefore = changes.flatMap(({ path }) => (isTestPath(path) ? [path] : []));
   const tests = checks.filter(({ kind }) => kind === "test");
-  if (tests.length > 0 && needsOldTests(changes, results, baseline.results)) {
+  const silenced = isSilenced(changes, results, baseline.results);
+  const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
+  const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
+  if (tests.length > 0 && (silenced || needsOldTests(changes, results, baseline.results))) {
     const old = await check(tests, { asBefore });
     if (!old.ok) return none(old.why);
     judgement = judgeAll({
@@ -85,6 +88,23 @@ export async function judgeDraft(
     });
   }
   return { facts: factsOf(judgement, { commands, isFlaky, results }), runs };
+}
+
+function definesChecks(path: string): boolean {
+  return READ_FOR_CHECKS.some((name) => name === path);
+}
+
+/** Whether a change of what defines the checks left a green one that shows no test any more. */
+function isSilenced(
+  changes: ReturnType<Draft["changes"]>,
+  results: readonly CheckResult[],
+  baseline: readonly CheckResult[],
+): boolean {
+  const shows = (at: number) => (baseline[at]?.results?.counts.passed ?? 0) > 0;
+  return (
+    changes.some(({ path }) => definesChecks(path)) &&
+    results.some((result, at) => result.state === "green" && result.results === null && shows(at))
+  );
 }
 
 /** New tests alone have no old version; where the tool names failures only, that run still tells which tests are new. */

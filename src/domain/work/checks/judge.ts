@@ -47,15 +47,25 @@ export function judge({ baseline, draft, old }: JudgeInput): Judgement {
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
   const compared = compare(ran, draft, old);
-  return { ...compared, counts, verdict: verdictOf(ran, draft, compared) };
+  return { ...compared, counts, verdict: verdictOf(ran, draft, old, compared) };
 }
 
 type Compared = Omit<Judgement, "verdict" | "counts">;
 
-function verdictOf(baseline: CheckResult, draft: CheckResult, compared: Compared): Verdict {
+function verdictOf(
+  baseline: CheckResult,
+  draft: CheckResult,
+  old: CheckResult | null,
+  compared: Compared,
+): Verdict {
   const { worse, mended, newFailing } = compared;
   const wasGreen = baseline.state === "green";
-  if (draft.state === "green") return wasGreen ? "same" : "better";
+  if (draft.state === "green") {
+    // Green without a test to be seen, while the checks as they were are red: the checks were taken away.
+    const silenced = baseline.results !== null && draft.results === null && old?.state === "red";
+    if (worse.length > 0 || (wasGreen && silenced)) return "worse";
+    return wasGreen ? "same" : "better";
+  }
   if (worse.length > 0) return "worse";
   const onlyNew = newFailing.length > 0 && newFailing.length === draft.results?.counts.failed;
   if (wasGreen) return onlyNew ? "new-failing" : "worse";
@@ -131,7 +141,11 @@ function changeOf({
   if (before === "pass") {
     // The test was changed, and its old version still passes: not the code is worse, the test is another one.
     if (now === "fail") return oldHolds ? "new-failing" : "worse";
-    if (now === "absent" || now === "skip") return oldHolds || isGreen ? "weakened" : "worse";
+    if (now === "absent" || now === "skip") {
+      // Skipped, or taken away without another in its place, and it fails on the change: that is worse, however green.
+      const silenced = old === "fail" && (now === "skip" || isFewer);
+      return !silenced && (oldHolds || isGreen) ? "weakened" : "worse";
+    }
     return old === "fail" || old === "absent" ? "weakened" : null;
   }
   if (before === "unlisted") {

@@ -208,8 +208,10 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   const args = plan.confined
     ? confinedBase(plan)
     : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", stage];
-  for (const folder of plan.readable) args.push("--ro-bind", folder, folder);
-  belowHome(plan).forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
+  const covered = belowHome(plan);
+  // What is mounted where it already lies counts as mounted, and would not be brought back over an empty home.
+  for (const folder of plan.readable) if (!covered.includes(folder)) args.push("--ro-bind", folder, folder);
+  covered.forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
   args.push(...homeArguments(plan, stage));
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
