@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Kysely } from "kysely";
 import { commandNames } from "../application/chat/commands/registry.ts";
 import { createConversation } from "../application/chat/conversation.ts";
@@ -51,7 +52,8 @@ export async function openChat(
     const message = memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble);
     return { ok: false, exitCode: 3, messages, problems: [], message };
   }
-  const memory = createChatMemory(memoryOptionsOf(env, opened, choices), stored.db);
+  const remembered = memoryOptionsOf(env, opened, choices);
+  const memory = createChatMemory(remembered, stored.db);
   const background = createBackground(logger);
   const projectOf: ChatParts["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
@@ -63,7 +65,9 @@ export async function openChat(
     checks: {
       settings: config.checks,
       memory: createCheckMemory({ home: loaded.home, root: workspace.root }),
+      atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
     },
+    canAsk: (role) => "generate" in remembered.models.forRole(role),
     reachesOutward,
     sessions: memory.sessions,
     router: memory.router,
@@ -116,6 +120,8 @@ function settingsOf(config: Config): ChatParts["settings"] {
       onRed: config.coder.on_red,
       maxMinutes: config.coder.max_minutes,
       budgetUsd: config.coder.budget_usd,
+      candidates: config.coder.candidates,
+      escalate: config.coder.escalate,
     },
   };
 }

@@ -6,11 +6,11 @@ import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
 import { createExplorer } from "../context/explorer.ts";
 import { showAsked } from "../context/show-asked.ts";
 import type { ToolCall } from "../ports/model.ts";
-import type { CoderEnd } from "../work/coder/coder-end.ts";
-import { type CoderEvent, coderLoop } from "../work/coder/coder-loop.ts";
+import type { CoderEnd, CoderEnding } from "../work/coder/coder-end.ts";
+import { type CoderEvent, type CoderLoop, coderLoop } from "../work/coder/coder-loop.ts";
 import { say } from "../work/report/said.ts";
 import { answering } from "./answering.ts";
-import { openBench } from "./coder-bench.ts";
+import { type BesideOthers, openBench } from "./coder-bench.ts";
 import { createCoderLooks } from "./coder-looks.ts";
 import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
 import type { ChatParts } from "./parts.ts";
@@ -30,14 +30,33 @@ export interface CodeRequest {
   readonly planOnly: boolean;
 }
 
+export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
+  /** Whether its draft is taken, by what it would end with and what the checks showed. */
+  readonly chosen?: (ending: CoderEnding, checked: ChecksFacts | null) => Promise<boolean>;
+  /** Where others work on the same message. */
+  readonly beside?: BesideOthers;
+  readonly time?: { leftMs: number };
+}
+
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
 export async function answerWithCode(
   parts: ChatParts,
   turn: ChatTurn,
-  { role, text, planOnly }: CodeRequest,
+  request: CodeRequest,
 ): Promise<Answer> {
+  const desk = parts.steering.open(turn.sessionKey);
+  const ended = await runCoder(parts, turn, { ...request, steering: desk.take }).finally(desk.close);
+  return answerOf(parts, turn, ended);
+}
+
+/** One coder at a message, to its end. */
+export async function runCoder(
+  parts: ChatParts,
+  turn: ChatTurn,
+  { role, text, planOnly, steering, chosen, beside, time }: CoderRun,
+): Promise<CoderEnded> {
   const { settings, workspace } = parts;
-  const { bench, checks, checked } = await openBench(parts, turn, { judged: !planOnly });
+  const { bench, checks, checked } = await openBench(parts, turn, { judged: !planOnly, beside });
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
   const explorer = createExplorer({
@@ -52,9 +71,8 @@ export async function answerWithCode(
     rounds: explore,
     tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
-  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks };
+  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, time };
   const talk = createCoderTalk(parts, turn, asked);
-  const desk = parts.steering.open(turn.sessionKey);
   const end = await coderLoop({
     ask: talk.ask,
     bench,
@@ -62,12 +80,13 @@ export async function answerWithCode(
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
     planOnly,
     preview: turn.preview,
-    steering: desk.take,
+    steering,
+    ...(chosen !== undefined && { chosen: (ending) => chosen(ending, checked()) }),
     signal: turn.signal,
     tell: (event) => tell(parts, turn, event, checks),
     mask: workspace.mask,
-  }).finally(desk.close);
-  return answerOf(parts, turn, { role, text, end, talk, checked: checked() });
+  });
+  return { role, text, end, talk, checked: checked() };
 }
 
 /** A look as whoever watches is told: the tool, and what it was given. */
@@ -76,7 +95,7 @@ function wordCall({ name, arguments: given }: ToolCall): string {
   return oneLine([name, ...values.map(String)].join(" ")).slice(0, 100);
 }
 
-interface Ended {
+export interface CoderEnded {
   readonly role: CoderRole;
   readonly text: string;
   readonly end: CoderEnd;
@@ -84,10 +103,11 @@ interface Ended {
   readonly checked: ChecksFacts | null;
 }
 
-async function answerOf(
+/** What a coder's end says to the user. */
+export async function answerOf(
   parts: ChatParts,
   turn: ChatTurn,
-  { role, text, end, talk, checked }: Ended,
+  { role, text, end, talk, checked }: CoderEnded,
 ): Promise<Answer> {
   const by = talk.model();
   const about = {
@@ -108,6 +128,7 @@ async function answerOf(
     case "unusable":
       return { ...answering(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
     case "aborted":
+    case "passed-over":
       return { ...answering(parts, [say("aborted")], false), ...about };
     case "refused":
     case "worked": {

@@ -2,8 +2,9 @@ import { oneLine } from "../../domain/texts/format-results.ts";
 import { textsFor } from "../../domain/texts/texts.ts";
 import { type ChecksFacts, notChecked } from "../../domain/work/checks/checks-facts.ts";
 import type { JobEvent } from "../ports/journal.ts";
+import type { Workspace } from "../ports/workspace.ts";
 import { openChecks } from "../work/checks/open-checks.ts";
-import { createProjectChecks } from "../work/checks/project-checks.ts";
+import { createProjectChecks, type ProjectChecksParts } from "../work/checks/project-checks.ts";
 import type { Bench } from "../work/coder/bench.ts";
 import { createDraftBench } from "../work/coder/draft-bench.ts";
 import { createPlainBench } from "../work/coder/plain-bench.ts";
@@ -19,11 +20,17 @@ export interface OpenedBench {
   readonly checked: () => ChecksFacts | null;
 }
 
+/** What a draft shares with others of the same message. It has no network then. */
+export interface BesideOthers {
+  readonly openDraft: Workspace["openDraft"];
+  readonly measure: NonNullable<ProjectChecksParts["measure"]>;
+}
+
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
 export async function openBench(
   parts: ChatParts,
   turn: ChatTurn,
-  { judged }: { readonly judged: boolean },
+  { judged, beside }: { readonly judged: boolean; readonly beside?: BesideOthers | undefined },
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = parts;
   const { groupId, sessionKey, signal, preview } = turn;
@@ -50,11 +57,12 @@ export async function openBench(
           now,
           signal,
           onOutput: told.onOutput,
+          ...(beside !== undefined && { measure: beside.measure }),
         })
       : null;
   const bench = createDraftBench({
-    workspace,
-    request: { ...about, onStart: told.onStart, signal, network: !preview },
+    workspace: { files: workspace.files, openDraft: beside?.openDraft ?? workspace.openDraft },
+    request: { ...about, onStart: told.onStart, signal, network: !preview && beside === undefined },
     filesOf: projectOf,
     checks: judge,
     reachesOutward: parts.reachesOutward,

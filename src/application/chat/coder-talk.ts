@@ -19,6 +19,8 @@ export interface CoderQuestion {
   readonly planOnly: boolean;
   /** What judges a draft, as the coder is told; empty where nothing does. */
   readonly checks: string;
+  /** The models' time that is left, where coders follow each other; its own by default. */
+  readonly time?: { leftMs: number } | undefined;
   /** How it looks around by tools. */
   readonly looks: CoderLooks;
 }
@@ -44,7 +46,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
   const shown = new Set<string>();
   const { looks } = question;
   const firstMessage = createFirstMessage(parts, turn, question);
-  let leftMs = maxMinutes * 60_000;
+  const time = question.time ?? { leftMs: maxMinutes * 60_000 };
   let answeredBy: Model | undefined;
 
   async function askOnce(exchange: readonly ModelMessage[]) {
@@ -54,7 +56,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
       streams: false,
       // Half a patch is no patch.
       whenCut: "goes-on",
-      deadline: begun + leftMs,
+      deadline: begun + time.leftMs,
       request(model, size) {
         const first = firstMessage(model, size);
         const request = requestFor(parts, question, { model, size, exchange, first });
@@ -62,7 +64,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
         return request;
       },
     });
-    leftMs -= clock() - begun;
+    time.leftMs -= clock() - begun;
     return answered;
   }
 

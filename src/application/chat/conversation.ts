@@ -184,8 +184,12 @@ async function answer(parts: ChatParts, turn: ChatTurn, asked: Asked): Promise<A
   const { text } = asked;
   const { route } = asked.decision;
   const role = roleOf(route, parts.settings.defaultCoder);
-  if (isCoderRole(role))
-    return (await import("./code.ts")).answerWithCode(parts, turn, { role, ...coderWish(turn, asked) });
+  if (isCoderRole(role)) {
+    const wish = { role, ...coderWish(turn, asked, parts.settings.coder) };
+    return wish.heads === "one"
+      ? (await import("./code.ts")).answerWithCode(parts, turn, wish)
+      : (await import("./several-heads.ts")).answerWithHeads(parts, turn, wish);
+  }
   switch (route) {
     case "ANALYZE":
     case "OPS":

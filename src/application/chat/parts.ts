@@ -23,7 +23,14 @@ export interface ChatParts {
   /** The same over other files than those that stand: a draft's. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
   /** What the project's checks judge by. */
-  readonly checks: { readonly settings: CheckSettings; readonly memory: CheckMemory };
+  readonly checks: {
+    readonly settings: CheckSettings;
+    readonly memory: CheckMemory;
+    /** Checks that may run at once where several coders work: one for two cores. */
+    readonly atOnce: number;
+  };
+  /** Whether a coder can be asked at all: it is configured, and its key is there. */
+  readonly canAsk: (role: CoderRole) => boolean;
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly sessions: Sessions;
@@ -68,6 +75,10 @@ export interface CoderSettings {
   /** Of model time. */
   readonly maxMinutes: number;
   readonly budgetUsd: number | null;
+  /** Coders that work on a message at once. */
+  readonly candidates: number;
+  /** The next coder tries where one does not get green. */
+  readonly escalate: boolean;
 }
 
 export interface ToolboxRequest {

@@ -1,6 +1,7 @@
-import { isGo, readPlanFirst } from "../../domain/routing/plan-first.ts";
-import { isCoder, type Route } from "../../domain/routing/route.ts";
+import { isGo, readAllCoders, readPlanFirst } from "../../domain/routing/plan-first.ts";
+import { type Decision, isCoder, type Route } from "../../domain/routing/route.ts";
 import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+import type { CoderSettings } from "./parts.ts";
 import type { Asked, ChatTurn } from "./turn.ts";
 
 const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };
@@ -18,18 +19,40 @@ export interface CoderWish {
   /** What the coder is asked. */
   readonly text: string;
   readonly planOnly: boolean;
+  readonly heads: Heads;
 }
+
+/** Who works on it: one coder, several at once, or the next one where one does not get green. */
+export type Heads = "one" | "all" | "candidates" | "next";
 
 /**
  * What a coder is asked where its route was named: `plan …` for a plan alone, `go` for the plan that was made last, by
  * itself or by Mio. To give Mio's plan to a coder is an explicit act: this is it.
  */
-export function coderWish(turn: Pick<ChatTurn, "history">, { text, decision }: Asked): CoderWish {
-  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false };
+export function coderWish(
+  turn: Pick<ChatTurn, "history">,
+  { text, decision }: Asked,
+  settings: Pick<CoderSettings, "candidates" | "escalate">,
+): CoderWish {
+  const heads = headsOf(decision, settings);
+  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false, heads };
   const planned = readPlanFirst(text);
-  if (planned !== null) return { text: planned, planOnly: true };
+  if (planned !== null) return { text: planned, planOnly: true, heads: "one" };
+  const forAll = decision.route === "CODE" ? readAllCoders(text) : null;
+  if (forAll !== null) return { text: forAll, planOnly: false, heads: "all" };
   const last = turn.history.at(-1);
-  if (!isGo(text) || last === undefined || last.words === "") return { text, planOnly: false };
+  if (!isGo(text) || last === undefined || last.words === "") return { text, planOnly: false, heads };
   const request = readPlanFirst(last.user) ?? last.user;
-  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false };
+  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
+}
+
+/** Who named a coder gets that one alone. */
+function headsOf(
+  { source, route }: Decision,
+  { candidates, escalate }: Pick<CoderSettings, "candidates" | "escalate">,
+): Heads {
+  const isNamed = (source === "explicit" || source === "forced") && route !== "CODE";
+  if (isNamed) return "one";
+  if (candidates > 1) return "candidates";
+  return escalate ? "next" : "one";
 }

@@ -19,6 +19,8 @@ export interface ProjectChecksParts {
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
+  /** How the baseline is measured; several drafts of one message share it. */
+  readonly measure?: typeof measureBaseline;
 }
 
 export interface Judged {
@@ -54,7 +56,7 @@ export function createProjectChecks(parts: ProjectChecksParts): ProjectChecks {
 
   function baselineOf(draft: Draft): Promise<Baseline> {
     if (measured === null) {
-      measured = measureBaseline(parts, draft);
+      measured = (parts.measure ?? measureBaseline)(parts, draft);
       // A draft that ends before anybody asks for its baseline ends that, too.
       measured.catch(() => {});
     }

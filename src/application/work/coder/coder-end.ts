@@ -13,6 +13,8 @@ export type CoderEnd =
   | { readonly kind: "unusable"; readonly why: string }
   | { readonly kind: "refused"; readonly execution: Execution }
   | { readonly kind: "aborted" }
+  /** Another coder's draft was taken. */
+  | { readonly kind: "passed-over" }
   | {
       readonly kind: "worked";
       readonly proposal: Proposal;
@@ -20,6 +22,13 @@ export type CoderEnd =
       readonly execution: Execution | null;
       readonly story: CoderStory;
     };
+
+/** What a coder would end with. */
+export interface CoderEnding {
+  readonly proposal: Proposal;
+  readonly red: Red | null;
+  readonly attempts: number;
+}
 
 /** What a reply tells of the way to a result; plain JSON. */
 export interface CoderStory {

@@ -9,7 +9,7 @@ import type { ModelMessage } from "../../ports/model.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 import type { Judged } from "../checks/project-checks.ts";
 import type { Bench } from "./bench.ts";
-import type { CoderEnd, Red, Stopped } from "./coder-end.ts";
+import type { CoderEnd, CoderEnding, Red, Stopped } from "./coder-end.ts";
 import { showAgain } from "./show-again.ts";
 import { failureMark, placesOf, wordDoubts, wordFailures } from "./word-back.ts";
 
@@ -33,6 +33,8 @@ export interface CoderLoop {
   readonly preview: boolean;
   /** What the user wrote since it was last asked. */
   readonly steering: () => readonly string[];
+  /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
+  readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
   readonly signal: AbortSignal;
   readonly tell: (event: CoderEvent) => void;
   readonly mask: (text: string) => string;
@@ -263,6 +265,18 @@ async function stopped({ bench }: CoderLoop, state: State): Promise<CoderEnd> {
   return ended({ ...state, red: null }, await bench.land(), null, "");
 }
 
+/** The end of a coder whose draft is not taken; null where it is, or where it works alone. */
+async function passedOver(
+  { chosen, signal, bench }: CoderLoop,
+  state: State,
+  attempts: number,
+): Promise<CoderEnd | null> {
+  const { proposal, red } = state;
+  if (chosen === undefined || proposal === null) return null;
+  if (!(await chosen({ proposal, red, attempts }))) return { kind: "passed-over" };
+  return signal.aborted ? ended({ ...state, red: null }, await bench.land(), null, "") : null;
+}
+
 /** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
 async function land(
   loop: CoderLoop,
@@ -271,6 +285,8 @@ async function land(
   commands: readonly PatchCommand[],
 ): Promise<Step> {
   const { bench, preview } = loop;
+  const other = await passedOver(loop, state, number);
+  if (other !== null) return { end: other };
   const confirmed = await bench.confirm(number);
   state.red = redOf([], confirmed);
   if (confirmed !== null && state.red !== null)
@@ -303,6 +319,8 @@ async function giveUp(
     if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
     return { kind: "unusable", why: report || words };
   }
+  const other = await passedOver(loop, state, state.attempts);
+  if (other !== null) return other;
   // There is nothing to keep; what its commands did is told.
   if (red.kind === "failing" && bench.changes().length === 0)
     return ended(state, await bench.land(), stopped, words);

@@ -1,5 +1,6 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import { coderProgress } from "./coder-progress.ts";
+import { heads } from "./heads.ts";
 
 export interface AskedModel {
   readonly agent: string;
@@ -96,6 +97,8 @@ export const texts = {
     same: "The same failure came twice; the coder does not get further.",
     gaveUp: "The coder had nothing more to propose.",
   },
+  heads,
+  headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",
   coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : ` (estimated: ${hint})`}`,

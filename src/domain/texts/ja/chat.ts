@@ -1,6 +1,7 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
 import { coderProgress } from "./coder-progress.ts";
+import { heads } from "./heads.ts";
 
 /** What helps, beside what the model's own message says. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
@@ -70,6 +71,9 @@ export const texts: typeof en = {
     same: "同じ失敗が二度続いたため、ここで止めました。",
     gaveUp: "コーダーから、これ以上の提案はありませんでした。",
   },
+  heads,
+  headsAlone:
+    "複数のコーダーが指定されましたが、ここで動けるのは 1 人だけです（キー、/dry、ドラフトの有無）。",
   coderBudget: (usd) =>
     `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
   coderCost: (usd, hint) => `費用: $${usd.toFixed(4)}${hint === "" ? "" : `（見積もり: ${hint}）`}`,

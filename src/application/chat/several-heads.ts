@@ -1,0 +1,218 @@
+import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
+import type { ChosenBy, HeadFacts } from "../../domain/work/heads/heads-facts.ts";
+import { compareByChecks, rankHeads } from "../../domain/work/heads/rank-heads.ts";
+import { countLines } from "../../domain/work/line-counts.ts";
+import type { Workspace } from "../ports/workspace.ts";
+import type { BaselineParts } from "../work/checks/baseline.ts";
+import { provesFix } from "../work/checks/proves-fix.ts";
+import { type SharedChecks, shareChecks } from "../work/checks/share-checks.ts";
+import type { CoderEnding } from "../work/coder/coder-end.ts";
+import { runHeads } from "../work/coder/run-heads.ts";
+import type { Draft } from "../work/draft.ts";
+import { type Said, say, wordSaid } from "../work/report/said.ts";
+import { saidOf } from "./answering.ts";
+import { answerOf, answerWithCode, type CodeRequest, type CoderEnded, runCoder } from "./code.ts";
+import { mergeAnswers } from "./merge-answers.ts";
+import type { ChatParts } from "./parts.ts";
+import type { Heads } from "./plan-first.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+export interface HeadsRequest extends CodeRequest {
+  readonly heads: Heads;
+}
+
+const CODERS: readonly CoderRole[] = ["coder1", "coder2", "coder3"];
+
+interface Ending {
+  readonly ending: CoderEnding;
+  readonly checked: ChecksFacts | null;
+}
+
+/** Several coders at one message, each in a draft of its own without network; the best draft lands, the others are told. */
+export async function answerWithHeads(
+  parts: ChatParts,
+  turn: ChatTurn,
+  request: HeadsRequest,
+): Promise<Answer> {
+  const roles = rolesOf(parts, turn, request);
+  const isNext = request.heads === "next";
+  if (roles.length < 2) {
+    const [role = request.role] = roles;
+    const alone = await answerWithCode(parts, turn, { ...request, role });
+    return isNext ? alone : withSaid(parts, alone, [say("headsAlone")]);
+  }
+  const desk = parts.steering.open(turn.sessionKey);
+  const steering = shareDesk(desk.take, roles);
+  const pit = createPit(parts);
+  // A copy of the workspace for each draft is made one at a time.
+  const atOnce = !isNext && parts.workspace.staging.kind === "overlay";
+  const time = { leftMs: parts.settings.coder.maxMinutes * 60_000 };
+  const ends = await runHeads<CoderRole, Ending, CoderEnded>({
+    heads: roles,
+    atOnce,
+    goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
+    run: (role, chosen) =>
+      runCoder(parts, headTurn(turn, role), {
+        role,
+        text: request.text,
+        planOnly: false,
+        steering: steering(role),
+        chosen: (ending, checked) => chosen({ ending, checked }),
+        beside: pit.beside(role),
+        ...(!atOnce && { time }),
+      }),
+    choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : pit.choose(waiting)),
+  }).finally(desk.close);
+  return wordHeads(parts, turn, ends, pit.result());
+}
+
+/** The routed one first; only those that can be asked. Without drafts there is no second one. */
+function rolesOf(parts: ChatParts, turn: ChatTurn, { role, heads }: HeadsRequest): readonly CoderRole[] {
+  if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
+  const most = heads === "candidates" ? parts.settings.coder.candidates : CODERS.length;
+  return [role, ...CODERS.filter((other) => other !== role)].filter(parts.canAsk).slice(0, most);
+}
+
+function isRed(came: { kind: "waits"; ending: Ending } | { kind: "ended"; end: CoderEnded }): boolean {
+  return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
+}
+
+/** What is noticed of one of several has its name before it. */
+function headTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
+  return {
+    ...turn,
+    emit: (event) =>
+      turn.emit(event.type === "notice" ? { ...event, text: `${agentOf(role)}: ${event.text}` } : event),
+  };
+}
+
+/** What the user writes meanwhile reaches every coder, at its own next round. */
+function shareDesk(take: () => readonly string[], roles: readonly CoderRole[]) {
+  const desks = new Map(roles.map((role) => [role, [] as string[]]));
+  return (role: CoderRole) => () => {
+    const said = take();
+    for (const desk of desks.values()) desk.push(...said);
+    return desks.get(role)?.splice(0) ?? [];
+  };
+}
+
+interface Result {
+  readonly facts: ReadonlyMap<CoderRole, HeadFacts>;
+  readonly taken: CoderRole | null;
+  readonly by: ChosenBy;
+}
+
+/** Where the drafts meet: it knows each one's draft and which is best. */
+function createPit({ workspace, checks }: Pick<ChatParts, "workspace" | "checks">) {
+  const shared = shareChecks(workspace, checks.atOnce);
+  const drafts = new Map<CoderRole, Draft>();
+  let judging: BaselineParts | null = null;
+  let result: Result = { facts: new Map(), taken: null, by: "only" };
+
+  function beside(role: CoderRole): SharedChecks {
+    const openDraft: Workspace["openDraft"] = async (request) => {
+      const opened = await shared.openDraft(request);
+      if (opened.ok) drafts.set(role, opened.draft);
+      return opened;
+    };
+    return {
+      openDraft,
+      measure(parts, draft) {
+        judging = parts;
+        return shared.measure(parts, draft);
+      },
+    };
+  }
+
+  async function proves(role: CoderRole): Promise<boolean> {
+    const draft = drafts.get(role);
+    if (draft === undefined || judging === null) return false;
+    return provesFix(judging, draft, await shared.measure(judging, draft));
+  }
+
+  async function choose(waiting: ReadonlyMap<CoderRole, Ending>): Promise<CoderRole | null> {
+    const heads = [...waiting].map(([role, ended]) => ({
+      role,
+      ...factsOf(workspace.mask, role, ended, drafts.get(role)),
+    }));
+    // A test is only asked where the checks do not tell two apart.
+    const [best] = heads.toSorted(compareByChecks);
+    const equal = heads.filter((head) => best !== undefined && compareByChecks(head, best) === 0);
+    const proofs = equal.length < 2 ? [] : await Promise.all(equal.map(({ role }) => proves(role)));
+    const judged = heads.map((head) => ({ ...head, provesFix: proofs[equal.indexOf(head)] ?? false }));
+    const { ranked, by } = rankHeads(judged);
+    const taken = ranked[0]?.role ?? null;
+    result = { facts: new Map(judged.map(({ role, ...facts }) => [role, facts])), taken, by };
+    return taken;
+  }
+  return { beside, choose, result: () => result };
+}
+
+function factsOf(
+  mask: (text: string) => string,
+  role: CoderRole,
+  { ending: { proposal, red, attempts }, checked }: Ending,
+  draft: Draft | undefined,
+): HeadFacts {
+  const counts = (draft?.diff() ?? []).map(({ before, after }) =>
+    before === undefined || after === undefined ? null : countLines(before, after),
+  );
+  return {
+    agent: agentOf(role),
+    outcome: red?.kind ?? "green",
+    words: firstLine(mask(proposal.plan)),
+    attempts,
+    files: draft?.changes().length ?? 0,
+    size: counts.reduce((sum, one) => sum + (one === null ? 1 : one.added + one.removed), 0),
+    provesFix: false,
+    checks: checked,
+  };
+}
+
+const LINE_CHARS = 200;
+
+function firstLine(text: string): string {
+  return (text.trim().split("\n")[0] ?? "").slice(0, LINE_CHARS);
+}
+
+async function wordHeads(
+  parts: ChatParts,
+  turn: ChatTurn,
+  ends: ReadonlyMap<CoderRole, CoderEnded>,
+  { facts, taken, by }: Result,
+): Promise<Answer> {
+  const winner = taken === null ? undefined : ends.get(taken);
+  const chosen = taken === null ? undefined : facts.get(taken);
+  if (winner === undefined || chosen === undefined) {
+    const ended = [...ends.values()];
+    const told = turn.signal.aborted ? ended.slice(0, 1) : ended;
+    const answers = await Promise.all(told.map((one) => answerOf(parts, turn, one)));
+    return mergeAnswers(parts, [], answers, () => []);
+  }
+  const others = [...ends].flatMap(([role, ended]) =>
+    role === taken ? [] : [facts.get(role) ?? undrafted(parts, ended)],
+  );
+  const answer = await answerOf(parts, turn, winner);
+  return withSaid(parts, answer, [say("heads", { chosen, by, others })]);
+}
+
+/** One that had no draft. */
+function undrafted({ workspace }: ChatParts, { role, end }: CoderEnded): HeadFacts {
+  const words = "text" in end ? end.text : "why" in end ? end.why : "";
+  return {
+    agent: agentOf(role),
+    outcome: end.kind === "said" ? "said" : "none",
+    words: firstLine(workspace.mask(words)),
+    attempts: 0,
+    files: 0,
+    size: 0,
+    provesFix: false,
+    checks: null,
+  };
+}
+
+function withSaid({ messages }: ChatParts, answer: Answer, more: readonly Said[]): Answer {
+  const said = [...saidOf(answer), ...more];
+  return { ...answer, said, text: wordSaid(messages.locale, said) };
+}

@@ -1,0 +1,49 @@
+/** Several coders at one message: who waits, who is chosen, who is told. */
+import { expect, test } from "bun:test";
+import { runHeads } from "../../../src/application/work/coder/run-heads.ts";
+
+type Chosen = (ending: string) => Promise<boolean>;
+const drafting = (ending: string) => async (chosen: Chosen) =>
+  (await chosen(ending)) ? "landed" : "dropped";
+
+function run(
+  heads: Readonly<Record<string, (chosen: Chosen) => Promise<string>>>,
+  more: { atOnce: boolean },
+) {
+  const asked: string[][] = [];
+  const ends = runHeads<string, string, string>({
+    heads: Object.keys(heads),
+    atOnce: more.atOnce,
+    goesOn: (came) => came.kind === "waits" && came.ending === "red",
+    run: (head, chosen) => (heads[head] as (chosen: Chosen) => Promise<string>)(chosen),
+    choose: async (waiting) => {
+      asked.push([...waiting.keys()]);
+      return [...waiting].find(([, ending]) => ending === "green")?.[0] ?? null;
+    },
+  });
+  return { ends, asked };
+}
+
+test("one draft is taken when all are there, in the order they were asked", async () => {
+  const late = async (chosen: Chosen) => Bun.sleep(5).then(() => drafting("green")(chosen));
+  const { ends, asked } = run({ a: late, b: drafting("red"), c: async () => "said" }, { atOnce: true });
+  expect(Object.fromEntries(await ends)).toEqual({ a: "landed", b: "dropped", c: "said" });
+  expect(asked).toEqual([["a", "b"]]);
+});
+
+test("one after the other ends with the first that is green", async () => {
+  const { ends } = run({ a: drafting("red"), b: drafting("green"), c: drafting("green") }, { atOnce: false });
+  expect(Object.fromEntries(await ends)).toEqual({ a: "dropped", b: "landed" });
+});
+
+test("where one breaks nothing is taken, and nobody is left waiting", async () => {
+  const seen: string[] = [];
+  const noting = async (chosen: Chosen) => {
+    seen.push(await drafting("green")(chosen));
+    return "";
+  };
+  const broken = async () => Promise.reject(new Error("broken"));
+  const { ends } = run({ a: noting, b: broken }, { atOnce: true });
+  expect(await ends.catch((cause: Error) => cause.message)).toBe("broken");
+  expect(seen).toEqual(["dropped"]);
+});
