@@ -144,7 +144,7 @@ test("coder.budget_usd counts for all of them: when it is spent, nobody is asked
   cli = createChatCli([{ text: small }], "coder: { budget_usd: 0 }\n");
   const ran = cli.chat("/code all mend add in src/add.mjs");
   expect(ran.out.match(/coder\.budget_usd: \$0\.00/g)).toHaveLength(3);
-  expect(ran.code).toBe(1);
+  expect(ran.code).toBe(3);
 });
 
 withChecks("three that wait for their models take as long as one", () => {
