@@ -134,6 +134,7 @@ export const texts: typeof en = {
     ["/analyze /ops /research", "Shiro が調べる、操作する"],
     ["/code /code1 /code2 /code3", "コーダーが書き、すぐに実行する（Aka, Ao, Gin）"],
     ["/code plan 依頼内容", "コーダーが計画だけ立てる。go で実行"],
+    ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを反映"],
     ["/preview 依頼", "変更をプレビューし、/apply で反映する"],
     ["/undo [job]", "最後の変更（またはそのジョブ）を取り消す"],
     ["/redo", "取り消しをやり直す"],
