@@ -40,7 +40,7 @@ function start(message: string) {
     },
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "ignore",
+    stderr: "pipe",
   });
 }
 
@@ -198,6 +198,12 @@ describe("a draft that is open", () => {
       const jobs = cli.run(["jobs"]);
       expect(jobs.out).toMatch(/job_\d+_\w+/);
       expect(jobs.out).toMatch(/Interrupted|Stopped, nothing changed/);
+      const [jobId] = /job_\d+_\w+/.exec(jobs.out) ?? [""];
+      const next = start("/jobs");
+      expect(await new Response(next.stderr).text()).toContain(
+        `${jobId} ended in the middle and applied nothing`,
+      );
+      await next.exited;
     },
   );
 

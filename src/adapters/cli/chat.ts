@@ -28,6 +28,9 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
   const opened = await openedOrStop(program, values, program.openChat);
   try {
     await repairFirst(program, opened);
+    // A job that died in the middle of an earlier conversation is named once, and closed.
+    for (const jobId of await opened.workspace.closeDeadJobs())
+      program.err(`${opened.messages.jobDied(jobId)}\n`);
     let route: Route | undefined;
     if (typeof values.route === "string") {
       route = readRoute(values.route);
