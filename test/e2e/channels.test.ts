@@ -83,9 +83,9 @@ describe("every channel, every kind of route", () => {
       join(home, "answers.json"),
       JSON.stringify({
         answers: [
-          { when: { role: "coder1", message: "/write (\\S+)/" }, text: patch("{{1}}") },
-          { when: { role: "coder2", message: "/write (\\S+)/" }, text: patch("{{1}}") },
-          { when: { role: "coder3", message: "/write (\\S+)/" }, text: patch("{{1}}") },
+          { when: { role: "coder1", message: "/write (\\S+)$/" }, text: patch("{{1}}") },
+          { when: { role: "coder2", message: "/write (\\S+)$/" }, text: patch("{{1}}") },
+          { when: { role: "coder3", message: "/write (\\S+)$/" }, text: patch("{{1}}") },
           { when: { role: "worker", message: "look" }, text: '{"answer": "I looked.", "confidence": 0.9}' },
           { when: { role: "chat" }, text: "Hello from Mio." },
           { text: "Hello from somebody." },

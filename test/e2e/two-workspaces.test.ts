@@ -33,7 +33,7 @@ afterEach(async () => {
 function script(delayMs: number): void {
   const patch = "## Plan\nwrite\n## Patch\n```txt:{{1}}.txt\n{{1}}\n```\n## Risk\nlow\n";
   const answers = [
-    { when: { role: "coder3", message: "/write (\\S+)/" }, text: patch, delay_ms: delayMs },
+    { when: { role: "coder3", message: "/write (\\S+)$/" }, text: patch, delay_ms: delayMs },
     { text: "re: {{message}}" },
   ];
   writeFileSync(join(folder, "home", "answers.json"), JSON.stringify({ answers }));
