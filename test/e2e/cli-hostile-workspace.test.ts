@@ -119,7 +119,7 @@ test("what a job printed or named cannot steer the terminal that shows it", () =
     at.write("e\u001b[31mvil.txt", "mine");
     const conflict = at.run(["undo"]);
     expect(conflict.code).toBe(3);
-    expect(conflict.err).toContain("e[31mvil.txt");
+    expect(conflict.err).toContain("e\\x1b[31mvil.txt");
   } finally {
     at.remove();
   }
