@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { requirePart } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -48,21 +49,24 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
   expect(third?.system).toBe(second!.system as string);
 });
 
-test("what it runs to try something out happens in a view that is thrown away", async () => {
-  at = await openConversation(
-    (_, turn) =>
-      turn === 0
-        ? { calls: [call("run", { command: "cat a.txt; echo left > behind.txt; exit 3" })] }
-        : proposal("p", replace("a.txt", "one", "two")),
-    { ...cloud, config },
-  );
-  at.write("a.txt", "one\n");
-  const reply = await at.send("/code3 change a.txt");
-  expect(reply.ok).toBe(true);
-  expect(at.asked[1]?.messages[2]?.text).toBe("Exit code 3.\none\n\n(1 round of calls is left)");
-  expect(at.read("a.txt")).toBe("two\n");
-  expect(Object.keys(at.tree())).not.toContain("behind.txt");
-});
+test.if(requirePart("bwrap"))(
+  "what it runs to try something out happens in a view that is thrown away",
+  async () => {
+    at = await openConversation(
+      (_, turn) =>
+        turn === 0
+          ? { calls: [call("run", { command: "cat a.txt; echo left > behind.txt; exit 3" })] }
+          : proposal("p", replace("a.txt", "one", "two")),
+      { ...cloud, config },
+    );
+    at.write("a.txt", "one\n");
+    const reply = await at.send("/code3 change a.txt");
+    expect(reply.ok).toBe(true);
+    expect(at.asked[1]?.messages[2]?.text).toBe("Exit code 3.\none\n\n(1 round of calls is left)");
+    expect(at.read("a.txt")).toBe("two\n");
+    expect(Object.keys(at.tree())).not.toContain("behind.txt");
+  },
+);
 
 test("a coder that only looks is told to write, and then it ends", async () => {
   at = await openConversation(() => ({ calls: [call("tree", {})], text: "I keep looking." }), {

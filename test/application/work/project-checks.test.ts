@@ -11,6 +11,7 @@ import {
 import type { Draft } from "../../../src/application/work/draft.ts";
 import { textsFor } from "../../../src/domain/texts/texts.ts";
 import { createCheckMemory } from "../../../src/infrastructure/work/folder/check-memory.ts";
+import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings } from "./worker-kit.ts";
 
 const SETTINGS: CheckSettings = {
@@ -32,6 +33,7 @@ done < test/cases
 echo "1..$n"; echo written > left-behind; exit $bad
 `;
 
+const confines = requirePart("bwrap");
 let bench: Bench;
 let workspace: Workspace;
 beforeEach(async () => {
@@ -85,7 +87,7 @@ async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promi
 
 const line = ({ facts }: Judged) => textsFor("en").checks.line(facts);
 
-describe("a draft over a green project", () => {
+describe.if(confines)("a draft over a green project", () => {
   test("that stays green is green, and the reply has a line for it", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
     expect(result).toMatchObject({ verdict: "green", report: "" });
@@ -136,7 +138,7 @@ describe("a draft over a green project", () => {
   });
 });
 
-describe("a draft over a red project", () => {
+describe.if(confines)("a draft over a red project", () => {
   beforeEach(() => bench.write("code", "two\n"));
   test("that mends it is green", async () => {
     expect(line(await judged(checksWith(), edit("update", "code", "one two\n")))).toBe(
@@ -158,7 +160,7 @@ describe("a draft over a red project", () => {
   });
 });
 
-test("a check that is red by chance is run again, and that is said", async () => {
+test.if(confines)("a check that is red by chance is run again, and that is said", async () => {
   const checks = checksWith();
   const draft = await draftOf(edit("update", "code", "one two three\n"));
   let runs = 0;
@@ -178,7 +180,7 @@ test("a check that is red by chance is run again, and that is said", async () =>
   await draft.discard("test");
 });
 
-describe("the baseline", () => {
+describe.if(confines)("the baseline", () => {
   test("is remembered until the workspace changes", async () => {
     await judged(checksWith(), edit("create", "other", "x\n"));
     const first = memory().recall();
@@ -211,7 +213,7 @@ describe("the baseline", () => {
   });
 });
 
-describe("which checks are going to judge", () => {
+describe.if(confines)("which checks are going to judge", () => {
   test("the project's own, or the configured one", () => {
     expect(found()).toMatchObject({ ok: true, checks: [{ command: "make test" }] });
     expect(found({ command: "sh run.sh" })).toMatchObject({ ok: true, checks: [{ command: "sh run.sh" }] });
