@@ -4,7 +4,7 @@ import { readDescriptor } from "../../runtime/read-descriptor.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { createProcessRunner } from "../process/process-runner.ts";
 import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
-import { type JobLimits, limitThisProcess, withMemoryLimit } from "./job-limits.ts";
+import { type JobLimits, limitThisProcess, withLimits } from "./job-limits.ts";
 import { PROXY_PORT } from "./proxy-port.ts";
 import { createProcessServer } from "./remote-processes.ts";
 import { answerViewCall } from "./remote-view.ts";
@@ -37,7 +37,7 @@ export async function serveView({ root, proxy, limits }: Told): Promise<void> {
   void readDescriptor(CALLS, answer).finally(leave);
   const runner = createProcessRunner();
   const runProcess: typeof runner.runProcess = (request) =>
-    runner.runProcess({ ...request, argv: withMemoryLimit(request.argv, limits.memory) });
+    runner.runProcess({ ...request, argv: withLimits(request.argv, limits) });
   const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leave);
   if (proxy !== null) await (await import("../../network/forward-port.ts")).forwardPort(PROXY_PORT, proxy);
