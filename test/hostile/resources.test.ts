@@ -30,7 +30,8 @@ const childrenOf = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 
 /** What a job may leave in its folder: its story and its undo record. */
-const LEFT = /^(job\.json|journal\.ndjson|state\.json|plan\.ndjson|slots|stands\.\d+\.ndjson|stamp|after\.bin|after\.json)$/;
+const LEFT =
+  /^(job\.json|journal\.ndjson|state\.json|plan\.ndjson|slots|stands\.\d+\.ndjson|stamp|after\.bin|after\.json)$/;
 
 function leftovers(): string[] {
   const workspaces = join(target.home, "workspaces");
