@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -155,12 +156,26 @@ describe.if(isRoot).each(["root", "user"] as const)("commands of a job (%s)", (w
 });
 
 describe.if(isRoot)("a user's commands", () => {
-  test("that change a file of somebody else are told why they cannot", () => {
+  const theirs = () => {
     prepare("user");
     cli.write("theirs", "theirs\n");
     chownSync(join(cli.workspace, "theirs"), 12345, 12345);
     chmodSync(join(cli.workspace, "theirs"), 0o666);
+  };
+
+  test("that change a file of somebody else run in a copy, and the result says what became of it", () => {
+    theirs();
     const ran = run("user", ["apply"], JSON.stringify([shell("echo more >> theirs")]));
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("files of another group or owner cannot be changed in an overlay");
+    expect(ran.out).toContain("theirs: it has your own group now");
+    expect(run("user", ["undo"], "").code).toBe(0);
+    expect(lstatSync(join(cli.workspace, "theirs"))).toMatchObject({ uid: 12345, gid: 12345, size: 7 });
+  });
+
+  test("are told why they cannot where only an overlay may serve", () => {
+    theirs();
+    const ran = apply("user", "echo more >> theirs", { PICOCLAW_WORKER_TRANSACTION: "overlay" });
     expect(ran.code).toBe(1);
     expect(ran.out).toContain("belongs to another user");
     expect(cli.read("theirs")).toBe("theirs\n");
