@@ -219,10 +219,12 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
             "copy",
           );
           const outcome = await bench.transactions.commit(jobId);
-          expect(outcome).toMatchObject({
-            status: "conflict",
-            conflicts: [{ path: "d/log", reason: "open" }],
-          });
+          expect(outcome.status).toBe("conflict");
+          // A shell that is just starting something holds it open twice.
+          const held = outcome.status === "conflict" ? outcome.conflicts : [];
+          expect(new Set(held.map(({ path, reason }) => `${path} ${reason}`))).toEqual(
+            new Set(["d/log open"]),
+          );
           await writer.end();
           expect(bench.read("d/log")).toBe("one\nlate\n");
         },
