@@ -34,7 +34,7 @@ export function heldBySomebody(plan: Plan, workspace: string, turns: readonly Tu
       held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
   }
   for (const { path, process } of openForWriting({ files, folders }))
-    held.push({ path: relative(workspace, path), reason: "open", by: process });
+    pushOnce(held, { path: relative(workspace, path), reason: "open", by: process });
   return held;
 }
 
@@ -67,8 +67,14 @@ export function lateWriters(
     }
   }
   for (const { path, process } of openForWriting({ files, folders }))
-    late.push({ path: relative(workspace, path), reason: "open", by: process });
+    pushOnce(late, { path: relative(workspace, path), reason: "open", by: process });
   return late;
+}
+
+/** One process is enough to name for a path. */
+function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
+  if (!conflicts.some(({ path, reason }) => path === conflict.path && reason === conflict.reason))
+    conflicts.push(conflict);
 }
 
 export function keptOf({ folder, plan, direction }: Swap): Map<number, Identity | null> {
