@@ -18,7 +18,7 @@ const PROJECTS = process.env.PICOCLAW_TEST_REAL_TASKS;
 const ANSWERS = join(import.meta.dir, "real-tasks");
 const MINUTES = 60_000;
 if (PROJECTS === undefined)
-  console.error("skipped: real tasks — name their folder in PICOCLAW_TEST_REAL_TASKS");
+  console.error("skipped: real-tasks — name their folder in PICOCLAW_TEST_REAL_TASKS");
 
 const tasks = readdirSync(ANSWERS)
   .sort()
