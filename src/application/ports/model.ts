@@ -1,3 +1,5 @@
+import type { ModelFailureCode } from "../../domain/models/model-trouble.ts";
+
 /**
  * One configured LLM, local or cloud.
  *
@@ -118,23 +120,7 @@ export interface ModelUsage {
  * budget, spent.
  */
 export interface ModelFailure {
-  readonly code:
-    | "unreachable"
-    | "timeout"
-    | "rate-limited"
-    | "server-error"
-    | "unauthorized"
-    | "unknown-model"
-    | "context-too-long"
-    | "bad-request"
-    | "cut-off"
-    | "empty"
-    | "malformed"
-    | "aborted"
-    | "no-key"
-    | "not-configured"
-    | "refused-remote"
-    | "over-budget";
+  readonly code: ModelFailureCode;
   /** For a person; no secret in it. */
   readonly message: string;
   readonly retryable: boolean;

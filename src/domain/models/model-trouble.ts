@@ -1,5 +1,5 @@
-/** Why a model gave no answer, as far as a person can do something about it. */
-export type ModelTrouble =
+/** Why a model gave no answer, as the model's port tells it. */
+export type ModelFailureCode =
   | "unreachable"
   | "timeout"
   | "rate-limited"
@@ -15,7 +15,7 @@ export type ModelTrouble =
   | "no-key"
   | "not-configured"
   | "refused-remote"
-  | "over-budget"
-  | "cut-by-length"
-  | "filtered"
-  | "deadline";
+  | "over-budget";
+
+/** The same, and how an answer can be of no use though it came. */
+export type ModelTrouble = ModelFailureCode | "cut-by-length" | "filtered" | "deadline";
