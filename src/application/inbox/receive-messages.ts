@@ -54,14 +54,21 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     writing.now = true;
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH);
-      try {
-        const results = await parts.store.addAll(batch);
-        for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
-      } catch (error) {
-        for (const one of batch) one.reject(error);
-      }
+      // What cannot be stored with the others is tried alone: one bad event is refused, not all that came with it.
+      if (!(await stored(batch)) && batch.length > 1) for (const one of batch) await stored([one]);
     }
     writing.now = false;
+  }
+
+  async function stored(batch: readonly Waiting[]): Promise<boolean> {
+    try {
+      const results = await parts.store.addAll(batch);
+      for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
+      return true;
+    } catch (error) {
+      if (batch.length === 1) batch[0]?.reject(error);
+      return false;
+    }
   }
 
   function settle(one: Waiting, { added, id }: { added: boolean; id: string }): void {

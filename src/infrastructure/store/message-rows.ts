@@ -7,6 +7,7 @@ import type {
 import type { Reply } from "../../application/ports/conversation.ts";
 import type { ClaimedReply, Exchange, NewReply, ReplyState } from "../../application/ports/message-store.ts";
 import type { MessageRow, ReplyRow } from "./serve-tables.ts";
+import { storable } from "./storable.ts";
 
 export function toMessageRow(
   message: InboundMessage,
@@ -15,10 +16,10 @@ export function toMessageRow(
   const { channel, eventId, chatId, userId, ...body } = message;
   return {
     ...kept,
-    channel,
-    event_id: eventId,
-    chat_id: chatId,
-    user_id: userId,
+    channel: storable(channel),
+    event_id: storable(eventId),
+    chat_id: storable(chatId),
+    user_id: storable(userId),
     state: "received",
     attempts: 0,
     owner: null,

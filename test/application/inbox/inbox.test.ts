@@ -52,6 +52,21 @@ describe("receiving", () => {
     expect(bench.isBusy()).toBe(false);
   });
 
+  test("one event that cannot be stored does not fail the others that came with it", async () => {
+    const bench = await open({
+      around: (store) => ({
+        ...store,
+        addAll: (all) =>
+          all.some(({ message }) => message.eventId === "bad")
+            ? Promise.reject(new Error("a bad event"))
+            : store.addAll(all),
+      }),
+    });
+    const all = [inbound(1), inbound(2, { eventId: "bad" }), inbound(3)].map((one) => bench.receive(one));
+    const ends = await Promise.allSettled(all);
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+
   test("a message that cannot be stored is not acknowledged", async () => {
     const bench = await open({
       around: (store) => ({ ...store, addAll: () => Promise.reject(new Error("disk full")) }),

@@ -64,6 +64,14 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
       expect(all.map(({ added }) => added)).toEqual([false, true, false]);
     });
 
+    test("a character that a database does not take is replaced, and its event is still one message", async () => {
+      const { store } = await fresh("nul");
+      const bad = inbound(1, { channel: "c-nul", chatId: "a\0b", userId: "u\ud800", eventId: "e\0" });
+      const twice = [1, 2].map((n) => ({ message: bad, id: `msg_nul_${n}`, at: at(0) }));
+      expect((await store.addAll(twice)).map(({ added }) => added)).toEqual([true, false]);
+      expect(await store.message("msg_nul_1")).toMatchObject({ chatId: "a\ufffdb", userId: "u\ufffd" });
+    });
+
     test("a chat's messages are claimed in order, one at a time, by one owner", async () => {
       const { store, key, add } = await fresh("order");
       for (const n of [1, 2, 3]) await add(n);
