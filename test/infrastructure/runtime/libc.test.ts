@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hasWriters } from "../../../src/infrastructure/runtime/file-lease.ts";
 import { flock, tryFlock } from "../../../src/infrastructure/runtime/file-lock.ts";
 import {
   reapChild,
@@ -47,6 +48,25 @@ beforeAll(() => writeFileSync(path("lock"), ""));
 afterAll(() => {
   for (const fd of open) closeSync(fd);
   rmSync(folder, { recursive: true, force: true });
+});
+
+describe.if(linux)("whether a file has writers", () => {
+  test("is known while somebody has it open for writing, and no lease stays behind", () => {
+    writeFileSync(path("leased"), "");
+    const reader = opened("leased", "r");
+    expect(hasWriters(reader)).toEqual({ ok: true, value: false });
+    const writer = opened("leased", "r+");
+    expect(hasWriters(reader)).toEqual({ ok: true, value: true });
+    released(writer);
+    expect(hasWriters(reader)).toEqual({ ok: true, value: false });
+    // A lease that stayed would make this open wait for half a minute.
+    released(opened("leased", "a"));
+  });
+
+  test("counts oneself", () => {
+    expect(hasWriters(opened("lock", "r+"))).toEqual({ ok: true, value: true });
+    expect(hasWriters(9999)).toMatchObject({ code: "EBADF" });
+  });
 });
 
 describe("a file lock", () => {

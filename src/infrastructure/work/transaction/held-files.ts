@@ -4,7 +4,7 @@ import type { Conflict } from "../../../application/ports/transaction.ts";
 import { type Identity, identifyAt } from "../folder/identity.ts";
 import { walk } from "../folder/walk.ts";
 import type { Plan } from "./job-folder.ts";
-import { fileKey, openForWriting, type WatchedFolder } from "./open-files.ts";
+import { fileKey, openForWriting, type WatchedFile, type WatchedFolder } from "./open-files.ts";
 import {
   goesWhole,
   isThing,
@@ -22,13 +22,13 @@ export function heldBySomebody(plan: Plan, workspace: string, turns: readonly Tu
   const absolute = ({ op }: Turn) => join(rootOf(plan, op), op.path);
   const planned = new Set(plan.ops.map((op) => join(rootOf(plan, op), op.path)));
   const devices = devicesOf(plan);
-  const files = new Map<string, string>();
+  const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
   for (const turn of turns) {
     const { op, goes } = turn;
     const at = absolute(turn);
     if (goes?.kind === "file" && !staysInPlace(op))
-      files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), at);
+      files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, told: at });
     else if (goesWhole(turn)) folders.push(watched(at, at));
     if (op.area === "git" && !planned.has(`${at}.lock`) && stands(`${at}.lock`))
       held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
@@ -50,7 +50,7 @@ export function lateWriters(
 ): Conflict[] {
   const late: Conflict[] = [];
   const devices = devicesOf(plan);
-  const files = new Map<string, string>();
+  const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
   for (const turn of turns) {
     const { op, goes } = turn;
@@ -60,7 +60,7 @@ export function lateWriters(
     const slot = outSlot(folder, op, direction);
     if (goes?.kind === "file") {
       if (!isThing(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
-      else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), path);
+      else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, told: path });
     } else if (goesWhole(turn)) {
       if (isNoisy(slot, since)) late.push({ path: relative(workspace, path), reason: "changed" });
       folders.push(watched(slot, path));

@@ -1,4 +1,16 @@
-import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from "node:fs";
+import { hasWriters } from "../../runtime/file-lease.ts";
 
 export interface OpenFile {
   readonly path: string;
@@ -6,10 +18,17 @@ export interface OpenFile {
 }
 
 export interface Watched {
-  /** Files by device and inode, with the path by which they are told. */
-  readonly files: ReadonlyMap<string, string>;
+  /** By device and inode. */
+  readonly files: ReadonlyMap<string, WatchedFile>;
   /** Folders of which everything below counts. */
   readonly folders: readonly WatchedFolder[];
+}
+
+export interface WatchedFile {
+  /** Where it lies now. */
+  readonly at: string;
+  /** The path by which it is told. */
+  readonly told: string;
 }
 
 export interface WatchedFolder {
@@ -39,6 +58,7 @@ export function fileKey({
  */
 export function openForWriting({ files, folders }: Watched): OpenFile[] {
   if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
+  if (folders.length === 0 && nobodyWrites(files)) return [];
   const found: OpenFile[] = [];
   const ours = namespaceOf("self");
   for (const pid of readdirSync("/proc")) {
@@ -49,7 +69,7 @@ export function openForWriting({ files, folders }: Watched): OpenFile[] {
       const stats = writableFile(link);
       if (stats === null) continue;
       const key = fileKey(stats);
-      let path = files.get(key);
+      let path = files.get(key)?.told;
       if (path === undefined && folders.length > 0) {
         isAbroad ??= namespaceOf(pid) !== ours;
         path = isAbroad ? belowByInode(folders, key) : belowByPath(folders, link);
@@ -58,6 +78,28 @@ export function openForWriting({ files, folders }: Watched): OpenFile[] {
     }
   }
   return found;
+}
+
+/** To ask the kernel of one file after the other pays for a few of them; of many, whoever has files open is asked. */
+const ASKED_ONE_BY_ONE = 200;
+const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** True when the kernel says so of each; false when somebody does, or nothing is known. */
+function nobodyWrites(files: Watched["files"]): boolean {
+  if (files.size > ASKED_ONE_BY_ONE) return false;
+  for (const [key, { at }] of files) if (!attempt(() => isWithoutWriters(at, key))) return false;
+  return true;
+}
+
+function isWithoutWriters(at: string, key: string): boolean {
+  const fd = openSync(at, LOOK);
+  try {
+    if (fileKey(fstatSync(fd, { bigint: true })) !== key) return false;
+    const asked = hasWriters(fd);
+    return asked.ok && !asked.value;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
