@@ -22,9 +22,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What of the host's environment git needs to reach a forge. */
 const PASSED = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
-const NEWS_MS = 15_000;
+const NEWS_MS = 10_000;
 const PROGRESS_MS = 5000;
-const RENEW_MS = 15_000;
+/** An order of the store, by webhook, waits for the next renewal. */
+const RENEW_MS = 2000;
 const GIT_MS = 300_000;
 
 export interface TaskWiring {

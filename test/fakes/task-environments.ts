@@ -63,20 +63,20 @@ function folderEnvironment(folder: string, name: string): TaskEnvironment {
     name,
     baseCommit: base,
     warnings: [],
-    async call(tool, args) {
+    async call(tool, args, signal) {
       const { command, path, text } = args as { command: string; path?: string; text?: string };
       if (tool === "text_editor") {
         writeFileSync(join(folder, path ?? ""), text ?? "");
         return { ok: true, text: "ok" };
       }
-      const result = await run(["sh", "-c", command], folder);
+      const result = await run(["sh", "-c", command], folder, signal);
       return {
         ok: result.exitCode === 0,
         text: `exit code ${result.exitCode}\n${result.stdout}${result.stderr}`,
         command: { command, ...result },
       };
     },
-    run: (command) => run(["sh", "-c", command], folder),
+    run: (command, signal) => run(["sh", "-c", command], folder, signal),
     async difference() {
       git(folder, "add", "--all");
       return spawnSync("git", ["diff", "--cached", "--binary", "--full-index", base], { cwd: folder }).stdout;
@@ -89,12 +89,13 @@ function folderEnvironment(folder: string, name: string): TaskEnvironment {
   return environment;
 }
 
-async function run(argv: string[], cwd: string) {
+async function run(argv: string[], cwd: string, signal?: AbortSignal) {
   const child = Bun.spawn(argv, {
     cwd,
     stdout: "pipe",
     stderr: "pipe",
     stdin: "ignore",
+    ...(signal !== undefined && { signal, killSignal: "SIGKILL" as const }),
     env: {
       PATH: process.env.PATH ?? "",
       HOME: dirname(cwd),

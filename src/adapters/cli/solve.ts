@@ -1,4 +1,5 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
+import { itemUrl } from "../../domain/forges/item-url.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -46,6 +47,7 @@ function report(program: CliProgram, task: SolveTask, texts: SolveMessages, json
   else {
     const { state, failure, pull } = task;
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
+    if (state === "paused") program.out(`${texts.howToResume(itemUrl(task.item))}\n`);
     if (failure !== null) program.out(`${failure.message}\n`);
     if (pull !== null) program.out(`${texts.pullOpened(pull.url)}\n`);
     for (const { command, exitCode, durationMs, counts } of task.checks)

@@ -28,7 +28,7 @@ export interface SolveStore {
   ): Promise<{ readonly held: boolean; readonly order: Order | null }>;
   release(id: string, owner: string): Promise<void>;
   save(task: SolveTask): Promise<void>;
-  /** Asks whoever works on it to stop or to pause; done at the next step. */
+  /** Asks whoever works on it to stop or to pause; heard when its lease is renewed. */
   order(id: string, order: Order | null): Promise<void>;
   /** True the first time this delivery is seen. */
   firstSight(deliveryId: string, at: Date): Promise<boolean>;

@@ -1,29 +1,27 @@
 import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
+import { readHeardComments } from "./heard-comments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
-import { orStop, SolveStop } from "./solve-stop.ts";
+import { SolveStop } from "./solve-stop.ts";
 
 const BODY_CHARS = 20_000;
 const COMMENTS_CHARS = 20_000;
 
 /** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
 export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: Work): Promise<void> {
-  const { forge } = parts;
-  const { task, signal, bot, item, repository } = work;
+  const { item, repository } = work;
   if (repository.archived) throw new SolveStop("archived");
   if (!item.open) throw new SolveStop("closed");
-  const comments = await orStop(forge.listComments(task.item, signal));
-  const reviews = item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal));
-  const others = [...comments, ...reviews].filter(({ author }) => author !== bot.login);
+  const { heard, ids } = await readHeardComments(parts, work);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
     quoted(item.body.slice(0, BODY_CHARS)),
-    ...(others.length > 0 ? ["## Comments", ...quoteComments(others)] : []),
+    ...(heard.length > 0 ? ["## Comments", ...quoteComments(heard)] : []),
     ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
   ].join("\n\n");
   await work.update({
     title: item.title,
     transcript: [{ role: "user", text }],
-    seen: others.map(({ id }) => id),
+    seen: ids,
     base: { branch: item.pull?.sourceBranch ?? repository.defaultBranch, commit: null },
   });
 }

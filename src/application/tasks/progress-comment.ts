@@ -1,3 +1,4 @@
+import { itemUrl } from "../../domain/forges/item-url.ts";
 import { PHASES } from "../../domain/tasks/solve/phase.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
@@ -91,7 +92,7 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
       : []),
     ...(pull === null ? [] : [messages.pullOpened(pull.url)]),
     ...(state === "running" ? [`<sub>${messages.howToStop}</sub>`] : []),
-    ...(state === "paused" ? [`<sub>${messages.howToResume}</sub>`] : []),
+    ...(state === "paused" ? [`<sub>${messages.howToResume(itemUrl(task.item))}</sub>`] : []),
   ];
   return [progressMark(task.id), `### ${heading}`, list.join("\n"), ...tail].join("\n\n");
 }

@@ -41,7 +41,7 @@ export async function solveTask(
   const orders: { given: Order | "lost-lease" | null } = { given: null };
   const renew = async () => {
     const { held, order } = await store.renew(taskId, owner, until());
-    orders.given = held ? order : "lost-lease";
+    orders.given = held ? (orders.given ?? order) : "lost-lease";
     if (orders.given !== null) stopping.abort();
   };
   // A store that does not answer for a moment is asked again; one that stays away ends the lease by itself.
@@ -54,6 +54,10 @@ export async function solveTask(
     const open = work as Work;
     const report = createProgressReport(parts, open);
     const news = createNews(parts, open);
+    const endWatch = news.watch((order) => {
+      orders.given ??= order;
+      stopping.abort();
+    });
     try {
       for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase)) {
         await open.update({ phase });
@@ -74,6 +78,7 @@ export async function solveTask(
       if (signal.aborted && orders.given === null && error instanceof SolveStop) await handBack(open);
       else await end(parts, open, error, orders.given);
     } finally {
+      endWatch();
       await parts.environments.remove(taskId);
     }
     if (orders.given !== "lost-lease") await report.update("now");

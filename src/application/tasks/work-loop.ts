@@ -9,6 +9,7 @@ import { type LoopEnd, type ToolResult, toolLoop } from "../models/tool-loop.ts"
 import type { ModelMessage, ModelTool, ToolCall } from "../ports/model.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
 import { quoteComments } from "./gather.ts";
+import { readHeardComments } from "./heard-comments.ts";
 import type { News } from "./news.ts";
 import { quietText } from "./quiet-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
@@ -119,15 +120,13 @@ function isIssueTool({ name }: ToolCall): boolean {
   return ISSUE_TOOLS.some((tool) => tool.name === name);
 }
 
-async function answerIssueTool(
-  { forge, mask }: SolveParts,
-  { task, signal }: Work,
-  call: ToolCall,
-): Promise<ToolResult> {
+async function answerIssueTool(parts: SolveParts, work: Work, call: ToolCall): Promise<ToolResult> {
   if (call.name === "issue_read_comments") {
-    const comments = await orStop(forge.listComments(task.item, signal));
-    return { ok: true, text: quoteComments(comments).join("\n\n") || "(nothing)" };
+    const { heard } = await readHeardComments(parts, work);
+    return { ok: true, text: quoteComments(heard).join("\n\n") || "(nothing)" };
   }
+  const { forge, mask } = parts;
+  const { task, signal } = work;
   const { body } = (call.arguments ?? {}) as { body?: unknown };
   if (typeof body !== "string" || body.trim() === "")
     return { ok: false, text: "error: `body` must be a text" };

@@ -47,7 +47,8 @@ export const texts = {
   steps: (done: number, max: number) => `step ${done} of at most ${max}`,
   lastAction: (command: string, exitCode: number) => `Last command: ${command} (exit code ${exitCode})`,
   howToStop: "Comment `stop` or `pause` to halt this. Other comments are taken into account.",
-  howToResume: "Comment `resume` to go on.",
+  howToResume: (url: string) =>
+    `To go on: \`picoclaw solve ${url}\`, or, where \`picoclaw serve\` listens to this repository, the comment \`resume\`.`,
   pullOpened: (url: string) => `Result: ${url}`,
   takenIntoAccount: (count: number) => `${count} new comment(s) taken into account`,
   // The PR/MR

@@ -45,7 +45,8 @@ export const texts: typeof en = {
   steps: (done, max) => `${done} / 最大 ${max} ステップ`,
   lastAction: (command, exitCode) => `最後のコマンド: ${command}（終了コード ${exitCode}）`,
   howToStop: "`stop` または `pause` とコメントすると止まります。ほかのコメントは作業に反映します。",
-  howToResume: "`resume` とコメントすると再開します。",
+  howToResume: (url) =>
+    `再開するには \`picoclaw solve ${url}\` を実行します。\`picoclaw serve\` がこのリポジトリを見ている場合は、\`resume\` とコメントしても再開します。`,
   pullOpened: (url) => `結果: ${url}`,
   takenIntoAccount: (count) => `新しいコメント ${count} 件を反映しました`,
   pullTitle: (title) => title,

@@ -1,0 +1,187 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
+import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
+import { solveTask } from "../../../src/application/tasks/solve-task.ts";
+import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
+import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
+import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
+import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
+import { startGitHub } from "../../fakes/forges/github-server.ts";
+import { seedRepository } from "../../fakes/forges/seed-repository.ts";
+import {
+  addComment,
+  addItem,
+  addPerson,
+  addRepository,
+  createWorld,
+  type Item,
+  type Person,
+  type Repository,
+  type World,
+} from "../../fakes/forges/world.ts";
+import { createFolderEnvironments } from "../../fakes/task-environments.ts";
+
+const PLAN = '{"steps": ["fix"], "risk": "low", "environment": "python"}';
+const DONE = '{"done": true, "summary": "Fixed."}';
+const FIX = "echo fixed > a.txt";
+const shell = (command: string): Said => ({
+  calls: [{ name: "command-executor_execute_command", arguments: { command } }],
+});
+const readComments: Said = { calls: [{ name: "issue_read_comments", arguments: {} }] };
+
+describe("listening while a task runs", () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-listening-"));
+  const environments = createFolderEnvironments(folder);
+  let world: World;
+  let repository: Repository;
+  let alice: Person;
+  let mallory: Person;
+  let issue: Item;
+  let server: ReturnType<typeof startGitHub> | undefined;
+  let store: SolveStore;
+  let count = 0;
+
+  beforeEach(async () => {
+    server?.stop();
+    world = createWorld();
+    alice = addPerson(world, "alice");
+    mallory = addPerson(world, "mallory");
+    repository = addRepository(world, "acme/calc", seedRepository(folder, { "a.txt": "broken\n" }));
+    repository.permissions.set("alice", "write");
+    repository.permissions.set("mallory", "read");
+    issue = addItem(repository, { kind: "issue", title: "Fix it", body: "broken", author: alice });
+    server = startGitHub(world);
+    store = await createSolveStore(openSqlite(join(folder, `${count++}.db`)), () => new Date());
+  });
+  afterAll(() => {
+    server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const solve = async (
+    answer: (turn: number) => Said | Promise<Said>,
+    { item = issue, task, newsEveryMs = 0 }: { item?: Item; task?: SolveTask; newsEveryMs?: number } = {},
+  ) => {
+    const url = server?.url ?? "";
+    const model = createCoderModel((_, turn) => answer(turn));
+    const fetch = createForgeFetch({
+      fetch: globalThis.fetch,
+      timeoutMs: 5000,
+      patienceMs: 1000,
+      now: Date.now,
+      pause: async () => {},
+    });
+    const parts: SolveParts = {
+      forge: createGitHub({
+        token: world.token,
+        apiUrl: `${url}/api/v3`,
+        site: url,
+        userAgent: "picoclaw",
+        fetch,
+      }),
+      environments,
+      publisher: createPublisher({
+        folder: join(folder, "own"),
+        path: process.env.PATH ?? "",
+        passed: {},
+        timeoutMs: 20_000,
+      }),
+      store,
+      model: () => model,
+      messages: solveMessagesFor("en"),
+      config: {
+        maxSteps: 20,
+        label: "picoclaw",
+        testCommand: "true",
+        rules: [],
+        insecureHosts: [],
+        newsEveryMs,
+        renewEveryMs: 20,
+        progressEveryMs: 0,
+      },
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      mask: (text) => text,
+      now: () => new Date(),
+      clock: () => performance.now(),
+      owner: "test",
+      isGone: () => false,
+    };
+    const ref = { forge: "github", site: url, repository: "acme/calc", kind: item.kind, number: item.number };
+    const opened = await takeIn(
+      { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
+      { item: ref as SolveTask["item"], askedBy: "alice", trigger: "hand", worker: null },
+    );
+    const { id } = task ?? opened.task;
+    const signal = new AbortController().signal;
+    const ended = (await solveTask(parts, id, { signal, say: () => {} })) as SolveTask;
+    return { task: ended, asked: JSON.stringify(model.asked.map(({ messages }) => messages)) };
+  };
+
+  test("a stranger's comment reaches no model: not one that was there, not one that comes, not one that is asked for", async () => {
+    addComment(issue, mallory, "EVIL-BEFORE");
+    addComment(issue, alice, "good-before");
+    const { task, asked } = await solve((turn) => {
+      if (turn === 0) return PLAN;
+      if (turn === 1) {
+        addComment(issue, mallory, "EVIL-MIDWAY");
+        addComment(issue, alice, "good-midway");
+        return shell(FIX);
+      }
+      return turn === 2 ? readComments : DONE;
+    });
+    expect(task.state).toBe("done");
+    expect(asked).toContain("good-before");
+    expect(asked).toContain("good-midway");
+    expect(asked).not.toContain("EVIL");
+  });
+
+  test("nor does a stranger's comment on a line of a pull request, or one of an account that is gone", async () => {
+    const pull = addItem(repository, {
+      kind: "pull",
+      title: "Mine",
+      body: "",
+      author: alice,
+      pull: { head: "main", headRepository: "acme/calc", headCommit: "", base: "main" },
+    });
+    addComment(pull, mallory, "EVIL-LINE", { path: "a.txt", line: 1 });
+    addComment(pull, { id: 77, login: "" }, "EVIL-GHOST");
+    addComment(pull, alice, "good-line", { path: "a.txt", line: 1 });
+    const answers = [PLAN, readComments, shell(FIX), DONE];
+    const { asked } = await solve((turn) => answers[turn] ?? DONE, { item: pull });
+    expect(asked).toContain("good-line");
+    expect(asked).not.toContain("EVIL");
+  });
+
+  test("`stop` ends a command that runs, and says so", async () => {
+    const since = performance.now();
+    const { task } = await solve((turn) => {
+      if (turn === 0) return PLAN;
+      addComment(issue, alice, "stop");
+      return shell("exec sleep 120");
+    }, { newsEveryMs: 300 });
+    expect(task).toMatchObject({ state: "stopped", steps: 1 });
+    expect(performance.now() - since).toBeLessThan(60_000);
+    expect(environments.live.size).toBe(0);
+  });
+
+  test("`pause` in the middle of a command says how to go on without serve, and is obeyed once", async () => {
+    const paused = await solve((turn) => {
+      if (turn === 0) return PLAN;
+      addComment(issue, alice, "pause");
+      return shell("exec sleep 120");
+    }, { newsEveryMs: 300 });
+    expect(paused.task.state).toBe("paused");
+    const url = `${server?.url}/acme/calc/issues/1`;
+    expect(issue.comments.map(({ body }) => body).join()).toContain(`picoclaw solve ${url}`);
+    const answers = [shell(FIX), DONE];
+    const { task } = await solve((turn) => answers[turn] ?? DONE, { task: paused.task });
+    expect(task).toMatchObject({ state: "done", id: paused.task.id });
+  });
+});
