@@ -62,10 +62,7 @@ export function createNews(parts: SolveParts, work: Work): WatchedNews {
         }
       };
       // A forge that does not answer now is asked again; what it refuses for good ends the task at its next look.
-      const timer = setInterval(
-        () => void tick().catch(() => {}),
-        Math.max(config.newsEveryMs, WATCH_MS),
-      );
+      const timer = setInterval(() => void tick().catch(() => {}), Math.max(config.newsEveryMs, WATCH_MS));
       return () => clearInterval(timer);
     },
   };

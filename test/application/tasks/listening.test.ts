@@ -161,22 +161,28 @@ describe("listening while a task runs", () => {
 
   test("`stop` ends a command that runs, and says so", async () => {
     const since = performance.now();
-    const { task } = await solve((turn) => {
-      if (turn === 0) return PLAN;
-      addComment(issue, alice, "stop");
-      return shell("exec sleep 120");
-    }, { newsEveryMs: 300 });
+    const { task } = await solve(
+      (turn) => {
+        if (turn === 0) return PLAN;
+        addComment(issue, alice, "stop");
+        return shell("exec sleep 120");
+      },
+      { newsEveryMs: 300 },
+    );
     expect(task).toMatchObject({ state: "stopped", steps: 1 });
     expect(performance.now() - since).toBeLessThan(60_000);
     expect(environments.live.size).toBe(0);
   });
 
   test("`pause` in the middle of a command says how to go on without serve, and is obeyed once", async () => {
-    const paused = await solve((turn) => {
-      if (turn === 0) return PLAN;
-      addComment(issue, alice, "pause");
-      return shell("exec sleep 120");
-    }, { newsEveryMs: 300 });
+    const paused = await solve(
+      (turn) => {
+        if (turn === 0) return PLAN;
+        addComment(issue, alice, "pause");
+        return shell("exec sleep 120");
+      },
+      { newsEveryMs: 300 },
+    );
     expect(paused.task.state).toBe("paused");
     const url = `${server?.url}/acme/calc/issues/1`;
     expect(issue.comments.map(({ body }) => body).join()).toContain(`picoclaw solve ${url}`);
