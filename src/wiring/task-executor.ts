@@ -4,6 +4,7 @@ import { ensureImage } from "../application/environments/ensure-image.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
+import { diffText } from "../application/work/report/diff-text.ts";
 import { wordNote } from "../application/work/report/word-note.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { taskMessagesFor } from "../domain/texts/texts.ts";
@@ -57,6 +58,7 @@ export function openTaskExecutor(
     execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
     messages: taskMessagesFor(resolveLocale({ env, config })),
     wordNote: (note) => wordNote(opened.messages, note),
+    diffOf: (jobId) => diffText(workspace.archive.differences(jobId)),
     mask,
     now: () => new Date(),
     newId: randomUUID,

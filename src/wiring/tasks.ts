@@ -12,7 +12,7 @@ import type { TaskFacts } from "../domain/tasks/events.ts";
 import { isEnded } from "../domain/tasks/state.ts";
 import { taskJson } from "../domain/tasks/task-note.ts";
 import { recordOf } from "../domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../domain/texts/texts.ts";
+import { memoryMessagesFor, taskMessagesFor } from "../domain/texts/texts.ts";
 import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
@@ -72,13 +72,17 @@ async function run(
     const meta =
       request.noMeta || (request.resume !== undefined && before?.facts.meta === null)
         ? null
-        : await planner(env, opened, request, mask);
+        : await planner(env, opened, { request, id, mask });
     if (meta !== null && "code" in meta)
       return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
     const start =
-      request.resume === undefined ? factsOf(workspace.root, request, id, meta, kind.image) : "resume";
-    if (start !== "resume" && "unreadable" in start)
+      request.resume === undefined
+        ? factsOf(workspace.root, request, id, meta?.model ?? null, kind.image)
+        : "resume";
+    if (start !== "resume" && "unreadable" in start) {
+      await meta?.close();
       return { ok: false, code: "prd-unreadable", text: texts.prdUnreadable(start.unreadable) };
+    }
     if (start !== "resume") {
       // A task of that name that has ended makes way; its jobs stay.
       if (before !== null) files.forgetJournal();
@@ -97,7 +101,8 @@ async function run(
         {
           files,
           executor,
-          meta,
+          meta: meta?.model ?? null,
+          ...(meta && { costOf: meta.costOf }),
           ...(request.file.runner.meta.system_prompt && {
             metaSystemPrompt: request.file.runner.meta.system_prompt,
           }),
@@ -119,24 +124,58 @@ async function run(
       };
     } finally {
       await close();
+      await meta?.close();
     }
   } finally {
     claim.release();
   }
 }
 
-/** The coder role unless the task file names another. */
+type Mask = (text: string) => string;
+
+interface Planner {
+  readonly model: Model;
+  /** What was spent since it was asked last. */
+  costOf(): number;
+  close(): Promise<void>;
+}
+
+/** The coder role unless the task file names another; what it uses is written down and kept within the budget. */
 async function planner(
   env: Environment,
-  { config, loaded }: OpenedFolder,
-  request: TaskRequest,
-  mask: (text: string) => string,
-): Promise<Model | { readonly code: string; readonly message: string }> {
-  const { openModels } = await import("./models.ts");
+  opened: OpenedFolder,
+  { request, id, mask }: { readonly request: TaskRequest; readonly id: string; readonly mask: Mask },
+): Promise<Planner | { readonly code: string; readonly message: string }> {
+  const { config, loaded, parts } = opened;
+  const [{ openModels }, { createChatMemory, memoryOptionsOf }, { openStoreOnce }] = await Promise.all([
+    import("./models.ts"),
+    import("./chat-memory.ts"),
+    import("./store-once.ts"),
+  ]);
   const locale = resolveLocale({ env, config });
   const models = openModels(config, loaded.secrets, { locale, home: loaded.home, env, mask });
   const role = (request.file.runner.meta.model ?? config.roles.default_coder) as ModelRole;
-  return models.forRole(role);
+  const stored = await openStoreOnce(undefined, loaded, parts.now);
+  if (!stored.ok)
+    return { code: "store", message: memoryMessagesFor(locale).storeUnavailable(stored.trouble) };
+  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { models }), stored.db);
+  const metered = await meter.open({ chatKey: `task:${id}`, sessionId: id, groupId: id });
+  const model = metered.models.forRole(role);
+  if ("code" in model) {
+    await stored.close();
+    return model;
+  }
+  let told = 0;
+  return {
+    model,
+    costOf() {
+      const { costUsd } = metered.used();
+      const since = costUsd - told;
+      told = costUsd;
+      return since;
+    },
+    close: () => stored.close(),
+  };
 }
 
 function factsOf(

@@ -2,12 +2,16 @@ import { resolve } from "node:path";
 import type { TaskRun } from "../../application/tasks/task-runs.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
+import { passes } from "../../domain/tasks/events.ts";
+import { lastTest, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { taskMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
 import { createTaskProgress } from "./task-progress.ts";
@@ -139,7 +143,16 @@ async function checked(
 }
 
 /** Nothing ran in these cases. */
-const BEFORE_RUNNING = new Set(["engine", "image", "container", "credentials"]);
+const BEFORE_RUNNING = new Set(["engine", "image", "container", "credentials", "cannot-run"]);
+const SHOWN_OUTPUT = 4000;
+
+/** What is red at the end, with head and tail of what it printed. */
+function failingTest(record: TaskRecord, texts: ReturnType<typeof taskMessagesFor>): string {
+  const test = lastTest(record);
+  if (test === undefined || passes(test)) return "";
+  const output = printable(cutMiddle(test.output.trimEnd(), SHOWN_OUTPUT));
+  return `${texts.failingTest(test.command, test.exitCode, output.replace(/^/gm, "    "))}\n`;
+}
 
 function report(
   program: CliProgram,
@@ -159,9 +172,10 @@ function report(
   else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n`);
   else {
     const { state, facts, end } = record;
+    for (const each of record.notes) program.err(`${each}\n`);
     const text = `${texts.ended({ state, id: facts.id, summary: end?.summary ?? "", note, jobs })}\n`;
     if (state === "COMPLETE") program.out(text);
-    else program.err(text);
+    else program.err(`${text}${failingTest(record, texts)}`);
   }
   if (record.state === "COMPLETE") return EXIT.done;
   const ranNothing = record.loops.every(({ run: each }) => each === undefined);

@@ -9,6 +9,8 @@ export interface WorkerExecutor {
   /** Makes the container ready, its image first: pulled, else built. Idempotent. */
   start(options: {
     readonly signal: AbortSignal;
+    /** A command that is going to be run: where its program is missing, nothing is begun. */
+    readonly test?: string;
     readonly onProgress?: (text: string) => void;
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
@@ -25,6 +27,8 @@ export type ExecutorStarted =
       readonly container: string;
       readonly image: string;
       readonly staging: "overlay" | "copy";
+      /** For the person whose task it is. */
+      readonly notes: readonly string[];
     }
   | {
       readonly ok: false;
@@ -33,8 +37,8 @@ export type ExecutorStarted =
       readonly cause?: SandboxFailure;
     };
 
-/** `engine`: it does not answer. `image`: neither there, nor to be pulled or built. */
-export type ExecutorFailureCode = "engine" | "image" | "container" | "credentials" | "aborted";
+/** `engine`: it does not answer. `image`: neither there, nor to be pulled or built. `cannot-run`: it lacks a program. */
+export type ExecutorFailureCode = "engine" | "image" | "container" | "credentials" | "cannot-run" | "aborted";
 
 export interface RunOptions {
   readonly signal: AbortSignal;

@@ -1,11 +1,4 @@
-import {
-  NO_USAGE,
-  passes,
-  type TaskEvent,
-  type TaskFacts,
-  type TaskFailureCode,
-  type TaskUsage,
-} from "../../domain/tasks/events.ts";
+import { NO_USAGE, passes, type TaskFacts, type TaskUsage, type TestRun } from "../../domain/tasks/events.ts";
 import {
   assessmentPrompt,
   decisionPrompt,
@@ -13,28 +6,24 @@ import {
   planPrompt,
 } from "../../domain/tasks/meta-prompts.ts";
 import { readAssessment, readDecision, readPlan } from "../../domain/tasks/meta-protocol.ts";
+import { missingProgram } from "../../domain/tasks/missing-program.ts";
 import { isEnded } from "../../domain/tasks/state.ts";
-import { renderNote, taskJson } from "../../domain/tasks/task-note.ts";
-import { lastRun, recordOf, type TaskRecord, testsAllow, withEvent } from "../../domain/tasks/task-record.ts";
-import type { TaskMessages } from "../../domain/texts/texts.ts";
+import { lastRun, type TaskRecord, testOfNow } from "../../domain/tasks/task-record.ts";
 import { askJson, type Reading } from "../models/ask-json.ts";
 import { failureOf } from "../models/complete.ts";
 import type { Model } from "../ports/model.ts";
-import type { TaskFiles } from "../ports/task-files.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
+import { Ended, openRun, type Run, type RunParts } from "./open-run.ts";
 
-export interface RunTaskParts {
-  readonly files: TaskFiles;
+export interface RunTaskParts extends RunParts {
   readonly executor: WorkerExecutor;
   /** Null with `--no-meta`. */
   readonly meta: Model | null;
   readonly metaSystemPrompt?: string;
-  readonly messages: TaskMessages;
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
+  /** What the planner's last answer cost, in US dollars; default: nothing. */
+  readonly costOf?: () => number;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
-  readonly onRecord?: (record: TaskRecord, event: TaskEvent) => void;
   readonly onProgress?: (
     progress: WorkerProgress | { readonly kind: "setup"; readonly text: string },
   ) => void;
@@ -57,11 +46,13 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
     run.checkLimits();
     const started = await executor.start({
       signal,
+      ...(run.record.facts.test && { test: run.record.facts.test.command }),
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
     });
     run.checkLimits();
     if (!started.ok)
       throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
+    run.note({ type: "prepared", image: started.image, notes: started.notes });
     const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
     run.note({ type: "completed", summary });
   } catch (error) {
@@ -76,63 +67,6 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
   }
   const { record } = run;
   return { record, interrupted: !isEnded(record.state) };
-}
-
-/** A task ends by itself only through these. */
-class Ended extends Error {
-  constructor(readonly event: NewEvent) {
-    super(event.type);
-  }
-}
-
-/** An event without its time, which the run gives it. */
-type NewEvent = TaskEvent extends infer E ? (E extends TaskEvent ? Omit<E, "at"> : never) : never;
-
-/** A task while it runs: its record so far, and its limits. */
-interface Run {
-  readonly record: TaskRecord;
-  /** Writes it down before anything else happens. */
-  note(event: NewEvent): void;
-  failure(code: TaskFailureCode, reason: string): Ended;
-  remainingMs(): number;
-  /** Throws the end of a task that was stopped, or whose time is over. */
-  checkLimits(): void;
-}
-
-function openRun(parts: RunTaskParts, start: TaskFacts | "resume"): Run {
-  const { files, messages, signal } = parts;
-  const at = () => parts.now().toISOString();
-  const opening: TaskEvent =
-    start === "resume" ? { type: "resumed", at: at() } : { type: "created", at: at(), task: start };
-  const before = recordOf(start === "resume" ? files.events() : [opening]);
-  if (before === null) throw new Error("there is no such task");
-  let record = start === "resume" ? withEvent(before, opening) : before;
-  /** Since when the time of this process counts. */
-  const startedAt = parts.now().getTime();
-  const publish = (event: TaskEvent) => {
-    files.append(event);
-    files.writeNote(renderNote(record, messages), taskJson(record));
-    parts.onRecord?.(record, event);
-  };
-  const failure: Run["failure"] = (code, reason) => new Ended({ type: "failed", code, reason });
-  const remainingMs = () => record.facts.maxTotalTimeSec * 1000 - (parts.now().getTime() - startedAt);
-  publish(opening);
-  return {
-    get record() {
-      return record;
-    },
-    note(event) {
-      const dated = { ...event, at: at() } as TaskEvent;
-      record = withEvent(record, dated);
-      publish(dated);
-    },
-    failure,
-    remainingMs,
-    checkLimits() {
-      if (signal.aborted) throw new Ended({ type: "interrupted" });
-      if (remainingMs() <= 0) throw failure("total-time", messages.totalTime(record.facts.maxTotalTimeSec));
-    },
-  };
 }
 
 async function withMeta(parts: RunTaskParts, run: Run): Promise<string> {
@@ -175,17 +109,23 @@ async function runLoop(parts: RunTaskParts, run: Run): Promise<boolean> {
     await runWorker(parts, run, loop, value.prompt);
     return false;
   }
+  // Tests that are red, or never ran on what stands now, need no model to be judged.
+  const test = await testNow(parts, run, loop);
+  if (test !== null && !passes(test)) {
+    run.note({ type: "refused", loop, exitCode: test.exitCode });
+    return false;
+  }
   run.note({ type: "validating", loop });
   const { record } = run;
   const judged = await ask(parts, run, assessmentPrompt(record), (text) =>
     readAssessment(text, record.criteria),
   );
   run.note({ type: "assessed", loop, ...judged.value, usage: judged.usage });
-  return judged.value.verdicts.every(({ passed }) => passed) && testsAllow(run.record);
+  return judged.value.verdicts.every(({ passed }) => passed);
 }
 
 async function ask<T>(
-  { meta, metaSystemPrompt: own, messages, signal }: RunTaskParts,
+  { meta, metaSystemPrompt: own, messages, signal, costOf }: RunTaskParts,
   run: Run,
   prompt: string,
   read: (text: string) => Reading<T>,
@@ -198,7 +138,7 @@ async function ask<T>(
   });
   const { inputTokens, outputTokens } = answer.usage;
   if (answer.kind === "read")
-    return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: 0 } };
+    return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: costOf?.() ?? 0 } };
   run.checkLimits();
   throw run.failure(
     "meta",
@@ -224,11 +164,28 @@ async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: st
   run.checkLimits();
   if (worked.job !== null && worked.job.conflicts.length > 0)
     throw run.failure("conflict", messages.conflict(worked.job.id, worked.job.conflicts));
-  if (facts.test === null) return;
+  if (worked.missing !== undefined)
+    throw run.failure("cannot-run", messages.cannotRun(worked.missing, facts.image));
+  await runTest(parts, run, loop);
+}
+
+/** The tests on what stands now: as they ran, else run for this; null without any. */
+async function testNow(parts: RunTaskParts, run: Run, loop: number): Promise<TestRun | null> {
+  return testOfNow(run.record) ?? runTest(parts, run, loop);
+}
+
+async function runTest(parts: RunTaskParts, run: Run, loop: number): Promise<TestRun | null> {
+  const { executor, signal, messages } = parts;
+  const { facts } = run.record;
+  if (facts.test === null) return null;
+  run.checkLimits();
   const test = await executor.runTest(facts.test, {
     signal,
     timeoutMs: Math.min(facts.maxRunTimeSec * 1000, Math.max(1, run.remainingMs())),
   });
   run.checkLimits();
   run.note({ type: "tested", loop, test });
+  const missing = missingProgram(test);
+  if (missing !== null) throw run.failure("cannot-run", messages.cannotRun(missing, facts.image));
+  return test;
 }

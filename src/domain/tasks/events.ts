@@ -1,6 +1,13 @@
 /** Everything that happens to a task, in order: its journal, from which its record, its note and a resume are made. */
 export type TaskEvent =
   | { readonly type: "created"; readonly at: string; readonly task: TaskFacts }
+  /** The container is there. `notes` is what a person should know of it. */
+  | {
+      readonly type: "prepared";
+      readonly at: string;
+      readonly image: string;
+      readonly notes: readonly string[];
+    }
   | { readonly type: "planning"; readonly at: string }
   | {
       readonly type: "planned";
@@ -21,6 +28,13 @@ export type TaskEvent =
   | { readonly type: "worker-started"; readonly at: string; readonly loop: number }
   | { readonly type: "worker-finished"; readonly at: string; readonly loop: number; readonly run: WorkerRun }
   | { readonly type: "tested"; readonly at: string; readonly loop: number; readonly test: TestRun }
+  /** The planner called it done, and the tests do not. */
+  | {
+      readonly type: "refused";
+      readonly at: string;
+      readonly loop: number;
+      readonly exitCode: number | null;
+    }
   | { readonly type: "validating"; readonly at: string; readonly loop: number }
   | {
       readonly type: "assessed";
@@ -46,6 +60,8 @@ export type TaskFailureCode =
   | "worker"
   | "test"
   | "conflict"
+  /** The container lacks a program without which nothing can be done or judged. */
+  | "cannot-run"
   | "bug";
 
 /** What was asked. No value of a variable is in it, only names. */
@@ -108,6 +124,8 @@ export interface WorkerRun {
   readonly usage: TaskUsage;
   /** What the CLI says it edited. */
   readonly saidChanged: readonly string[];
+  /** The program of the worker CLI, where the container has none. */
+  readonly missing?: string;
   /** What really changed, and where it is kept; null when nothing could be staged. */
   readonly job: RunJob | null;
 }
@@ -116,6 +134,8 @@ export interface RunJob {
   readonly id: string;
   readonly outcome: string;
   readonly changes: readonly { readonly path: string; readonly kind: string }[];
+  /** What it changed as a unified diff, head and tail of a long one. */
+  readonly diff: string;
   readonly notes: readonly string[];
   /** Paths that changed on the host meanwhile, so that nothing was brought in. */
   readonly conflicts: readonly string[];

@@ -74,7 +74,10 @@ function historyText(record: TaskRecord): string {
   return `## So far\n${told.join("\n")}${state}`;
 }
 
-function loopText({ loop, action, reason, prompt, run, test, verdicts }: TaskLoop, whole: boolean): string {
+function loopText(
+  { loop, action, reason, prompt, run, test, refused, verdicts }: TaskLoop,
+  whole: boolean,
+): string {
   const lines = [`### Turn ${loop}: ${action}${reason === "" ? "" : ` (${reason})`}`];
   if (whole && prompt !== "") lines.push(`<data name="prompt">\n${cutMiddle(prompt, SHOWN)}\n</data>`);
   if (run) {
@@ -82,6 +85,7 @@ function loopText({ loop, action, reason, prompt, run, test, verdicts }: TaskLoo
     const changes = run.job?.changes.map(({ path, kind }) => `${kind} ${path}`) ?? [];
     lines.push(changes.length === 0 ? "No file changed." : `Changed: ${changes.slice(0, 100).join(", ")}`);
     for (const text of run.job?.notes ?? []) lines.push(`Note: ${text}`);
+    if (whole && run.job?.diff) lines.push(`<data name="diff">\n${cutMiddle(run.job.diff, SHOWN)}\n</data>`);
     if (whole) lines.push(`<data name="summary">\n${cutMiddle(run.summary, SHOWN)}\n</data>`);
   }
   if (test) {
@@ -90,6 +94,7 @@ function loopText({ loop, action, reason, prompt, run, test, verdicts }: TaskLoo
     );
     if (whole) lines.push(`<data name="test output">\n${cutMiddle(test.output, SHOWN)}\n</data>`);
   }
+  if (refused) lines.push("Refused: it cannot be complete while the tests fail.");
   if (verdicts)
     lines.push(
       verdicts

@@ -6,13 +6,27 @@ type EventType = TaskEvent["type"];
 
 /** PENDING → PLANNING → RUNNING → VALIDATING → COMPLETE | FAILED, and from a verdict that is not enough back to RUNNING. */
 const MOVES: Readonly<Record<TaskState, Partial<Record<EventType, TaskState>>>> = {
-  PENDING: { planning: "PLANNING", failed: "FAILED", interrupted: "PENDING", resumed: "PENDING" },
-  PLANNING: { planned: "RUNNING", failed: "FAILED", interrupted: "PLANNING", resumed: "PENDING" },
+  PENDING: {
+    prepared: "PENDING",
+    planning: "PLANNING",
+    failed: "FAILED",
+    interrupted: "PENDING",
+    resumed: "PENDING",
+  },
+  PLANNING: {
+    prepared: "PLANNING",
+    planned: "RUNNING",
+    failed: "FAILED",
+    interrupted: "PLANNING",
+    resumed: "PENDING",
+  },
   RUNNING: {
+    prepared: "RUNNING",
     decided: "RUNNING",
     "worker-started": "RUNNING",
     "worker-finished": "RUNNING",
     tested: "RUNNING",
+    refused: "RUNNING",
     validating: "VALIDATING",
     failed: "FAILED",
     interrupted: "RUNNING",

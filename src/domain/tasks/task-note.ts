@@ -22,6 +22,7 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
     `- ${record.createdAt} → ${record.updatedAt}`,
     `- ${words.worker}: ${facts.kind} (${facts.image})`,
     `- ${words.cost}: ${usage.inputTokens} → ${usage.outputTokens} tokens, $${usage.costUsd.toFixed(4)}`,
+    ...record.notes.map((note) => `- ${oneLine(note)}`),
     ...(jobs.length > 0 ? [`- ${words.undo}: \`picoclaw undo ${facts.id}\``] : []),
     "",
     `## ${words.asked}`,
@@ -54,7 +55,7 @@ export function taskJson(record: TaskRecord): string {
 }
 
 function loopLines(one: TaskLoop, { note: words }: TaskMessages): string[] {
-  const { loop, at, action, reason, prompt, run, test, verdicts, assessment } = one;
+  const { loop, at, action, reason, prompt, run, test, refused, verdicts, assessment } = one;
   return [
     `## ${words.turn} ${loop}`,
     "",
@@ -63,6 +64,7 @@ function loopLines(one: TaskLoop, { note: words }: TaskMessages): string[] {
     ...(prompt === "" ? [] : [`### ${words.prompt}`, "", fenced(prompt), ""]),
     ...(run ? runLines(run, words) : []),
     ...(test ? testLines(test, words) : []),
+    ...(refused ? [words.refused, ""] : []),
     ...(verdicts
       ? [
           `### ${words.verdicts}`,

@@ -2,7 +2,6 @@ import {
   addUsage,
   type Criterion,
   NO_USAGE,
-  passes,
   type TaskEvent,
   type TaskFacts,
   type TaskFailureCode,
@@ -22,6 +21,8 @@ export interface TaskLoop {
   readonly prompt: string;
   readonly run?: WorkerRun;
   readonly test?: TestRun;
+  /** Called done by the planner, refused because of the tests. */
+  readonly refused?: boolean;
   readonly verdicts?: readonly Verdict[];
   readonly assessment?: string;
 }
@@ -35,6 +36,8 @@ export interface TaskRecord {
   readonly criteria: readonly Criterion[];
   readonly loops: readonly TaskLoop[];
   readonly usage: TaskUsage;
+  /** What a person should know of the container, of this process alone. */
+  readonly notes: readonly string[];
   /** Whether the last word of a process was that it stopped before the end. */
   readonly interrupted: boolean;
   readonly end: { readonly summary: string; readonly code?: TaskFailureCode } | null;
@@ -52,6 +55,7 @@ export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
     criteria: [],
     loops: [],
     usage: NO_USAGE,
+    notes: [],
     interrupted: false,
     end: null,
   });
@@ -68,6 +72,10 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     usage: addUsage(record.usage, usageOf(event)),
   };
   switch (event.type) {
+    case "prepared":
+      return { ...next, notes: event.notes };
+    case "refused":
+      return withLastLoop(next, { refused: true });
     case "planned":
       return { ...next, criteria: event.criteria };
     case "decided": {
@@ -84,9 +92,9 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return { ...next, end: { summary: event.summary } };
     case "failed":
       return { ...next, end: { summary: event.reason, code: event.code } };
-    // Taken up again: what ended it before no longer counts.
+    // Taken up again: what ended it before no longer counts. What failed before its plan is planned.
     case "resumed":
-      return { ...next, end: null };
+      return { ...next, end: null, ...(record.loops.length === 0 && { state: "PENDING" }) };
     default:
       return next;
   }
@@ -101,11 +109,10 @@ export function lastRun(record: TaskRecord): WorkerRun | undefined {
   return record.loops.findLast((one) => one.run !== undefined)?.run;
 }
 
-/** Whether the tests allow to call it done. */
-export function testsAllow(record: TaskRecord): boolean {
-  if (record.facts.test === null) return true;
-  const test = lastTest(record);
-  return test !== undefined && passes(test);
+/** The test of what stands now: none since the last worker run is null, and so is a task without tests. */
+export function testOfNow(record: TaskRecord): TestRun | null {
+  const since = record.loops.findLastIndex(({ action }) => action === "run_worker");
+  return record.loops.slice(Math.max(0, since)).findLast(({ test }) => test !== undefined)?.test ?? null;
 }
 
 /** The criteria with the newest verdict on each. */

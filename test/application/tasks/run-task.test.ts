@@ -5,6 +5,7 @@ import type { WorkerExecutor } from "../../../src/application/ports/worker-execu
 import { type RunTaskParts, runTask } from "../../../src/application/tasks/run-task.ts";
 import {
   NO_USAGE,
+  type RunJob,
   type TaskEvent,
   type TaskFacts,
   type TestRun,
@@ -38,7 +39,7 @@ const goodRun: WorkerRun = {
   error: null,
   usage: NO_USAGE,
   saidChanged: [],
-  job: { id: "job_1_a", outcome: "committed", changes: [], notes: [], conflicts: [] },
+  job: { id: "job_1_a", outcome: "committed", changes: [], diff: "", notes: [], conflicts: [] },
 };
 const passed: TestRun = { command: "make test", exitCode: 0, output: "ok", durationMs: 1, error: null };
 
@@ -76,7 +77,7 @@ function fakeExecutor({ runs = [], tests = [], start, onRun }: Script = {}) {
   const executor: WorkerExecutor = {
     async start() {
       calls.push("start");
-      return start ?? { ok: true, container: "c", image: "i", staging: "overlay" };
+      return start ?? { ok: true, container: "c", image: "i", staging: "overlay", notes: [] };
     },
     async runWorker(prompt) {
       calls.push(`run ${prompt}`);
@@ -118,6 +119,7 @@ test("plans, lets the worker run, tests, judges, and is done", async () => {
   expect(calls).toEqual(["start", "run do it", "test", "stop"]);
   expect(files.kept.map(({ type }) => type)).toEqual([
     "created",
+    "prepared",
     "planning",
     "planned",
     "decided",
@@ -136,9 +138,14 @@ test("plans, lets the worker run, tests, judges, and is done", async () => {
 
 test("a verdict that is not enough, or a failing test, sends the task back to the worker", async () => {
   const { executor, calls } = fakeExecutor({ tests: [{ exitCode: 1, output: "1 failed" }] });
-  const meta = fakeModel([PLAN, RUN, DONE, GOOD, RUN, DONE, GOOD]);
+  // Called done on red: nobody is asked whether that is so.
+  const meta = fakeModel([PLAN, RUN, DONE, RUN, DONE, GOOD]);
   const { record } = await runTask(partsWith({ executor, meta }), facts);
   expect(record.state).toBe("COMPLETE");
+  expect(record.loops[1]).toMatchObject({ action: "mark_complete", refused: true });
+  expect(meta.requests[3]?.messages[0]).toMatchObject({
+    text: expect.stringContaining("while the tests fail"),
+  });
   expect(calls).toEqual(["start", "run do it", "test", "run do it", "test", "stop"]);
   const again = await runTask(partsWith({ meta: fakeModel([PLAN, RUN, DONE, BAD, RUN, DONE, GOOD]) }), facts);
   expect(again.record.loops).toHaveLength(4);
@@ -173,7 +180,18 @@ describe("ends as failed, with the reason, and the container gone", () => {
         "the host's files changed meanwhile",
         {
           script: {
-            runs: [{ job: { id: "job_1_b", outcome: "conflict", changes: [], notes: [], conflicts: ["a"] } }],
+            runs: [
+              {
+                job: {
+                  id: "job_1_b",
+                  outcome: "conflict",
+                  changes: [],
+                  diff: "",
+                  notes: [],
+                  conflicts: ["a"],
+                },
+              },
+            ],
           },
         },
         "conflict",
@@ -228,10 +246,9 @@ test("an interrupt stops cleanly, and a resume goes on from the journal", async 
   const second = fakeExecutor();
   const meta = fakeModel([DONE, GOOD]);
   const after = await runTask(partsWith({ files, executor: second.executor, meta }), "resume");
-  // The test never ran after the interrupted run: without it, nothing is done.
-  expect([after.record.state, after.record.end?.code]).toEqual(["FAILED", "meta"]);
-  const third = await runTask(partsWith({ files, meta: fakeModel([RUN, DONE, GOOD]) }), "resume");
-  expect([third.record.state, third.record.loops.length]).toEqual(["COMPLETE", 4]);
+  // The tests never ran after the interrupted run: they do before it is called done.
+  expect(second.calls).toEqual(["start", "test", "stop"]);
+  expect([after.record.state, after.record.loops.length]).toEqual(["COMPLETE", 2]);
 });
 
 test("an interrupt during planning plans anew", async () => {
@@ -256,4 +273,51 @@ test("a bug of ours is in the journal, and the container is gone", async () => {
   await expect(runTask(partsWith({ files, executor }), facts)).rejects.toThrow("boom");
   expect(files.kept.at(-1)).toMatchObject({ type: "failed", code: "bug", reason: "boom" });
   expect(calls.at(-1)).toBe("stop");
+});
+
+describe("what the container cannot run", () => {
+  test("is said at once, not tried again", async () => {
+    const output = "sh: 1: pytest: not found\n";
+    const { executor, calls } = fakeExecutor({ tests: [{ exitCode: 127, output }] });
+    const { record } = await runTask(partsWith({ executor, meta: fakeModel([PLAN, RUN, RUN, RUN]) }), facts);
+    expect(record.end).toMatchObject({
+      code: "cannot-run",
+      summary: expect.stringContaining("agent-runner-codex:latest has no pytest"),
+    });
+    expect(calls).toEqual(["start", "run do it", "test", "stop"]);
+    const lacking = fakeExecutor({ runs: [{ exitCode: null, error: "gone", missing: "codex" }] });
+    const other = await runTask(partsWith({ ...lacking, meta: fakeModel([PLAN, RUN, RUN]) }), facts);
+    expect(other.record.end).toMatchObject({
+      code: "cannot-run",
+      summary: expect.stringContaining("no codex"),
+    });
+  });
+  test("but a script that the worker has yet to write is", async () => {
+    const output = "sh: 1: ./check.sh: not found\n";
+    const { executor } = fakeExecutor({ tests: [{ exitCode: 127, output }] });
+    const { record } = await runTask(
+      partsWith({ executor, meta: fakeModel([PLAN, RUN, RUN, DONE, GOOD]) }),
+      facts,
+    );
+    expect(record.state).toBe("COMPLETE");
+  });
+});
+
+test("the planner is shown the difference and what the tests printed, and its cost is counted", async () => {
+  const job = { ...(goodRun.job as RunJob), diff: "-bye\n+hello\n" };
+  const { executor } = fakeExecutor({ runs: [{ job }], tests: [{ output: "1 passed" }] });
+  const meta = fakeModel([PLAN, RUN, DONE, GOOD]);
+  const { record } = await runTask(partsWith({ executor, meta, costOf: () => 0.5 }), facts);
+  expect(meta.requests[2]?.messages[0]).toMatchObject({
+    text: expect.stringMatching(/-bye\n\+hello[\s\S]*1 passed/),
+  });
+  expect(record.usage.costUsd).toBe(2);
+});
+
+test("a task that failed before its plan is planned when it is resumed", async () => {
+  const files = memoryFiles();
+  const down = fakeExecutor({ start: { ok: false, code: "engine", message: "down" } });
+  await runTask(partsWith({ files, ...down, meta: fakeModel([]) }), facts);
+  const { record } = await runTask(partsWith({ files, meta: fakeModel([PLAN, RUN, DONE, GOOD]) }), "resume");
+  expect([record.state, record.criteria.length]).toEqual(["COMPLETE", 1]);
 });

@@ -7,7 +7,7 @@ import {
 } from "../../../src/domain/tasks/events.ts";
 import { nextState, type TaskState } from "../../../src/domain/tasks/state.ts";
 import { renderNote, taskJson } from "../../../src/domain/tasks/task-note.ts";
-import { judged, recordOf, testsAllow, withEvent } from "../../../src/domain/tasks/task-record.ts";
+import { judged, recordOf, testOfNow, withEvent } from "../../../src/domain/tasks/task-record.ts";
 import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const at = "2026-11-15T00:00:00.000Z";
@@ -40,6 +40,7 @@ const run: WorkerRun = {
     id: "job_1_a",
     outcome: "committed",
     changes: [{ path: "a", kind: "modified" }],
+    diff: "",
     notes: ["n"],
     conflicts: [],
   },
@@ -112,9 +113,9 @@ test("costs add up, verdicts stand by their criteria, and tests have a say", () 
   expect(judged(record)).toEqual([
     { id: "AC-1", description: "greets", verdict: { id: "AC-1", passed: true, reason: "seen" } },
   ]);
-  expect(testsAllow(record)).toBe(true);
+  expect(testOfNow(record)).toMatchObject({ exitCode: 0 });
   const untested = recordOf(STORY.slice(0, 6));
-  expect(untested && testsAllow(untested)).toBe(false);
+  expect(untested && testOfNow(untested)).toBeNull();
 });
 
 test("a failed task that is taken up again has no end any more", () => {

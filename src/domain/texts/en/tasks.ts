@@ -21,6 +21,8 @@ export const texts = {
   conflict: (jobId: string, list: readonly string[]) =>
     `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode: number) => `the tests ended with ${exitCode}`,
+  cannotRun: (program: string, image: string) =>
+    `cannot run here: ${image} has no ${program}. Name an environment that has it (runner.worker.environment), or an image (runner.worker.docker_image)`,
   allCriteria: "all criteria are met",
   workerDone: "the worker ended well",
 
@@ -87,6 +89,8 @@ export const texts = {
       ...(jobs.length > 0 ? [`  jobs: ${jobs.join(", ")} (take back all: picoclaw undo ${id})`] : []),
       `  note: ${note}`,
     ].join("\n"),
+  failingTest: (command: string, exitCode: number | null, output: string) =>
+    `  the tests: ${command} → ${exitCode ?? "-"}\n${output}`,
   interrupted: (id: string) => `Interrupted: task ${id}. Go on with: picoclaw run --resume ${id}`,
 
   // The note.
@@ -109,6 +113,7 @@ export const texts = {
     result: "Result",
     passed: "passed",
     failed: "failed",
+    refused: "Refused: the tests fail, so it is not complete.",
     undo: "Take back everything",
   },
 };

@@ -11,6 +11,8 @@ export const texts: typeof en = {
   conflict: (jobId, list) =>
     `Worker の実行中にホスト側でファイルが変更されたため、何も反映していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
+  cannotRun: (program, image) =>
+    `ここでは実行できません: ${image} に ${program} がありません。それを含む環境 (runner.worker.environment) かイメージ (runner.worker.docker_image) を指定してください`,
   allCriteria: "すべての受け入れ基準を満たしました",
   workerDone: "Worker は正常に終了しました",
 
@@ -53,6 +55,7 @@ export const texts: typeof en = {
       ...(jobs.length > 0 ? [`  ジョブ: ${jobs.join(", ")} (すべて取り消す: picoclaw undo ${id})`] : []),
       `  ノート: ${note}`,
     ].join("\n"),
+  failingTest: (command, exitCode, output) => `  テスト: ${command} → ${exitCode ?? "-"}\n${output}`,
   interrupted: (id) => `中断しました: タスク ${id}。再開: picoclaw run --resume ${id}`,
 
   note: {
@@ -74,6 +77,7 @@ export const texts: typeof en = {
     result: "結果",
     passed: "合格",
     failed: "不合格",
+    refused: "却下: テストが失敗しているため完了になりません。",
     undo: "すべて取り消す",
   },
 };

@@ -37,6 +37,21 @@ export async function placeCredentials(
   return null;
 }
 
+/** The first of these programs that the container does not have. Builtins of its shell count; an empty name is passed over. */
+export async function firstMissing(
+  sandbox: SandboxManager,
+  container: string,
+  programs: readonly string[],
+): Promise<string | null> {
+  const exec = quickly(sandbox, container);
+  for (const program of programs) {
+    if (program === "") continue;
+    const found = await exec({ command: ["sh", "-c", 'command -v -- "$1" >/dev/null', "sh", program] });
+    if (found.outcome === "exited" && found.exitCode !== 0) return program;
+  }
+  return null;
+}
+
 /** Brings paths inside back to what the host has. Best effort: what is left out of a job never reaches the host. */
 export async function restoreInside(
   sandbox: SandboxManager,

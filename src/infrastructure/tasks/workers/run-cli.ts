@@ -25,6 +25,8 @@ export interface CliResult {
   readonly findings: StreamFindings;
   readonly error: string | null;
   readonly rawOutput: string;
+  /** The container does not have the CLI. */
+  readonly missing: boolean;
 }
 
 /** One run of the CLI in the container, its events read as they come. */
@@ -67,6 +69,7 @@ export async function runCli(run: CliRun): Promise<CliResult> {
     findings: { ...findings, summary: mask(findings.summary) },
     error: whyFailed(),
     rawOutput: mask([exec.stdout, exec.stderr].filter(Boolean).join("\n")),
+    missing: exec.failure?.code === "program-missing",
   };
 
   function whyFailed(): string | null {

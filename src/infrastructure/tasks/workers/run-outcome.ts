@@ -1,8 +1,15 @@
 import type { ProcessResult } from "../../../application/ports/process.ts";
 import type { Execution } from "../../../application/work/execution.ts";
 import { NO_USAGE, type RunJob, type WorkerRun } from "../../../domain/tasks/events.ts";
+import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { CliResult } from "./run-cli.ts";
+
+interface JobWords {
+  readonly wordNote: (note: Note) => string;
+  readonly diffOf: (jobId: string) => Promise<string>;
+  readonly mask: (text: string) => string;
+}
 
 /** A run that has not happened. */
 export function emptyRun(id: string, startedAt: string): WorkerRun {
@@ -45,13 +52,21 @@ export function processResult({ exec, error, findings }: CliResult): ProcessResu
   }
 }
 
-export function jobOf(execution: Execution, wordNote: (note: Note) => string): RunJob | null {
+/** More of a diff than a planner is ever shown. */
+const KEPT_DIFF = 32_000;
+
+export async function jobOf(
+  execution: Execution,
+  { wordNote, diffOf, mask }: JobWords,
+): Promise<RunJob | null> {
   if (execution.status !== "ran") return null;
   const { result, outcome, conflicts } = execution;
+  const diff = result.changes.length === 0 ? "" : await diffOf(result.jobId);
   return {
     id: result.jobId,
     outcome,
     changes: result.changes,
+    diff: cutMiddle(mask(diff), KEPT_DIFF),
     notes: result.notes.map(wordNote),
     conflicts: outcome === "conflict" ? conflicts.map(({ path }) => path) : [],
   };

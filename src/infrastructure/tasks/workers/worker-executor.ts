@@ -12,12 +12,13 @@ import type {
 } from "../../../application/ports/worker-executor.ts";
 import type { ExecuteRequest, Execution } from "../../../application/work/execution.ts";
 import { NO_USAGE, type TestRun, type WorkerRun } from "../../../domain/tasks/events.ts";
+import { firstWord } from "../../../domain/tasks/missing-program.ts";
 import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
 import type { Credentials } from "./credentials.ts";
-import { CONTAINER_HOME, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
+import { CONTAINER_HOME, firstMissing, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
 import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
 import { sweepLayers } from "./sweep-layers.ts";
@@ -53,6 +54,8 @@ export interface WorkerExecutorParts {
   readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
   readonly messages: TaskMessages;
   readonly wordNote: (note: Note) => string;
+  /** What a job changed, as a unified diff. */
+  readonly diffOf: (jobId: string) => Promise<string>;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly newId: () => string;
@@ -74,6 +77,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
 
   async function start({
     signal,
+    test = "",
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
@@ -107,6 +111,11 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       await stop();
       return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
     }
+    const missing = await firstMissing(sandbox, standing.container, [kind.argv[0], firstWord(test)]);
+    if (missing !== null) {
+      await stop();
+      return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
+    }
     return started(up.standing);
   }
 
@@ -139,7 +148,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
   }
 
   function started({ container, image, layers }: Standing): ExecutorStarted {
-    return { ok: true, container, image, staging: layers.kind };
+    return { ok: true, container, image, staging: layers.kind, notes: [] };
   }
 
   function failedStart(failure: SandboxFailure): ExecutorStarted {
@@ -226,7 +235,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const execution = await parts.execute(requestFor(options), stage).finally(goOn);
     const ran = result as CliResult | null;
     if (ended || ran?.exec.outcome === "disconnected") await forget();
-    const job = jobOf(execution, parts.wordNote);
+    const job = await jobOf(execution, parts);
     const guarded =
       execution.status === "ran"
         ? execution.result.results.find(({ success }) => !success)?.error
@@ -239,6 +248,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
       error: ran === null ? refusalOf(execution) : (ran.error ?? putBackOf(guarded)),
+      ...(ran?.missing && { missing: kind.argv[0] }),
       usage: ran?.findings.usage ?? NO_USAGE,
       saidChanged: (ran?.findings.saidChanged ?? []).map((path) => path.replace(`${layers.directory}/`, "")),
       job,
