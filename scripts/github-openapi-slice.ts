@@ -33,6 +33,7 @@ const USED: readonly [method: string, path: string][] = [
   ["post", "/repos/{owner}/{repo}/pulls"],
   ["get", "/repos/{owner}/{repo}/pulls/{pull_number}"],
   ["patch", "/repos/{owner}/{repo}/pulls/{pull_number}"],
+  ["post", "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies"],
   ["get", "/repos/{owner}/{repo}/pulls/{pull_number}/comments"],
   ["get", "/repos/{owner}/{repo}/commits/{ref}/check-runs"],
 ];

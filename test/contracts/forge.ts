@@ -26,6 +26,11 @@ export interface ForgeUnderTest {
   readonly waits: number[];
 }
 
+/** GitHub has a flag for it; GitLab reads the title. */
+function isDraftAt(kind: ForgeKind, { title, pull }: Item): boolean {
+  return kind === "github" ? pull?.draft === true : /^\s*(?:\[draft\]|\(draft\)|draft:)/i.test(title);
+}
+
 /** What every forge keeps, tried through the official client against a local server. */
 export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnderTest): void {
   describe(`the forge contract: ${kind}`, () => {
@@ -139,10 +144,10 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
     });
 
     test("posts a comment and edits it in place", async () => {
-      const posted = await value(subject.forge.postComment(ref(issue), "working on it", signal));
+      const posted = await value(subject.forge.postComment(ref(issue), { text: "working on it" }, signal));
       expect(posted.author).toBe(world.bot.login);
-      await value(subject.forge.editComment(ref(issue), posted.id, "done", signal));
-      expect(issue.comments.map(({ body }) => body)).toEqual(["done"]);
+      await value(subject.forge.editComment(ref(issue), posted.id, { text: "done", mark: "x 1" }, signal));
+      expect(issue.comments.map(({ body }) => body)).toEqual(["<!-- picoclaw:x 1 -->\n\ndone"]);
     });
 
     test("tells comments on lines apart from the conversation", async () => {
@@ -190,17 +195,57 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(await value(subject.forge.findPull(NAME, "main", signal))).toBeNull();
       const made = await value(
         subject.forge.openPull(
-          { repository: NAME, head: "main", base: "main", title: "T", body: "B" },
+          { repository: NAME, head: "main", base: "main", title: "T", body: "B", closes: 1, draft: false },
           signal,
         ),
       );
       expect(await value(subject.forge.findPull(NAME, "main", signal))).toEqual(made);
-      await value(subject.forge.updatePull(made.ref, { title: "T2", body: "B2" }, signal));
+      expect(repository.items.get(made.ref.number)).toMatchObject({ title: "T", body: "B\n\nCloses #1" });
+      const text = { title: "T2", body: "B2", closes: null, draft: false };
+      await value(subject.forge.updatePull(made.ref, text, signal));
       expect(repository.items.get(made.ref.number)).toMatchObject({ title: "T2", body: "B2" });
     });
 
+    test("a draft is one to the forge, until it is made ready, and can be one again", async () => {
+      const text = { title: "Draft: T", body: "", closes: null };
+      const made = await value(
+        subject.forge.openPull(
+          { repository: NAME, head: "main", base: "main", ...text, draft: true },
+          signal,
+        ),
+      );
+      const isDraft = () => isDraftAt(kind, repository.items.get(made.ref.number) as Item);
+      expect(isDraft()).toBe(true);
+      await value(subject.forge.updatePull(made.ref, { ...text, draft: false }, signal));
+      expect(isDraft()).toBe(false);
+      await value(subject.forge.updatePull(made.ref, { ...text, draft: true }, signal));
+      expect(isDraft()).toBe(true);
+    });
+
+    test("answers a comment on a line in its thread", async () => {
+      const item = openPull();
+      addComment(item, person("alice"), "rename this", { path: "src/a.ts", line: 7 });
+      const [line] = await value(subject.forge.listReviewComments(ref(item), signal));
+      await value(subject.forge.replyTo(ref(item), line?.thread ?? "", { text: "renamed" }, signal));
+      expect(item.comments.at(-1)).toMatchObject({
+        body: "renamed",
+        author: world.bot,
+        review: { path: "src/a.ts", line: 7, repliesTo: item.comments[0]?.id },
+      });
+      const lines = await value(subject.forge.listReviewComments(ref(item), signal));
+      expect(lines.map(({ thread }) => thread)).toEqual([line?.thread as string, line?.thread as string]);
+    });
+
     test("a second pull of the same branch is refused, not made twice", async () => {
-      const request = { repository: NAME, head: "main", base: "main", title: "T", body: "B" };
+      const request = {
+        repository: NAME,
+        head: "main",
+        base: "main",
+        title: "T",
+        body: "B",
+        closes: null,
+        draft: false,
+      };
       await value(subject.forge.openPull(request, signal));
       const { code } = await failure(subject.forge.openPull(request, signal));
       expect(code).toBe(kind === "github" ? "invalid" : "conflict");
@@ -270,7 +315,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
         times: 1,
         answer: () => Response.json({ message: "slow" }, { status: 429, headers: { "retry-after": "7" } }),
       });
-      await value(subject.forge.postComment(ref(issue), "hello", signal));
+      await value(subject.forge.postComment(ref(issue), { text: "hello" }, signal));
       expect(subject.waits).toEqual([7000]);
       expect(issue.comments.length).toBe(1);
     });
@@ -281,19 +326,25 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       world.faults.push({ times: 99, answer: () => new Response("oops", { status: 502 }) });
       expect((await failure(subject.forge.readItem(ref(issue), signal))).code).toBe("server-error");
       const before = world.requests.length;
-      expect((await failure(subject.forge.postComment(ref(issue), "x", signal))).code).toBe("server-error");
+      expect((await failure(subject.forge.postComment(ref(issue), { text: "x" }, signal))).code).toBe(
+        "server-error",
+      );
       expect(world.requests.length).toBe(before + 1);
     });
 
     test("a forge that does not answer is a timeout, one that is gone is unreachable, an abort is an abort", async () => {
       world.faults.push({ times: 99, answer: () => new Promise(() => {}) });
-      expect((await failure(subject.forge.postComment(ref(issue), "x", signal))).code).toBe("timeout");
+      expect((await failure(subject.forge.postComment(ref(issue), { text: "x" }, signal))).code).toBe(
+        "timeout",
+      );
       const abort = new AbortController();
       const call = failure(subject.forge.readItem(ref(issue), abort.signal));
       abort.abort();
       expect((await call).code).toBe("aborted");
       subject.stop();
-      expect((await failure(subject.forge.postComment(ref(issue), "x", signal))).code).toBe("unreachable");
+      expect((await failure(subject.forge.postComment(ref(issue), { text: "x" }, signal))).code).toBe(
+        "unreachable",
+      );
     });
 
     test("the token is in no failure", async () => {

@@ -1,10 +1,12 @@
 import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { CommentText, PullText } from "../../domain/forges/posted.ts";
 
 /**
  * GitHub or GitLab, as a task uses it. Nothing here rejects: what fails is a `ForgeFailure`. A rate limit is waited
  * for as the forge tells, within the caller's patience; a read is tried again on a server's error. What is posted
- * is masked by the caller. No call reads or writes another repository than the one it is given.
+ * is masked by the caller and defused here: no text calls a person, closes an issue or gives the forge a command.
+ * No call reads or writes another repository than the one it is given.
  */
 export interface Forge {
   readonly kind: ForgeKind;
@@ -16,11 +18,18 @@ export interface Forge {
   listComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeComment[]>>;
   /** Comments on lines of a pull. */
   listReviewComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeReviewComment[]>>;
-  postComment(item: ItemRef, body: string, signal: AbortSignal): Promise<ForgeAnswer<ForgeComment>>;
+  postComment(item: ItemRef, comment: CommentText, signal: AbortSignal): Promise<ForgeAnswer<ForgeComment>>;
+  /** Answers a comment on a line, in its thread. */
+  replyTo(
+    item: ItemRef,
+    thread: ForgeReviewComment["thread"],
+    comment: CommentText,
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<void>>;
   editComment(
     item: ItemRef,
     commentId: string,
-    body: string,
+    comment: CommentText,
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeComment>>;
   addLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
@@ -38,7 +47,9 @@ export interface Forge {
   ): Promise<ForgeAnswer<ForgeBranch | null>>;
   /** The open pull of a branch, if there is one. */
   findPull(repository: string, head: string, signal: AbortSignal): Promise<ForgeAnswer<ForgePull | null>>;
+  /** A forge that has no drafts there gets an ordinary pull whose title says `Draft:`. */
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
+  /** Words it anew, and makes it a draft or ready. */
   updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** What CI says of a commit. */
   checksOf(repository: string, commit: string, signal: AbortSignal): Promise<ForgeAnswer<Checks>>;
@@ -131,6 +142,8 @@ export interface ForgeComment {
 export interface ForgeReviewComment extends ForgeComment {
   readonly path: string;
   readonly line: number | null;
+  /** What `replyTo` wants. */
+  readonly thread: string;
 }
 
 export interface ForgeBranch {
@@ -148,11 +161,6 @@ export interface ForgeRequest {
   readonly id: string;
   readonly actor: string;
   readonly kind: "labeled" | "assigned";
-}
-
-export interface PullText {
-  readonly title: string;
-  readonly body: string;
 }
 
 export interface OpenPull extends PullText {

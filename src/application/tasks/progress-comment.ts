@@ -1,8 +1,8 @@
 import { itemUrl } from "../../domain/forges/item-url.ts";
+import { commentMark } from "../../domain/forges/posted.ts";
 import { PHASES } from "../../domain/tasks/solve/phase.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
-import { quietText } from "./quiet-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
@@ -23,15 +23,16 @@ export function createProgressReport(parts: SolveParts, work: Work): ProgressRep
       const body = mask(progressComment(task, config.maxSteps, messages));
       if (body === shown) return;
       last = clock();
+      const comment = { text: body, mark: markOf(task.id) };
       try {
         // A task that was stopped still says so.
         const signal = AbortSignal.timeout(30_000);
         const id = task.commentId ?? (await findOwn(parts, work, signal));
         if (id === null) {
-          const { id: made } = await orStop(forge.postComment(task.item, body, signal));
+          const { id: made } = await orStop(forge.postComment(task.item, comment, signal));
           await work.update({ commentId: made });
         } else {
-          await orStop(forge.editComment(task.item, id, body, signal));
+          await orStop(forge.editComment(task.item, id, comment, signal));
           if (task.commentId === null) await work.update({ commentId: id });
         }
         shown = body;
@@ -52,14 +53,14 @@ async function findOwn(
 ): Promise<string | null> {
   const comments = await orStop(forge.listComments(task.item, signal));
   const own = comments.find(
-    ({ author, body }) => author === bot.login && body.includes(progressMark(task.id)),
+    ({ author, body }) => author === bot.login && body.includes(commentMark(markOf(task.id))),
   );
   return own?.id ?? null;
 }
 
-/** Hidden in the comment, so that a task that lost its memory finds its own comment again. */
-function progressMark(taskId: string): string {
-  return `<!-- picoclaw:task ${taskId} -->`;
+/** By it a task that lost its memory finds its own comment again. */
+function markOf(taskId: string): string {
+  return `task ${taskId}`;
 }
 
 /** The one comment that a task keeps up to date. */
@@ -68,7 +69,7 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
   const at = PHASES.indexOf(phase);
   const heading =
     state === "waiting" || state === "running"
-      ? messages.working(quietText(task.title))
+      ? messages.working(oneLine(task.title))
       : messages.ended[state];
   const list = PHASES.map((each, i) => {
     const done = state === "done" || i < at;
@@ -80,7 +81,7 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
           : "";
     const steps =
       each === "plan" && plan !== null
-        ? plan.steps.map((step, n) => `\n  ${n + 1}. ${quietText(step)}`).join("")
+        ? plan.steps.map((step, n) => `\n  ${n + 1}. ${oneLine(step)}`).join("")
         : "";
     return `- [${done ? "x" : " "}] ${messages.phases[each]}${more}${steps}`;
   });
@@ -91,16 +92,20 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
       ? [messages.lastAction(`\`${inline(last.command)}\``, last.exitCode)]
       : []),
     ...(pull === null ? [] : [messages.pullOpened(pull.url)]),
-    ...(state === "running" ? [`<sub>${messages.howToStop}</sub>`] : []),
-    ...(state === "paused" ? [`<sub>${messages.howToResume(itemUrl(task.item))}</sub>`] : []),
+    ...(state === "running" ? [`_${messages.howToStop}_`] : []),
+    ...(state === "paused" ? [`_${messages.howToResume(itemUrl(task.item))}_`] : []),
   ];
-  return [progressMark(task.id), `### ${heading}`, list.join("\n"), ...tail].join("\n\n");
+  return [`### ${heading}`, list.join("\n"), ...tail].join("\n\n");
 }
 
 const COMMAND_CHARS = 200;
 
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
 /** One line that fits between backticks. */
 export function inline(command: string): string {
-  const line = command.replace(/\s+/g, " ").replaceAll("`", "'").trim();
+  const line = oneLine(command).replaceAll("`", "'");
   return line.length > COMMAND_CHARS ? `${line.slice(0, COMMAND_CHARS)}…` : line;
 }

@@ -1,4 +1,5 @@
 import { branchName } from "../../domain/forges/branch-name.ts";
+import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
@@ -7,7 +8,6 @@ import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
 const NAMES_TRIED = 5;
-const COMMENT_CHARS = 60_000;
 
 /** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
 export async function publishChange(parts: SolveParts, work: Work): Promise<void> {
@@ -79,8 +79,8 @@ function noteOf(
 
 async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): Promise<void> {
   const { task, repository, signal } = work;
-  const { title, body } = pullText(task, messages);
-  const text = { title: mask(title), body: mask(body) };
+  const worded = pullText(task, messages);
+  const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
   const head = task.branch ?? "";
   const found = await orStop(forge.findPull(repository.name, head, signal));
   const pull =
@@ -102,6 +102,8 @@ async function offerPatch(
   patch: Uint8Array,
 ): Promise<void> {
   const text = mask(Buffer.from(patch).toString("utf8"));
-  const body = text.length > COMMENT_CHARS ? messages.patchTooLarge : messages.patchInstead(text);
-  await orStop(forge.postComment(work.task.item, body, work.signal));
+  const comment = isShowable(text)
+    ? { text: messages.patchInstead, patch: text }
+    : { text: messages.patchTooLarge };
+  await orStop(forge.postComment(work.task.item, comment, work.signal));
 }

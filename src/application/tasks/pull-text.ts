@@ -1,24 +1,18 @@
+import { type PullText, postedCommit } from "../../domain/forges/posted.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { PullText } from "../ports/forge.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
-import { inline } from "./progress-comment.ts";
-import { quietText } from "./quiet-text.ts";
+import { inline, oneLine } from "./progress-comment.ts";
 
-const TITLE_CHARS = 120;
 const COMMANDS_SHOWN = 30;
-const BODY_CHARS = 60_000;
 
 /** Title and body of the PR/MR: the model's summary and plan, and what the records say of commands and checks. */
 export function pullText(task: SolveTask, messages: SolveMessages): PullText {
   const { summary, plan, commands, checks, notes, item } = task;
   const parts = [
-    ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quietText(summary)]),
+    ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quoted(summary)]),
     ...(plan === null
       ? []
-      : [
-          `## ${messages.planHeading}`,
-          plan.steps.map((step, i) => `${i + 1}. ${quietText(step)}`).join("\n"),
-        ]),
+      : [`## ${messages.planHeading}`, plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
     `## ${messages.checksHeading}`,
     checks.length === 0
       ? messages.noChecks
@@ -32,22 +26,31 @@ export function pullText(task: SolveTask, messages: SolveMessages): PullText {
     ...(notes.length === 0
       ? []
       : [`## ${messages.notesHeading}`, notes.map((note) => `- ${note}`).join("\n")]),
-    ...(item.kind === "issue" ? [`Closes #${item.number}`] : []),
-    `---\n<sub>${messages.footer}</sub>`,
+    `---\n_${messages.footer}_`,
   ];
-  const body = parts.join("\n\n");
   return {
-    title: quietText(messages.pullTitle(task.title)).slice(0, TITLE_CHARS),
-    body: body.length > BODY_CHARS ? `${body.slice(0, BODY_CHARS)}…` : body,
+    title: messages.pullTitle(task.title),
+    body: parts.join("\n\n"),
+    closes: item.kind === "issue" ? item.number : null,
+    draft: false,
   };
+}
+
+/** A model's words stay in a block of their own: no fence or tag in them swallows what stands below. */
+function quoted(text: string): string {
+  return text
+    .trim()
+    .split(/\r\n?|\n/)
+    .map((line) => `> ${line}`)
+    .join("\n");
 }
 
 /** The message of the commit: what, why, for which issue. */
 export function commitMessage(task: SolveTask, messages: SolveMessages): string {
   const { item, title, summary } = task;
-  const subject = quietText(item.kind === "pull" ? messages.followUpMessage : title).replace(/\s+/g, " ");
-  const reference = item.kind === "issue" ? `Closes #${item.number}` : "";
-  return [subject.slice(0, 72), quietText(summary), reference].filter((part) => part !== "").join("\n\n");
+  const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
+  const text = [subject, summary].filter((part) => part !== "").join("\n\n");
+  return postedCommit(item.forge, text, item.kind === "issue" ? item.number : null);
 }
 
 function commandTable({ commands }: SolveTask, messages: SolveMessages): string {

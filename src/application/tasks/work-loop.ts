@@ -11,7 +11,6 @@ import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environment
 import { quoteComments } from "./gather.ts";
 import { readHeardComments } from "./heard-comments.ts";
 import type { News } from "./news.ts";
-import { quietText } from "./quiet-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 
@@ -105,7 +104,7 @@ function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): Promis
       const { text } = end.answer;
       const done = readDone(text);
       if (done?.done === true) return work.update({ summary: mask(done.summary) });
-      throw new SolveStop("gave-up", mask(quietText(text)).slice(0, 500));
+      throw new SolveStop("gave-up", mask(text.trim()).slice(0, 500));
     }
     case "steps":
       throw new SolveStop("too-many-steps", String(config.maxSteps));
@@ -130,7 +129,7 @@ async function answerIssueTool(parts: SolveParts, work: Work, call: ToolCall): P
   const { body } = (call.arguments ?? {}) as { body?: unknown };
   if (typeof body !== "string" || body.trim() === "")
     return { ok: false, text: "error: `body` must be a text" };
-  await orStop(forge.postComment(task.item, mask(quietText(body)), signal));
+  await orStop(forge.postComment(task.item, { text: mask(body) }, signal));
   return { ok: true, text: "posted" };
 }
 

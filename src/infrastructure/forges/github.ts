@@ -9,8 +9,10 @@ import type {
   Permission,
 } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
+import { postedComment, postedPull } from "../../domain/forges/posted.ts";
 import { answer, orNull } from "./forge-fault.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
+import { isDraftRefused, turnDraft } from "./github-drafts.ts";
 
 export interface GitHubParts {
   readonly token: string;
@@ -25,14 +27,15 @@ export interface GitHubParts {
 const PAGE = 100;
 
 export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubParts): Forge {
-  const client = (signal: AbortSignal) =>
+  const octokit = (signal: AbortSignal) =>
     new Octokit({
       auth: token,
       baseUrl: apiUrl,
       userAgent,
       log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
       request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
-    }).rest;
+    });
+  const client = (signal: AbortSignal) => octokit(signal).rest;
   const at = (item: ItemRef) => ({ ...split(item.repository), issue_number: item.number });
   const pullAt = (item: ItemRef) => ({ ...split(item.repository), pull_number: item.number });
   const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
@@ -99,13 +102,24 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
           ...commentOf(comment),
           path: comment.path,
           line: comment.line ?? comment.original_line ?? null,
+          thread: String(comment.in_reply_to_id ?? comment.id),
         })),
       ),
-    postComment: (item, body, signal) =>
-      answer(async () => commentOf((await client(signal).issues.createComment({ ...at(item), body })).data)),
-    editComment: (item, commentId, body, signal) =>
+    postComment: (item, comment, signal) =>
+      answer(async () => {
+        const body = postedComment("github", comment);
+        return commentOf((await client(signal).issues.createComment({ ...at(item), body })).data);
+      }),
+    replyTo: (item, thread, comment, signal) =>
+      answer(async () => {
+        const where = { ...pullAt(item), comment_id: Number(thread) };
+        const body = postedComment("github", comment);
+        await client(signal).pulls.createReplyForReviewComment({ ...where, body });
+      }),
+    editComment: (item, commentId, comment, signal) =>
       answer(async () => {
         const where = { ...split(item.repository), comment_id: Number(commentId) };
+        const body = postedComment("github", comment);
         return commentOf((await client(signal).issues.updateComment({ ...where, body })).data);
       }),
     addLabel: (item, label, signal) =>
@@ -148,15 +162,31 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
         });
         return data[0] === undefined ? null : toPull(repository, data[0]);
       }),
-    openPull: ({ repository, head, base, title, body }, signal) =>
+    openPull: ({ repository, head, base, ...text }, signal) =>
       answer(async () => {
-        const { data } = await client(signal).pulls.create({ ...split(repository), head, base, title, body });
+        const posted = { ...split(repository), head, base, ...postedPull("github", text) };
+        const create = (draft: boolean) =>
+          client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
+        const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
+        const { data } = await create(text.draft).catch((error: unknown) =>
+          text.draft && isDraftRefused(error) ? plain() : Promise.reject(error),
+        );
         return toPull(repository, data);
       }),
-    updatePull: (pull, { title, body }, signal) =>
-      answer(async () =>
-        toPull(pull.repository, (await client(signal).pulls.update({ ...pullAt(pull), title, body })).data),
-      ),
+    updatePull: (pull, text, signal) =>
+      answer(async () => {
+        const posted = postedPull("github", text);
+        const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
+        if (
+          (data.draft === true) !== text.draft &&
+          !(await turnDraft(octokit(signal), data.node_id, text.draft))
+        )
+          await client(signal).pulls.update({
+            ...pullAt(pull),
+            title: text.draft ? `Draft: ${posted.title}` : posted.title,
+          });
+        return toPull(pull.repository, data);
+      }),
     checksOf: (repository, commit, signal) =>
       answer(async () => {
         const { data } = await client(signal).checks.listForRef({

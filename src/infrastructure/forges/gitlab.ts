@@ -14,6 +14,7 @@ import {
 } from "@gitbeaker/rest";
 import type { Forge, ForgeItem, ForgePull, ForgeUser } from "../../application/ports/forge.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
+import { type PullText, postedComment, postedPull } from "../../domain/forges/posted.ts";
 import { answer, orNull } from "./forge-fault.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 import { gitlabRequester } from "./gitlab-requester.ts";
@@ -131,26 +132,37 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
           item.number,
           PAGES,
         );
-        const notes = discussions.flatMap(({ notes }) => (notes ?? []) as unknown as Note[]);
-        return notes.flatMap((note) => {
+        const notes = discussions.flatMap(({ id, notes }) =>
+          ((notes ?? []) as unknown as Note[]).map((note) => ({ thread: id, note })),
+        );
+        return notes.flatMap(({ thread, note }) => {
           const { position } = note;
           if (position === undefined || position === null || note.system) return [];
           const line = position.new_line ?? position.old_line ?? null;
-          return [{ ...commentOf(note), path: position.new_path ?? position.old_path ?? "", line }];
+          return [{ ...commentOf(note), path: position.new_path ?? position.old_path ?? "", line, thread }];
         });
       }),
-    postComment: (item, body, signal) =>
-      answer(async () =>
-        commentOf((await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note),
-      ),
-    editComment: (item, commentId, body, signal) =>
-      answer(async () =>
-        commentOf(
-          (await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
-            body,
-          })) as unknown as Note,
-        ),
-      ),
+    postComment: (item, comment, signal) =>
+      answer(async () => {
+        const body = postedComment("gitlab", comment);
+        return commentOf(
+          (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
+        );
+      }),
+    replyTo: (item, thread, comment, signal) =>
+      answer(async () => {
+        const discussions = new MergeRequestDiscussions(options(signal));
+        const body = postedComment("gitlab", comment);
+        await discussions.addNote(item.repository, item.number, thread, body);
+      }),
+    editComment: (item, commentId, comment, signal) =>
+      answer(async () => {
+        const body = postedComment("gitlab", comment);
+        const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
+          body,
+        });
+        return commentOf(edited as unknown as Note);
+      }),
     addLabel: (item, label, signal) => answer(() => edit(item, { addLabels: label }, signal)),
     removeLabel: (item, label, signal) => answer(() => edit(item, { removeLabels: label }, signal)),
     assign: (item, { id }, signal) =>
@@ -193,16 +205,17 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
         });
         return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
       }),
-    openPull: ({ repository, head, base, title, body }, signal) =>
+    openPull: ({ repository, head, base, ...text }, signal) =>
       answer(async () => {
+        const { title, description } = words(text);
         const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
-          description: body,
+          description,
         });
         return toPull(repository, made as unknown as { iid: number });
       }),
-    updatePull: (pull, { title, body }, signal) =>
+    updatePull: (pull, text, signal) =>
       answer(async () => {
-        await edit(pull, { title, description: body }, signal);
+        await edit(pull, words(text), signal);
         return toPull(pull.repository, { iid: pull.number });
       }),
     checksOf: (repository, commit, signal) =>
@@ -243,4 +256,10 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
         return [...found.values()];
       }),
   };
+}
+
+/** On GitLab the title makes the draft. */
+function words(text: PullText): { readonly title: string; readonly description: string } {
+  const { title, body } = postedPull("gitlab", text);
+  return { title: text.draft ? `Draft: ${title}` : title, description: body };
 }

@@ -15,6 +15,7 @@ export function startGitHub(world: World, host?: string) {
           request.headers.get("authorization") ?? "",
         ),
       routes: routes(world, () => server.url),
+      graphql: (query, variables) => turnDraft(world, query, variables),
       check: openApiProblems,
     },
     host,
@@ -54,6 +55,8 @@ function routes(world: World, site: () => string): readonly Route[] {
       repo: { full_name: found.pull?.headRepository },
     },
     base: { ref: found.pull?.base },
+    draft: found.pull?.draft === true,
+    node_id: `PR_${repository.name}#${found.number}`,
   });
 
   return [
@@ -233,8 +236,24 @@ function routes(world: World, site: () => string): readonly Route[] {
             ...commentJson(comment),
             path: comment.review?.path,
             line: comment.review?.line,
+            ...(comment.review?.repliesTo !== undefined && { in_reply_to_id: comment.review.repliesTo }),
           })),
         })),
+    ],
+    [
+      "POST",
+      "/repos/:owner/:repo/pulls/:number/comments/:id/replies",
+      ({ params, body }) =>
+        withItem(params, (found) => {
+          const root = found.comments.find(({ id }) => id === Number(params.id))?.review;
+          // GitHub takes the first comment of a thread only.
+          if (root === undefined || root.repliesTo !== undefined) return missing;
+          const review = { ...root, repliesTo: Number(params.id) };
+          return {
+            status: 201,
+            body: commentJson(addComment(found, world.bot, (body as { body: string }).body, review)),
+          };
+        }),
     ],
     [
       "POST",
@@ -247,7 +266,8 @@ function routes(world: World, site: () => string): readonly Route[] {
           body: text = "",
           head,
           base,
-        } = body as Record<"title" | "body" | "head" | "base", string>;
+          draft = false,
+        } = body as Record<"title" | "body" | "head" | "base", string> & { draft?: boolean };
         const invalid = (message: string): Answer => ({
           status: 422,
           body: {
@@ -268,7 +288,7 @@ function routes(world: World, site: () => string): readonly Route[] {
           title,
           body: text,
           author: world.bot,
-          pull: { head, headRepository: found.name, headCommit: headCommit ?? "0".repeat(40), base },
+          pull: { head, headRepository: found.name, headCommit: headCommit ?? "0".repeat(40), base, draft },
         });
         return { status: 201, body: pullJson(found, made) };
       },
@@ -291,6 +311,16 @@ function routes(world: World, site: () => string): readonly Route[] {
       },
     ],
   ];
+}
+
+/** The two mutations that REST has not. */
+function turnDraft(world: World, query: string, { id = "" }: Readonly<Record<string, string>>): unknown {
+  const [, mutation] = /\{\s*(convertPullRequestToDraft|markPullRequestReadyForReview)\(/.exec(query) ?? [];
+  const [, name = "", number] = /^PR_(.+)#(\d+)$/.exec(id) ?? [];
+  const pull = world.repositories.get(name)?.items.get(Number(number))?.pull;
+  if (mutation === undefined || pull === undefined) return { errors: [{ message: "Could not resolve" }] };
+  pull.draft = mutation === "convertPullRequestToDraft";
+  return { data: { [mutation]: { clientMutationId: null } } };
 }
 
 type Params = Readonly<Record<string, string>>;

@@ -267,8 +267,29 @@ function routes(world: World, site: () => string): readonly Route[] {
       (call) =>
         withItem("pull", call, (item) => ({
           status: 200,
-          body: item.comments.map((comment) => ({ id: String(comment.id), notes: [noteJson(comment)] })),
+          body: item.comments
+            .filter(({ review }) => review?.repliesTo === undefined)
+            .map((comment) => ({
+              id: `d${comment.id}`,
+              notes: item.comments
+                .filter(({ id, review }) => id === comment.id || review?.repliesTo === comment.id)
+                .map(noteJson),
+            })),
         })),
+    ],
+    [
+      "POST",
+      "/projects/:id/merge_requests/:iid/discussions/:discussion/notes",
+      (call) =>
+        withItem("pull", call, (item) => {
+          const root = item.comments.find(({ id }) => `d${id}` === call.params.discussion);
+          if (root?.review === undefined) return missing;
+          const review = { ...root.review, repliesTo: root.id };
+          return {
+            status: 201,
+            body: noteJson(addComment(item, world.bot, (call.body as { body: string }).body, review)),
+          };
+        }),
     ],
     [
       "GET",

@@ -18,6 +18,8 @@ interface Api {
   readonly prefix: string;
   readonly authorized: (request: Request) => boolean;
   readonly routes: readonly Route[];
+  /** Answers at `/api/graphql`. */
+  readonly graphql?: (query: string, variables: Readonly<Record<string, string>>) => unknown;
   /** What the forge's own description has against a request. */
   readonly check?: (request: RecordedRequest) => readonly string[];
 }
@@ -36,6 +38,14 @@ export function serveApi(world: World, api: Api, host = "127.0.0.1") {
     idleTimeout: 60,
     async fetch(request) {
       const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/api/graphql" && api.graphql !== undefined) {
+        if (!api.authorized(request)) return Response.json({ message: "Bad credentials" }, { status: 401 });
+        const { query, variables } = (await request.json()) as {
+          query: string;
+          variables: Record<string, string>;
+        };
+        return Response.json(api.graphql(query, variables));
+      }
       if (!pathname.startsWith(`${api.prefix}/`)) return gitOverHttp(world, request);
       const path = pathname.slice(api.prefix.length);
       const text = await request.text();

@@ -42,7 +42,7 @@ export interface Item {
   assignees: Person[];
   comments: Comment[];
   events: ItemEvent[];
-  pull?: { head: string; headRepository: string; headCommit: string; base: string };
+  pull?: { head: string; headRepository: string; headCommit: string; base: string; draft?: boolean };
 }
 
 export interface ItemEvent {
@@ -58,7 +58,7 @@ export interface Comment {
   author: Person;
   body: string;
   createdAt: string;
-  review?: { path: string; line: number };
+  review?: { path: string; line: number; repliesTo?: number };
 }
 
 export interface RecordedRequest {

@@ -73,10 +73,10 @@ export const texts = {
   installWarning: (text: string) => `Dependencies: ${text}`,
   // Ends, each one helpful sentence
   failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),
-  patchInstead: (patch: string) =>
-    `PicoClaw may not push to the source of this pull request. The change as a patch, for \`git apply\`:\n\n<details><summary>patch</summary>\n\n\`\`\`\`diff\n${patch}\n\`\`\`\`\n</details>`,
+  patchInstead:
+    "PicoClaw may not push to the source of this pull request. The change as a patch, for `git apply`:",
   patchTooLarge:
-    "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment.",
+    "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment or cannot be shown in one.",
   // The terminal
   alreadyRunning: (url: string) => `Already being worked on: ${url}`,
   notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,

@@ -68,10 +68,10 @@ export const texts: typeof en = {
   checksFailed: (commands) => `まだ失敗しています: ${commands.join(", ")}`,
   installWarning: (text) => `依存関係: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
-  patchInstead: (patch) =>
-    `PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更を patch として示します（\`git apply\` で適用できます）。\n\n<details><summary>patch</summary>\n\n\`\`\`\`diff\n${patch}\n\`\`\`\`\n</details>`,
+  patchInstead:
+    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更を patch として示します（`git apply` で適用できます）。",
   patchTooLarge:
-    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、patch はコメントに載せるには大きすぎます。",
+    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、patch は大きすぎるか表示できないため、コメントに載せられません。",
   alreadyRunning: (url) => `すでに作業中です: ${url}`,
   notAnItem: (url) => `Issue / PR / MR の URL ではありません: ${url}`,
   noToken: (forge, variable) => `${forge} のトークンがありません。${variable} を設定してください。`,

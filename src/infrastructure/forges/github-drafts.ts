@@ -1,0 +1,21 @@
+import type { Octokit } from "@octokit/rest";
+
+/** Some plans of GitHub have no drafts in private repositories. */
+export function isDraftRefused(error: unknown): boolean {
+  const { status, message } = error as { status?: unknown; message?: unknown };
+  return status === 422 && /draft/i.test(String(message));
+}
+
+/** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
+export async function turnDraft(
+  octokit: Pick<Octokit, "graphql">,
+  pullRequestId: string,
+  draft: boolean,
+): Promise<boolean> {
+  const mutation = draft ? "convertPullRequestToDraft" : "markPullRequestReadyForReview";
+  const query = `mutation($id: ID!) { ${mutation}(input: { pullRequestId: $id }) { clientMutationId } }`;
+  return octokit.graphql(query, { id: pullRequestId }).then(
+    () => true,
+    () => false,
+  );
+}
