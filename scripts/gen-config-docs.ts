@@ -41,7 +41,7 @@ file. These names work as well:
 
 const SECRETS = `
 \`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (\`ja\` or \`en\`) goes before \`locale\`, which goes before
-\`LC_ALL\` and \`LANG\`; without any of them PicoClaw speaks Japanese.
+\`LC_ALL\`, \`LC_MESSAGES\` and \`LANG\`: \`ja*\` is Japanese, everything else English.
 
 ## Secrets
 

@@ -16,6 +16,6 @@ export function replyJson(reply: Reply): Record<string, unknown> {
       },
     }),
     ...(model !== undefined && { model }),
-    actions,
+    actions: actions.map(({ label, message }) => ({ label, message })),
   };
 }

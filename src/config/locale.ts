@@ -1,7 +1,10 @@
 import { isLocale, type Locale } from "../domain/texts/locale.ts";
 import type { Env } from "./environment.ts";
 
-/** `PICOCLAW_LOCALE`, `locale`, then `LC_ALL` or `LANG` when it names a language of PicoClaw, else ja. */
+/**
+ * `PICOCLAW_LOCALE`, `locale`, then the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set: `ja*` is Japanese,
+ * everything else English.
+ */
 export function resolveLocale({
   env,
   config,
@@ -10,7 +13,10 @@ export function resolveLocale({
   readonly config?: { readonly locale?: Locale | undefined } | undefined;
 }): Locale {
   return (
-    localeOf(env.PICOCLAW_LOCALE) ?? config?.locale ?? localeOf(env.LC_ALL) ?? localeOf(env.LANG) ?? "ja"
+    localeOf(env.PICOCLAW_LOCALE) ??
+    config?.locale ??
+    localeOf(env.LC_ALL || env.LC_MESSAGES || env.LANG) ??
+    "en"
   );
 }
 

@@ -69,7 +69,6 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
   const clock = createDayClock(config.session.timezone, config.session.cutover);
   const usage = createUsageStore(db);
   const owners = createOwnerNames(options.pid);
-  const words = memoryMessagesFor(options.locale);
   const rules = once(() => rulesOf(options));
   const routing = createRoutingStore({ db, workspace });
   const meter = createMeter({
@@ -124,7 +123,6 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     commands: memoryCommands({
       teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
       usage,
-      words,
       daily: config.budget.daily,
       clock,
       ruleProblems: () => rules().problems,

@@ -7,15 +7,18 @@ import { editDistance, nearest } from "../../src/config/nearest.ts";
 
 describe("language", () => {
   const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [
-    [{}, undefined, "ja"],
+    [{}, undefined, "en"],
     [{ LANG: "en_US.UTF-8" }, undefined, "en"],
-    [{ LANG: "C.UTF-8" }, undefined, "ja"],
+    [{ LANG: "C.UTF-8" }, undefined, "en"],
+    [{ LANG: "de_DE.UTF-8" }, undefined, "en"],
+    [{ LC_MESSAGES: "ja_JP.UTF-8", LANG: "en_US" }, undefined, "ja"],
+    [{ LC_ALL: "", LANG: "ja_JP" }, undefined, "ja"],
     [{ LC_ALL: "ja_JP.UTF-8", LANG: "en_US" }, undefined, "ja"],
-    [{ LC_ALL: "C", LANG: "en_GB" }, undefined, "en"],
+    [{ LC_ALL: "C", LANG: "ja_JP" }, undefined, "en"],
     [{ LANG: "en" }, "ja", "ja"],
     [{ PICOCLAW_LOCALE: "en" }, "ja", "en"],
     [{ PICOCLAW_LOCALE: "fr", LANG: "en" }, undefined, "en"],
-    [{ LANG: "eng" }, undefined, "ja"],
+    [{ LANG: "jam" }, undefined, "en"],
   ];
   for (const [env, locale, expected] of cases) {
     test(`${JSON.stringify(env)} and ${locale} speak ${expected}`, () => {

@@ -76,8 +76,9 @@ describe("language", () => {
     ["PICOCLAW_LOCALE over all", { PICOCLAW_LOCALE: "ja", LC_ALL: "en_US.UTF-8", LANG: "en" }, "使い方"],
     ["LC_ALL over LANG", { PICOCLAW_LOCALE: "", LC_ALL: "en_US.UTF-8", LANG: "ja_JP.UTF-8" }, "Usage"],
     ["LANG", { PICOCLAW_LOCALE: "", LANG: "en_GB.UTF-8" }, "Usage"],
-    ["another LANG is Japanese", { PICOCLAW_LOCALE: "", LANG: "fr_FR.UTF-8" }, "使い方"],
-    ["C is Japanese", { PICOCLAW_LOCALE: "", LANG: "C.UTF-8" }, "使い方"],
+    ["another LANG is English", { PICOCLAW_LOCALE: "", LANG: "fr_FR.UTF-8" }, "Usage"],
+    ["C is English", { PICOCLAW_LOCALE: "", LANG: "C.UTF-8" }, "Usage"],
+    ["a Japanese LANG", { PICOCLAW_LOCALE: "", LANG: "ja_JP.UTF-8" }, "使い方"],
   ])("%s", (_name, env, word) => {
     expect(header(env)).toBe(word);
   });

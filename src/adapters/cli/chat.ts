@@ -85,7 +85,7 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
   const progress = createChatProgress(program, opened.chat, { streams: !json && !events });
   let streamed = false;
   const onEvent = (event: ChatEvent) => {
-    if (events) line(event);
+    if (events) line(event.type === "notice" ? { type: event.type, text: event.text } : event);
     else if (!json) streamed = progress.event(event) || streamed;
   };
   try {

@@ -2,6 +2,7 @@ import type { Opened } from "../../application/ports/opening.ts";
 import type { Workspace } from "../../application/ports/workspace.ts";
 import { type ListedJob, listed, toJobJson } from "../../application/work/report/job-json.ts";
 import { wordStatus } from "../../application/work/report/word-job.ts";
+import { localTime } from "../../domain/texts/local-time.ts";
 import { statusOf, undoOf } from "../../domain/work/job-status.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
@@ -64,7 +65,7 @@ function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolea
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],
     ...list.map((job) => [
       job.jobId,
-      job.createdAt.slice(0, 19).replace("T", " "),
+      localTime(job.createdAt),
       wordStatus(messages, {
         status: statusOf(job, isAliveIn(opened.workspace, job)),
         failedCmds: job.failedCmds,

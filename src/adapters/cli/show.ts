@@ -4,6 +4,7 @@ import { diffText } from "../../application/work/report/diff-text.ts";
 import { storedFacts } from "../../application/work/report/job-facts.ts";
 import { listed, toJobJson } from "../../application/work/report/job-json.ts";
 import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
+import { localTime } from "../../domain/texts/local-time.ts";
 import { shownPath } from "../../domain/texts/shown-path.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -56,7 +57,7 @@ function describe(opened: Opened, job: StoredJob): string {
   const lines = [
     wordHeadline(messages, facts),
     "",
-    `${messages.jobLine(job.jobId)}  ${job.createdAt}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
+    `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     summaryOf(messages, facts),
     ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId)] : []),

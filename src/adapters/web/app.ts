@@ -13,7 +13,7 @@ import { chatRoutes } from "./routes/chat.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { openRoutes } from "./routes/open.ts";
 import { overviewRoutes } from "./routes/overview.ts";
-import { localeOf, type SignedIn, signedIn, themeOf } from "./session.ts";
+import { localeOf, type SignedIn, signedIn, themeOf, zoneOf } from "./session.ts";
 import { respond, standalonePage, type Web, type WebEnv } from "./web.ts";
 
 /** The whole server as one function from request to response. */
@@ -86,7 +86,7 @@ function contextOf({ host, assets }: Web, request: Request, { viewer, session }:
     theme: themeOf(request),
     demo: host.demo,
     here: request.method === "GET" ? `${pathname}${search}` : pathname,
-    timezone: host.timezone(),
+    timezone: zoneOf(request, host.timezone()),
     now: host.now(),
     style: assets.style.path,
     script: assets.script.path,

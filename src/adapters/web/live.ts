@@ -139,7 +139,7 @@ function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
     case "progress":
       return event.doing === "asking" && event.attempt === 1 ? null : words.progress(event);
     case "notice":
-      return event.text;
+      return event.texts?.[t.locale] ?? event.text;
     default:
       return null;
   }

@@ -1,6 +1,7 @@
 import { SESSION_MS, type SignIn } from "../../application/inbox/sign-in.ts";
 import type { Viewer } from "../../application/inbox/viewer.ts";
 import type { WebSession } from "../../application/ports/access.ts";
+import { isTimeZone } from "../../config/time-zone.ts";
 import { isLocale, type Locale } from "../../domain/texts/locale.ts";
 import type { Theme } from "./context.ts";
 import type { Place } from "./host.ts";
@@ -69,6 +70,12 @@ export function localeOf(request: Request, fallback: Locale): Locale {
     if (isLocale(language)) return language;
   }
   return fallback;
+}
+
+/** The zone of whoever reads, as their browser told it; else the server's. */
+export function zoneOf(request: Request, fallback: string): string {
+  const told = cookiesOf(request).get("picoclaw_zone") ?? "";
+  return isTimeZone(told) ? told : fallback;
 }
 
 export function themeOf(request: Request): Theme {

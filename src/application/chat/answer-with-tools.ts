@@ -1,5 +1,6 @@
 import { type Said, say } from "../work/report/said.ts";
 import { answering } from "./answering.ts";
+import { noticeOf } from "./notice.ts";
 import type { ChatParts } from "./parts.ts";
 import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
@@ -28,14 +29,14 @@ export async function answerWithTools(
   });
   try {
     for (const { server, detail } of toolbox.unavailable)
-      turn.emit({ type: "notice", text: parts.chat.mcpUnavailable(server, parts.workspace.mask(detail)) });
+      turn.emit(noticeOf(parts, (chat) => chat.mcpUnavailable(server, parts.workspace.mask(detail))));
     const worked = await work(parts, turn, { text, duty: DUTIES[route], toolbox, withHistory: true });
     const jobs = jobsOfGroup(parts.workspace.archive, groupId);
     const facts = toolFacts(parts, jobs, worked.calls);
     const { output, model } = worked;
     const said: Said[] = [
       ...facts.status,
-      { kind: "text", text: parts.workspace.mask(worked.text) },
+      ...worked.said,
       facts.rest,
       ...webRead(worked.calls),
       ...(model === undefined || model.local

@@ -1,3 +1,7 @@
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type ChatMessages, chatMessagesFor } from "../../domain/texts/texts.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import type { Action } from "../../domain/work/job-actions.ts";
 import { type Said, wordSaid } from "../work/report/said.ts";
 import type { ChatParts } from "./parts.ts";
 import type { Answer } from "./turn.ts";
@@ -10,6 +14,25 @@ export function answering(
   agent = "",
 ): Answer {
   return { text: wordSaid(messages.locale, said), said, ok, agent, jobs: [] };
+}
+
+/** What a command answers, in every language. */
+export function wording(
+  parts: Pick<ChatParts, "messages">,
+  word: (locale: Locale) => string,
+  ok = true,
+): Answer {
+  return answering(parts, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+}
+
+/** A button, for readers of each language. */
+export function labelled(
+  { chat }: Pick<ChatParts, "chat">,
+  word: (chat: ChatMessages) => string,
+  message: string,
+): Action {
+  const labels = inEveryLanguage((locale) => word(chatMessagesFor(locale)));
+  return { label: word(chat), labels, message };
 }
 
 export function saidOf({ said, text }: Answer): readonly Said[] {

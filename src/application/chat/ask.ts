@@ -1,9 +1,12 @@
 import { agentOf } from "../../domain/agents/roster.ts";
 import type { ModelTrouble } from "../../domain/models/model-trouble.ts";
+import { chatMessagesFor } from "../../domain/texts/texts.ts";
+import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
 import { completeFitting, type Fitting, failureOf, type Size, type Unanswered } from "../models/complete.ts";
 import { completeWhole } from "../models/complete-whole.ts";
 import type { Model, ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";
+import { noticeOf } from "./notice.ts";
 import type { ChatParts } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
@@ -17,10 +20,10 @@ export type Answered =
       /** The longest answer was reached. */
       readonly cut: boolean;
     }
-  /** `text` is for the user; `model` is there when it answered, but not whole. */
+  /** `trouble` is for the user; `model` is there when it answered, but not whole. */
   | {
       readonly ok: false;
-      readonly text: string;
+      readonly trouble: Worded;
       readonly model?: Model;
       /** The stream broke or said nothing: the same may be asked again. */
       readonly again?: boolean;
@@ -46,7 +49,7 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
   const { role } = question;
   const model = turn.models.models.forRole(role);
   if (!("generate" in model))
-    return { ok: false, text: troubleText(parts, { role }, { kind: "failed", failure: model }) };
+    return { ok: false, trouble: wordTrouble({ role }, { kind: "failed", failure: model }) };
   emitThinking(turn, role, model);
   const agent = agentOf(role);
   const words = createSentenceOutput((text) =>
@@ -60,17 +63,17 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
     {
       ...listening(parts, turn, question.deadline),
       ...(question.streams && { onText: words.add }),
-      ...(goesOn && { onCut: () => turn.emit({ type: "notice", text: parts.chat.answerGoesOn }) }),
+      ...(goesOn && { onCut: () => turn.emit(noticeOf(parts, (chat) => chat.answerGoesOn)) }),
     },
   );
   words.end();
   const cut = completion.kind === "cut";
   if (completion.kind === "finished" || (cut && !goesOn))
     return { ok: true, answer: completion.answer, model, cut };
-  const text = troubleText(parts, { role, model }, completion);
+  const trouble = wordTrouble({ role, model }, completion);
   const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));
   const code = "failure" in completion ? { code: completion.failure.code } : {};
-  return { ok: false, text, again, ...code, ...("answer" in completion && { model }) };
+  return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
 }
 
 function isBroken({ code }: ModelFailure): boolean {
@@ -79,18 +82,18 @@ function isBroken({ code }: ModelFailure): boolean {
 
 /** What a message's model calls have in common: its time, and the notices about tries that failed. */
 export function listening(
-  { chat, clock }: Pick<ChatParts, "chat" | "clock">,
+  parts: Pick<ChatParts, "chat" | "clock">,
   turn: ChatTurn,
   ends = turn.deadline,
 ): Pick<Fitting, "deadline" | "onRetry" | "onTooLong"> {
-  const leftMs = ends - clock();
+  const leftMs = ends - parts.clock();
   return {
     deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
     onRetry: ({ attempt, waitMs, failure }) => {
-      const text = chat.retrying(attempt, Math.ceil(waitMs / 1000), failure.message);
-      turn.emit({ type: "notice", text });
+      const seconds = Math.ceil(waitMs / 1000);
+      turn.emit(noticeOf(parts, (chat) => chat.retrying(attempt, seconds, failure.message)));
     },
-    onTooLong: () => turn.emit({ type: "notice", text: chat.compacted }),
+    onTooLong: () => turn.emit(noticeOf(parts, (chat) => chat.compacted)),
   };
 }
 
@@ -99,19 +102,21 @@ export function emitThinking(turn: ChatTurn, role: ModelRole, { provider, model,
 }
 
 /** Why there is no answer, for the user. */
-export function troubleText(
-  { chat }: Pick<ChatParts, "chat">,
+export function wordTrouble(
   { role, model }: { readonly role: ModelRole; readonly model?: Model | undefined },
   unanswered: Unanswered,
-): string {
-  const { message } = failureOf(unanswered);
+): Worded {
+  const { message, texts } = failureOf(unanswered);
   const asked = {
     agent: agentOf(role),
     role,
     provider: model?.provider ?? "",
     model: model?.model ?? "",
   };
-  return chat.modelTrouble(troubleOf(unanswered), asked, message);
+  const code = troubleOf(unanswered);
+  return inEveryLanguage((locale) =>
+    chatMessagesFor(locale).modelTrouble(code, asked, texts?.[locale] ?? message),
+  );
 }
 
 function troubleOf(unanswered: Unanswered): ModelTrouble {

@@ -60,7 +60,7 @@ export async function browse(
         });
     const stored = journalled === undefined ? null : workspace.archive.read(journalled);
     const failed = worked.output === null;
-    const said: Said[] = [...saidOf(done), { kind: "text", text: workspace.mask(worked.text) }];
+    const said: Said[] = [...saidOf(done), ...worked.said];
     if (worked.calls.length > 0) said.push(loopFacts({ outward: outwardOf(worked.calls) }));
     return {
       ...done,

@@ -9,10 +9,11 @@ import type { ToolCall } from "../ports/model.ts";
 import type { CoderEnd, CoderEnding } from "../work/coder/coder-end.ts";
 import { type CoderEvent, type CoderLoop, coderLoop } from "../work/coder/coder-loop.ts";
 import { say } from "../work/report/said.ts";
-import { answering } from "./answering.ts";
+import { answering, labelled } from "./answering.ts";
 import { type BesideOthers, openBench } from "./coder-bench.ts";
 import { createCoderLooks } from "./coder-looks.ts";
 import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
+import { noticeOf } from "./notice.ts";
 import type { ChatParts } from "./parts.ts";
 import { reportWork } from "./report-job.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
@@ -120,11 +121,11 @@ export async function answerOf(
       return { ...answering(parts, [{ kind: "text", text: mask(end.text) }], true), ...about };
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
-      const actions = [{ label: parts.chat.goLabel, message: "go" }];
+      const actions = [labelled(parts, (chat) => chat.goLabel, "go")];
       return { ...answering(parts, said, true), ...about, actions };
     }
     case "unanswered":
-      return { ...about, text: end.text, ok: false, jobs: [] };
+      return { ...answering(parts, [{ kind: "worded", texts: end.text }], false), ...about };
     case "unusable":
       return { ...answering(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
     case "aborted":
@@ -146,19 +147,15 @@ export async function answerOf(
 }
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */
-function tell(
-  { workspace, logger, chat, settings }: ChatParts,
-  turn: ChatTurn,
-  event: CoderEvent,
-  checks: readonly string[],
-): void {
+function tell(parts: ChatParts, turn: ChatTurn, event: CoderEvent, checks: readonly string[]): void {
+  const { workspace, logger, settings } = parts;
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
-      turn.emit({ type: "notice", text: chat.needsFiles(event.wanted.map(mask)) });
+      turn.emit(noticeOf(parts, (chat) => chat.needsFiles(event.wanted.map(mask))));
       return;
     case "sent-back":
-      turn.emit({ type: "notice", text: chat.sentBack(event.attempt, event.of, mask(event.brief)) });
+      turn.emit(noticeOf(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief))));
       return;
     case "doing": {
       const { attempt, doing } = event;
@@ -171,7 +168,7 @@ function tell(
       return;
     }
     case "steered":
-      turn.emit({ type: "notice", text: chat.steered });
+      turn.emit(noticeOf(parts, (chat) => chat.steered));
       return;
     case "proposed": {
       const { plan, patch, risk, costHint, flags } = event.proposal;

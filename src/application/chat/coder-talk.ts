@@ -1,6 +1,8 @@
 import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { chatMessagesFor } from "../../domain/texts/texts.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, contextBudget } from "../context/budget.ts";
 import { coderContext } from "../context/coder-context.ts";
 import type { Size } from "../models/complete.ts";
@@ -41,7 +43,7 @@ const SMALL_REQUEST = 8_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
 export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: CoderQuestion): CoderTalk {
-  const { settings, clock, chat } = parts;
+  const { settings, clock } = parts;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
   const { looks } = question;
@@ -83,13 +85,16 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
     budget: () => contextBudget(answeredBy ?? { local: true }, "full"),
     async ask(exchange) {
       if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
-        return { ok: false, text: chat.coderBudget(budgetUsd) };
+        return {
+          ok: false,
+          text: inEveryLanguage((locale) => chatMessagesFor(locale).coderBudget(budgetUsd)),
+        };
       let answered = await askLooking(exchange);
       // A stream that broke or said nothing is asked for once more; the wire waits out what is only busy.
       if (!answered.ok && answered.again === true && !turn.signal.aborted)
         answered = await askLooking(exchange);
       answeredBy = answered.model ?? answeredBy;
-      if (!answered.ok) return { ok: false, text: answered.text };
+      if (!answered.ok) return { ok: false, text: answered.trouble };
       return { ok: true, text: answered.answer.text, shown: (path) => shown.has(path) };
     },
   };

@@ -11,10 +11,11 @@ import type {
 } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
-import { answering, saidOf, wordsOf } from "./answering.ts";
+import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
+import { noticeOf } from "./notice.ts";
 import { openTurn, type TurnOptions } from "./open-turn.ts";
 import type { ChatParts } from "./parts.ts";
 import { coderWish, goesToPlanner } from "./plan-first.ts";
@@ -41,7 +42,7 @@ export function createConversation(parts: ChatParts): Conversation {
         const command = readSlashCommand(text);
         if (command?.name === "stop") return await stop(parts, sessionKey);
         const joins = command === undefined ? parts.steering.offer(sessionKey, text) : null;
-        if (joins !== null) emit({ type: "notice", text: parts.chat.joins });
+        if (joins !== null) emit(noticeOf(parts, (chat) => chat.joins));
         if (joins !== null && (await joins)) return { ...plain(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(
           sessionKey,
@@ -162,9 +163,14 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
   if (!goesOn || turn.signal.aborted) return [first];
   // Whoever named a route has said where it goes; another one is only offered.
   if (decision.source === "explicit") return [offering(parts, first, advice.route, text)];
-  const reason = parts.chat.rerouted(decision.route, advice.route);
-  const next = { route: advice.route, source: "classifier", confidence: advice.confidence, reason } as const;
-  turn.emit({ type: "notice", text: reason });
+  const rerouted = noticeOf(parts, (chat) => chat.rerouted(decision.route, advice.route));
+  const next = {
+    route: advice.route,
+    source: "classifier",
+    confidence: advice.confidence,
+    reason: rerouted.text,
+  } as const;
+  turn.emit(rerouted);
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
   await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
@@ -174,9 +180,9 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
 /** Characters of a message that a button can send again. */
 const OFFERED = 300;
 
-function offering({ chat }: ChatParts, first: Answer, route: Route, text: string): Answer {
+function offering(parts: ChatParts, first: Answer, route: Route, text: string): Answer {
   if (text.length > OFFERED) return first;
-  const action = { label: chat.askRoute(route), message: `/${route.toLowerCase()} ${text}` };
+  const action = labelled(parts, (chat) => chat.askRoute(route), `/${route.toLowerCase()} ${text}`);
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 

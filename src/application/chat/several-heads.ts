@@ -1,4 +1,5 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
 import type { ChosenBy, HeadFacts } from "../../domain/work/heads/heads-facts.ts";
 import { compareByChecks, rankHeads } from "../../domain/work/heads/rank-heads.ts";
@@ -83,7 +84,15 @@ function headTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
   return {
     ...turn,
     emit: (event) =>
-      turn.emit(event.type === "notice" ? { ...event, text: `${agentOf(role)}: ${event.text}` } : event),
+      turn.emit(
+        event.type === "notice"
+          ? {
+              ...event,
+              text: `${agentOf(role)}: ${event.text}`,
+              texts: inEveryLanguage((locale) => `${agentOf(role)}: ${event.texts?.[locale] ?? event.text}`),
+            }
+          : event,
+      ),
   };
 }
 
@@ -198,8 +207,15 @@ async function wordHeads(
 }
 
 /** One that had no draft. */
-function undrafted({ workspace }: ChatParts, { role, end }: CoderEnded): HeadFacts {
-  const words = "text" in end ? end.text : "why" in end ? end.why : "";
+function undrafted({ workspace, messages }: ChatParts, { role, end }: CoderEnded): HeadFacts {
+  const words =
+    end.kind === "unanswered"
+      ? end.text[messages.locale]
+      : "text" in end
+        ? end.text
+        : "why" in end
+          ? end.why
+          : "";
   return {
     agent: agentOf(role),
     outcome: end.kind === "said" ? "said" : "none",

@@ -1,7 +1,7 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { type Said, say } from "../work/report/said.ts";
-import { answering } from "./answering.ts";
+import { answering, labelled } from "./answering.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
@@ -42,7 +42,7 @@ export async function answerByTalking(
       ],
     }),
   });
-  if (!answered.ok) return { text: answered.text, ok: false, agent: "Mio", jobs: [] };
+  if (!answered.ok) return answering(parts, [{ kind: "worded", texts: answered.trouble }], false, "Mio");
   const { provider, model, local } = answered.model;
   const said: Said[] = [
     { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
@@ -52,6 +52,6 @@ export async function answerByTalking(
   return {
     ...answering(parts, said, true, "Mio"),
     model: { provider, model, local },
-    ...(route === "PLAN" && { actions: [{ label: parts.chat.giveToCoder, message: "/code go" }] }),
+    ...(route === "PLAN" && { actions: [labelled(parts, (chat) => chat.giveToCoder, "/code go")] }),
   };
 }

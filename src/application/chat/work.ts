@@ -4,7 +4,8 @@ import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Size } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, toolLoop } from "../models/tool-loop.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
-import { emitThinking, listening, troubleText } from "./ask.ts";
+import { type Said, say } from "../work/report/said.ts";
+import { emitThinking, listening, wordTrouble } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
 import type { ChatParts, Toolbox } from "./parts.ts";
@@ -23,9 +24,10 @@ export interface WorkRequest {
 }
 
 export interface Worked {
-  /** Null where no model answered; `text` says why. */
+  /** Null where no model answered; `said` tells why. */
   readonly output: WorkerOutput | null;
-  readonly text: string;
+  /** What Shiro says, masked, and what kept it from saying more. */
+  readonly said: readonly Said[];
   readonly calls: readonly MadeCall[];
   readonly model?: Model;
 }
@@ -35,39 +37,43 @@ export interface Worked {
  * loop is needed or a limit is reached.
  */
 export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
-  const { settings, chat, clock } = parts;
+  const { settings, clock } = parts;
   const state: WorkState = { calls: [], exchange: [], size: "full", asked: undefined, answered: undefined };
   let output: WorkerOutput | null = null;
-  const ended = (note: string, result = output): Worked => ({
+  const ended = (note: Said | null, result = output): Worked => ({
     output: result,
-    text: [result?.result ?? "", note].filter((part) => part !== "").join("\n\n"),
+    said: [
+      { kind: "text", text: parts.workspace.mask(result?.result ?? "") },
+      ...(note === null ? [] : [note]),
+    ],
     calls: state.calls,
     ...(state.answered !== undefined && { model: state.answered }),
   });
-  const timeIsOver = () => ended(chat.timeLimit(Math.round(settings.maxMillis / 1000)));
+  const timeIsOver = () => ended(say("timeLimit", Math.round(settings.maxMillis / 1000)));
   while (turn.rounds.count < settings.maxLoops) {
     turn.rounds.count++;
     const end = await workRound(parts, turn, request, state);
     switch (end.kind) {
       case "answered":
         output = readWorkerOutput(end.answer.text);
-        if (end.answer.finish === "length") return ended(chat.answerCut);
+        if (end.answer.finish === "length") return ended(say("answerCut"));
         break;
       case "stuck":
-        return ended(chat.stuck(end.call.name));
+        return ended(say("stuck", end.call.name));
       case "steps":
-        return ended(chat.loopLimit(settings.maxLoops));
+        return ended(say("loopLimit", settings.maxLoops));
       default: {
         const begun = output !== null || state.calls.length > 0;
         if (end.kind === "aborted" && end.by === "deadline" && begun) return timeIsOver();
-        return ended(troubleText(parts, { role: "worker", model: state.asked }, end), null);
+        const texts = wordTrouble({ role: "worker", model: state.asked }, end);
+        return ended({ kind: "worded", texts }, null);
       }
     }
-    if (!output.needsNextLoop) return ended("");
+    if (!output.needsNextLoop) return ended(null);
     if (clock() >= turn.deadline) return timeIsOver();
     state.exchange.push({ role: "user", text: "Go on with the next loop." });
   }
-  return ended(chat.loopLimit(settings.maxLoops));
+  return ended(say("loopLimit", settings.maxLoops));
 }
 
 /** What the rounds of one message share. */

@@ -1,4 +1,5 @@
 import type { Decision, Route } from "../../domain/routing/route.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 import type { Action } from "../../domain/work/job-actions.ts";
 import type { Said } from "../work/report/said.ts";
 import type { ResultJson } from "../work/result-json.ts";
@@ -92,7 +93,8 @@ export type ChatEvent =
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }
   | { readonly type: "cut-over"; readonly sessionId: string }
-  | { readonly type: "notice"; readonly text: string };
+  /** `texts`: for readers of each language. */
+  | { readonly type: "notice"; readonly text: string; readonly texts?: Worded };
 
 export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 

@@ -1,4 +1,5 @@
 import type { ModelFailureCode } from "../../domain/models/model-trouble.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 
 /**
  * One configured LLM, local or cloud.
@@ -123,6 +124,8 @@ export interface ModelFailure {
   readonly code: ModelFailureCode;
   /** For a person; no secret in it. */
   readonly message: string;
+  /** The same for readers of each language; absent where the message is nobody's language. */
+  readonly texts?: Worded;
   readonly retryable: boolean;
   readonly status?: number;
   /** When the server would like to be asked again. */

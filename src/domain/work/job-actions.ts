@@ -1,8 +1,11 @@
+import type { Worded } from "../texts/worded.ts";
 import { undoOf } from "./job-status.ts";
 
 /** A button under a reply, and the message that pressing it sends. */
 export interface Action {
   readonly label: string;
+  /** For readers of each language; buttons about jobs are drawn anew instead. */
+  readonly labels?: Worded;
   readonly message: string;
 }
 

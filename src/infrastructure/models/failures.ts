@@ -1,6 +1,7 @@
 import type { ModelFailure } from "../../application/ports/model.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
-import type { ModelMessages } from "../../domain/texts/texts.ts";
+import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ServerProblem } from "./answer.ts";
 import { at, type Json, textAt } from "./json.ts";
 import type { ModelParts, ModelSettings } from "./settings.ts";
@@ -58,15 +59,15 @@ export function createFailures(
   const make: Failures["make"] = (kind, detail = "", extra = {}) => {
     const [code, retryable] = CODES[kind];
     const { retryAfterMs } = extra;
-    const message = messages[kind]({
+    const facts = {
       provider,
       model,
       address,
       detail: clean(detail),
       ...(retryAfterMs !== undefined &&
         retryAfterMs > LONGEST_WAIT_MS && { waitSeconds: Math.ceil(retryAfterMs / 1000) }),
-    });
-    return { code, message, retryable, ...extra };
+    };
+    return { code, ...failureText(messages, (words) => words[kind](facts)), retryable, ...extra };
   };
   return {
     make,
@@ -170,6 +171,14 @@ function parsed(body: string): Json {
   } catch {
     return undefined;
   }
+}
+
+/** A failure's text in the language of this process, and in every other. */
+export function failureText(
+  messages: ModelMessages,
+  word: (words: ModelMessages) => string,
+): Required<Pick<ModelFailure, "message" | "texts">> {
+  return { message: word(messages), texts: inEveryLanguage((locale) => word(modelMessagesFor(locale))) };
 }
 
 export function addressOf(url: string): string {

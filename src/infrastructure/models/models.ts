@@ -1,6 +1,7 @@
 import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
+import { failureText } from "./failures.ts";
 import type { ScriptParts } from "./scripted.ts";
 import type { ModelParts, ModelSettings, OllamaSettings } from "./settings.ts";
 import type { Wire } from "./wire.ts";
@@ -54,37 +55,46 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
     },
   };
 
+  function notConfigured(word: (words: ModelParts["messages"]) => string): ModelFailure {
+    return { code: "not-configured", ...failureText(parts.messages, word), retryable: false };
+  }
+
   function make(role: ModelRole): Model | ModelFailure {
     const { provider: name, model: chosen, effort } = settings.roles[role];
     const { messages } = parts;
     const provider = providerOf(settings, name);
-    if (provider === undefined) return notConfigured(messages.unknownProvider(role, name));
+    if (provider === undefined) return notConfigured((words) => words.unknownProvider(role, name));
     const { type, apiKey, keyVariable } = provider;
     const model = chosen ?? provider.model ?? (type === "scripted" ? "scripted" : null);
-    if (model === null) return notConfigured(messages.noModelName(name));
+    if (model === null) return notConfigured((words) => words.noModelName(name));
 
     const address = provider.baseUrl ?? (type === "ollama" ? settings.ollama.baseUrl : null);
     const locality = localityOf({ type, baseUrl: address, model, declared: provider.local });
     const mustStayLocal = settings.localOnly && !MAY_LEAVE.has(role);
     if (mustStayLocal && !locality.local) {
-      const message = messages.refusedRemote(role, { provider: name, model, why: locality.why });
-      return { code: "refused-remote", message, retryable: false };
+      const remote = { provider: name, model, why: locality.why };
+      const text = failureText(messages, (words) => words.refusedRemote(role, remote));
+      return { code: "refused-remote", ...text, retryable: false };
     }
 
     if (type === "scripted") {
       const { script } = provider;
-      if (script === null) return notConfigured(messages.scriptUnusable("-", `providers.${name}.script`));
+      if (script === null)
+        return notConfigured((words) => words.scriptUnusable("-", `providers.${name}.script`));
       return lateModel({ provider: name, model, local: true }, async () => {
         const { createScriptedModel } = await import("./scripted.ts");
         return createScriptedModel({ provider: name, model, file: script, role }, parts);
       });
     }
     const baseUrl = address ?? OWN_ADDRESS[type];
-    if (baseUrl === undefined) return notConfigured(messages.noBaseUrl(name));
+    if (baseUrl === undefined) return notConfigured((words) => words.noBaseUrl(name));
     if (keyVariable !== undefined && apiKey === undefined)
       return {
         code: "no-key",
-        message: `${messages.noKey(name, keyVariable)}\n→ ${messages.remedy.setKey(keyVariable)}`,
+        ...failureText(
+          messages,
+          (words) => `${words.noKey(name, keyVariable)}\n→ ${words.remedy.setKey(keyVariable)}`,
+        ),
         retryable: false,
       };
     const { maxTokens, temperature } = provider;
@@ -161,8 +171,4 @@ async function wireFor(settings: ModelSettings, ollama: OllamaSettings): Promise
     case "ollama":
       return (await import("./ollama.ts")).createOllamaWire(settings, ollama);
   }
-}
-
-function notConfigured(message: string): ModelFailure {
-  return { code: "not-configured", message, retryable: false };
 }

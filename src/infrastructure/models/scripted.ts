@@ -7,7 +7,7 @@ import type {
 } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { createAnswer } from "./answer.ts";
-import { createFailures, type Failures } from "./failures.ts";
+import { createFailures, type Failures, failureText } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
 import { fits, placeOf, readScript, type Script, type ScriptedAnswer } from "./script.ts";
 import type { ModelParts } from "./settings.ts";
@@ -39,7 +39,9 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
   };
   const unusable = (error: unknown): ModelFailure => ({
     code: "not-configured",
-    message: messages.scriptUnusable(file, error instanceof Error ? error.message : String(error)),
+    ...failureText(messages, (words) =>
+      words.scriptUnusable(file, error instanceof Error ? error.message : String(error)),
+    ),
     retryable: false,
     cause: error,
   });
@@ -52,8 +54,8 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
       (one) => (used.get(one) ?? 0) < one.times && fits(one, asked) !== undefined,
     );
     if (chosen === undefined) {
-      const message = messages.noScriptedAnswer(file, asked.message.slice(0, 80));
-      return { kind: "failed", failure: { code: "not-configured", message, retryable: false }, again: false };
+      const text = failureText(messages, (words) => words.noScriptedAnswer(file, asked.message.slice(0, 80)));
+      return { kind: "failed", failure: { code: "not-configured", ...text, retryable: false }, again: false };
     }
     used.set(chosen, (used.get(chosen) ?? 0) + 1);
     const fill = filler(asked.message, fits(chosen, asked) ?? []);

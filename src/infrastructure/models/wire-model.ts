@@ -6,7 +6,9 @@ import type {
   ModelRequest,
 } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
-import { addressOf, createFailures } from "./failures.ts";
+import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import { addressOf, createFailures, failureText } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
 import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
 import { type Tried, type TryParts, tryOnce } from "./try-once.ts";
@@ -81,7 +83,15 @@ async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried 
 function withRemedy(failure: ModelFailure, parts: TryParts): ModelFailure {
   const remedy =
     failure.code === "aborted" || failure.code === "refused-remote" ? undefined : remedyFor(failure, parts);
-  return remedy === undefined ? failure : { ...failure, message: `${failure.message}\n→ ${remedy}` };
+  if (remedy === undefined) return failure;
+  const { message, texts } = failure;
+  return {
+    ...failure,
+    message: `${message}\n→ ${remedy(parts.messages)}`,
+    texts: inEveryLanguage(
+      (locale) => `${texts?.[locale] ?? message}\n→ ${remedy(modelMessagesFor(locale))}`,
+    ),
+  };
 }
 
 async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> {
@@ -89,7 +99,7 @@ async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> 
   const { url, headers, judge } = wire.probe;
   const no = (failure: ModelFailure): ModelCheck => {
     const remedy = remedyFor(failure, parts);
-    return { ok: false, failure, ...(remedy !== undefined && { remedy }) };
+    return { ok: false, failure, ...(remedy !== undefined && { remedy: remedy(messages) }) };
   };
   try {
     const response = await parts.fetch(url, {
@@ -132,24 +142,27 @@ function inTheCloud({ settings, messages }: Pick<TryParts, "settings" | "message
   const { provider, model } = settings;
   return {
     code: "refused-remote",
-    message: messages.refusedRemote("chat", { provider, model, why: "cloud-model" }),
+    ...failureText(messages, (words) => words.refusedRemote("chat", { provider, model, why: "cloud-model" })),
     retryable: false,
   };
 }
 
-function remedyFor({ code }: ModelFailure, { settings, messages }: TryParts): string | undefined {
+function remedyFor(
+  { code }: ModelFailure,
+  { settings }: Pick<TryParts, "settings">,
+): ((words: ModelMessages) => string) | undefined {
   const { type, provider, model, baseUrl, keyVariable } = settings;
-  const { remedy } = messages;
   switch (code) {
     case "unreachable":
     case "aborted":
-      return type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
+      return ({ remedy }) =>
+        type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
     case "unknown-model":
-      return type === "ollama" ? remedy.pull(model) : remedy.checkModelName(provider);
+      return ({ remedy }) => (type === "ollama" ? remedy.pull(model) : remedy.checkModelName(provider));
     case "unauthorized":
-      return keyVariable === undefined ? undefined : remedy.setKey(keyVariable);
+      return keyVariable === undefined ? undefined : ({ remedy }) => remedy.setKey(keyVariable);
     case "refused-remote":
-      return remedy.useLocal;
+      return ({ remedy }) => remedy.useLocal;
     default:
       return undefined;
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { chatMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { create, until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
 
@@ -22,6 +23,7 @@ beforeAll(async () => {
         text: '## Plan\n<img src=x onerror=alert(1)>\n\n## Patch\n```text:<b>a&"b.txt\n<script>alert(1)</script>\n```\n\n## Risk\nlow\n',
       },
       { when: { message: "slow" }, text: "late", delay_ms: 60_000 },
+      { when: { message: "/unwell$/" }, fail: "unauthorized" },
       { text: "re: {{message}}" },
     ],
   });
@@ -39,6 +41,38 @@ async function answered(visitor: Visitor, chat: string, text: string): Promise<s
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+describe("a reader of another language and zone than the server's", () => {
+  const read = async (chat: string) =>
+    (await operator.get(`/chat/${chat}`, { "accept-language": "ja" })).text();
+
+  test("sees what commands answered, why a model failed, and buttons in Japanese", async () => {
+    for (const text of ["/help", "/usage", "unwell", "/plan a house"])
+      await answered(operator, "operator.reader", text);
+    const page = await read("operator.reader");
+    for (const [ja, en] of [
+      [chatMessagesFor("ja").help[0]?.[1], chatMessagesFor("en").help[0]?.[1]],
+      ["Mio は答えられませんでした", "Mio could not answer"],
+      [chatMessagesFor("ja").giveToCoder, chatMessagesFor("en").giveToCoder],
+    ])
+      expect([ja, page.includes(String(ja)), page.includes(String(en))]).toEqual([ja, true, false]);
+  });
+
+  test("sees times in the zone that the browser told", async () => {
+    const at = "2026-01-01T12:00:00.000Z";
+    await answered(operator, "operator.zone", "hello");
+    const times = async (zone: string) => {
+      operator.cookies.set("picoclaw_zone", zone);
+      const page = await operator.text("/chat/operator.zone");
+      operator.cookies.delete("picoclaw_zone");
+      return /<time datetime="([^"]+)"[^>]*>(?:[^<]* )?(\d\d):(\d\d)</.exec(page)?.slice(1) ?? [at];
+    };
+    const [iso = at, hour] = await times("Asia/Kolkata");
+    const expected = new Date(iso).toLocaleTimeString("en", { timeZone: "Asia/Kolkata", hourCycle: "h23" });
+    expect(hour).toBe(expected.slice(0, 2));
+    expect((await times("No/Where")).length).toBe(3);
+  });
+});
 
 describe("coming in", () => {
   test("a link opens the console once, with a cookie that scripts and other sites cannot use", async () => {

@@ -99,6 +99,15 @@ function listen(place) {
   addEventListener("pagehide", () => stream.close());
 }
 
+// Times are shown in the reader's zone: the server is told it once.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const told = () => document.cookie.split("; ").includes(`picoclaw_zone=${zone}`);
+if (zone && !told()) {
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store is not in every browser.
+  document.cookie = `picoclaw_zone=${zone}; path=/; max-age=31536000; samesite=strict`;
+  if (told() && document.querySelector("time")) location.reload();
+}
+
 const pending = (id) => document.querySelector(`[data-message="${CSS.escape(id)}"]`);
 
 const place = document.querySelector("[data-live]");

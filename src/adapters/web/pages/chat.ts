@@ -102,7 +102,7 @@ ${reply.jobs.map(
       .map(({ path }) => visible(path))
       .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
 )}
-${actions.length > 0 && html`<div class="actions">${actions.map(({ label, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${label}</button></form>`)}</div>`}
+${actions.length > 0 && html`<div class="actions">${actions.map(({ label, labels, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[t.locale] ?? label}</button></form>`)}</div>`}
 ${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
 </div></div>`;
 }

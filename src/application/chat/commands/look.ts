@@ -1,34 +1,36 @@
+import { localTime } from "../../../domain/texts/local-time.ts";
+import { type Messages, messagesFor } from "../../../domain/texts/messages.ts";
+import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { statusOf } from "../../../domain/work/job-status.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import { diffText } from "../../work/report/diff-text.ts";
 import { listed } from "../../work/report/job-json.ts";
+import { say } from "../../work/report/said.ts";
 import { wordStatus } from "../../work/report/word-job.ts";
+import { answering, wording } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
-import type { Answer } from "../turn.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 const LISTED = 10;
 const DIFF_LINES = 400;
 
-const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
-
 /** `/jobs`: the last jobs of this chat. */
 export const jobs: ChatCommand = async (parts, turn) => {
   const list = jobsOfChat(parts, turn).slice(-LISTED).reverse();
-  if (list.length === 0) return said(parts.chat.noJobs);
-  return said(list.map((job) => line(parts, job)).join("\n"));
+  if (list.length === 0) return answering(parts, [say("noJobs")], true);
+  return wording(parts, (locale) => list.map((job) => line(parts, messagesFor(locale), job)).join("\n"));
 };
 
-function line({ messages, workspace }: ChatParts, job: StoredJob): string {
+function line({ workspace }: ChatParts, messages: Messages, job: StoredJob): string {
   const alive = job.pid === undefined || workspace.isAlive(job.pid);
   const status = wordStatus(messages, { status: statusOf(listed(job), alive), failedCmds: job.failedCmds });
-  const at = job.createdAt.slice(5, 16).replace("T", " ");
+  const at = localTime(job.createdAt).slice(5, 16);
   return `${job.jobId}  ${at}  ${status}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
 export const diff: ChatCommand = async (parts, turn, rest) => {
-  const { chat, messages, workspace } = parts;
+  const { workspace } = parts;
   const name = rest.trim();
   let chosen: StoredJob[];
   if (name === "") {
@@ -37,20 +39,25 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
     chosen = own.filter(({ groupId }) => groupId === group);
   } else {
     const named = namedJobs(parts, turn, name);
-    if (named === "unknown") return said(messages.unknownJob(name), false);
-    if (named === "not-yours") return said(chat.notYourJob(name), false);
+    if (named === "unknown") return wording(parts, (locale) => messagesFor(locale).unknownJob(name), false);
+    if (named === "not-yours") return answering(parts, [say("notYourJob", name)], false);
     chosen = named;
   }
   let text = "";
   for (const { jobId } of chosen) text += await diffText(workspace.archive.differences(jobId));
-  if (text.trim() === "") return said(chat.noDiff);
+  if (text.trim() === "") return answering(parts, [say("noDiff")], true);
   const lines = workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
-  return said(`${fence}diff\n${shown.join("\n")}\n${fence}${cut > 0 ? `\n${chat.diffCut(cut)}` : ""}`);
+  const block = `${fence}diff\n${shown.join("\n")}\n${fence}`;
+  return answering(parts, [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
 };
 
 /** `/help`. */
-export const help: ChatCommand = async ({ chat }) =>
-  said(chat.help.map(([command, what]) => `${command} — ${what}`).join("\n"));
+export const help: ChatCommand = async (parts) =>
+  wording(parts, (locale) =>
+    chatMessagesFor(locale)
+      .help.map(([command, what]) => `${command} — ${what}`)
+      .join("\n"),
+  );

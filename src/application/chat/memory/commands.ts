@@ -2,9 +2,10 @@ import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
 import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
 import type { ChatCommand } from "../parts.ts";
-import type { Answer, ChatTurn } from "../turn.ts";
+import type { ChatTurn } from "../turn.ts";
 import { noteCommands } from "./note-commands.ts";
 import type { RouteTeacher } from "./teach-route.ts";
+import { tell } from "./tell.ts";
 import { type UsageParts, usageText } from "./usage-text.ts";
 
 export interface MemoryCommandParts extends UsageParts {
@@ -16,76 +17,79 @@ export interface MemoryCommandParts extends UsageParts {
 /** Characters of a message that `/why` quotes. */
 const QUOTED = 120;
 
-const said = (text: string, ok = true): Answer => ({ text, ok, agent: "", jobs: [] });
-
 /** The chat's commands about what it decided, remembers and used. */
 export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<string, ChatCommand>> {
-  const { teacher, usage, words } = parts;
+  const { teacher, usage } = parts;
   const teach: Readonly<Record<string, ChatCommand>> = {
-    async why(_, { sessionKey }) {
+    async why(chat, { sessionKey }) {
       const decision = await teacher.last(sessionKey);
-      if (decision === null) return said(words.noDecision);
+      if (decision === null) return tell(chat, (words) => words.noDecision);
       const used = await usage.totals({ by: "model", since: new Date(0), groupId: groupOf(decision.id) });
-      return said(
-        words.why({
-          ...decision,
-          message: oneLine(decision.message),
-          models: used.map(({ name }) => name),
-          corrected: decision.correction?.route ?? null,
-        }),
-      );
+      const facts = {
+        ...decision,
+        message: oneLine(decision.message),
+        models: used.map(({ name }) => name),
+        corrected: decision.correction?.route ?? null,
+      };
+      return tell(chat, (words) => words.why(facts));
     },
-    async route(_, { sessionKey, history }, rest) {
+    async route(chat, { sessionKey, history }, rest) {
       const route = readRoute(rest.split(/\s/u)[0] ?? "");
-      if (route === undefined) return said(words.routeUsage(ROUTES), false);
+      if (route === undefined) return tell(chat, (words) => words.routeUsage(ROUTES), false);
       const done = await teacher.correct(sessionKey, route);
-      if (done === null) return said(words.noDecision, false);
+      if (done === null) return tell(chat, (words) => words.noDecision, false);
       const { decision, offered } = done;
-      const lines = [
-        words.corrected(decision.route, route),
-        offered === null ? words.notOffered : words.offered(offered),
-      ];
       return {
-        ...said(lines.join("\n")),
+        ...tell(chat, (words) =>
+          [
+            words.corrected(decision.route, route),
+            offered === null ? words.notOffered : words.offered(offered),
+          ].join("\n"),
+        ),
         ...(decision.route !== route && { again: { route, text: askedFor(history, decision.message) } }),
         ...(offered !== null && { actions: [{ label: "/remember", message: "/remember" }] }),
       };
     },
-    async remember(_, { sessionKey }) {
+    async remember(chat, { sessionKey }) {
       const rule = await teacher.remember(sessionKey);
       return rule === null
-        ? said(words.nothingToRemember, false)
-        : said(words.remembered(rule.pattern, rule.route));
+        ? tell(chat, (words) => words.nothingToRemember, false)
+        : tell(chat, (words) => words.remembered(rule.pattern, rule.route));
     },
-    async rules(_, { sessionKey }) {
+    async rules(chat, { sessionKey }) {
       const rules = await teacher.rules(sessionKey);
-      const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
-      if (lines.length === 0) lines.push(words.noRules);
-      return said([...lines, ...parts.ruleProblems().map(words.ruleProblem)].join("\n"));
+      const problems = parts.ruleProblems();
+      return tell(chat, (words) => {
+        const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
+        if (lines.length === 0) lines.push(words.noRules);
+        return [...lines, ...problems.map(words.ruleProblem)].join("\n");
+      });
     },
-    async forget(_, { sessionKey }, rest) {
+    async forget(chat, { sessionKey }, rest) {
       const place = /^[0-9]{1,4}$/u.test(rest.trim()) ? Number(rest) : 0;
       const rule = place > 0 ? await teacher.forget(sessionKey, place) : null;
-      return rule === null ? said(words.forgetUsage, false) : said(words.forgotten(rule.pattern));
+      return rule === null
+        ? tell(chat, (words) => words.forgetUsage, false)
+        : tell(chat, (words) => words.forgotten(rule.pattern));
     },
   };
   return {
     ...teach,
-    ...noteCommands(words),
-    async new({ sessions }, { session, signal, emit }) {
-      const done = await sessions.startNew(session, signal);
-      if (!done.cut) return said(words.newFailed, false);
+    ...noteCommands,
+    async new(chat, { session, signal, emit }) {
+      const done = await chat.sessions.startNew(session, signal);
+      if (!done.cut) return tell(chat, (words) => words.newFailed, false);
       emit({ type: "cut-over", sessionId: done.session.id });
-      return said(words.newSession(done.session.id));
+      return tell(chat, (words) => words.newSession(done.session.id));
     },
-    async resume({ sessions }, { session, emit }, rest) {
+    async resume(chat, { session, emit }, rest) {
       const wanted = rest.trim();
-      const resumed = await sessions.resume(session, wanted === "" ? undefined : wanted);
-      if (resumed === null) return said(words.nothingToResume, false);
+      const resumed = await chat.sessions.resume(session, wanted === "" ? undefined : wanted);
+      if (resumed === null) return tell(chat, (words) => words.nothingToResume, false);
       emit({ type: "cut-over", sessionId: resumed.id });
-      return said(words.resumed(resumed.id, resumed.turns));
+      return tell(chat, (words) => words.resumed(resumed.id, resumed.turns));
     },
-    usage: async ({ now }, turn) => said(await usageText(parts, now(), chatOf(turn))),
+    usage: async (chat, turn) => tell(chat, await usageText(parts, chat.now(), chatOf(turn))),
   };
 }
 

@@ -5,7 +5,6 @@ import type { UsageStore, UsageTotal } from "../../ports/usage.ts";
 
 export interface UsageParts {
   readonly usage: UsageStore;
-  readonly words: MemoryMessages;
   /** The day's budget in US dollars. */
   readonly daily: number | null;
   readonly clock: DayClock;
@@ -15,21 +14,24 @@ const DAYS = 7;
 
 /** `/usage`: today by model, the last days, and the budget. A chat of another user sees its own share only. */
 export async function usageText(
-  { usage, words, daily, clock }: UsageParts,
+  { usage, daily, clock }: UsageParts,
   now: Date,
   { chatKey, all }: { readonly chatKey: string; readonly all: boolean },
-): Promise<string> {
+): Promise<(words: MemoryMessages) => string> {
   const today = clock.startOfDay(now);
   const only = all ? {} : { chatKey };
   const byModel = await usage.totals({ by: "model", since: today, ...only });
-  const lines: string[] = [];
-  if (byModel.length === 0) lines.push(words.noUsage);
-  else
-    lines.push(`${all ? words.usageHeader.today : words.usageHeader.chat}:`, ...byModel.map(words.usageLine));
   const days = await lastDays(usage, clock, now, only);
-  if (days.length > 1) lines.push("", `${words.usageHeader.days}:`, ...days.map(words.usageLine));
-  if (daily !== null && all) lines.push("", words.budgetLine(await usage.spent(today), daily));
-  return lines.join("\n");
+  const spent = daily !== null && all ? await usage.spent(today) : 0;
+  return (words) => {
+    const { usageHeader, usageLine } = words;
+    const lines: string[] = [];
+    if (byModel.length === 0) lines.push(words.noUsage);
+    else lines.push(`${all ? usageHeader.today : usageHeader.chat}:`, ...byModel.map(usageLine));
+    if (days.length > 1) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
+    if (daily !== null && all) lines.push("", words.budgetLine(spent, daily));
+    return lines.join("\n");
+  };
 }
 
 /** One line a day that has any, newest first, each named by the date its session would bear. */

@@ -1,5 +1,6 @@
 import type { CommandResult } from "../../../domain/patch/result.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
+import type { Worded } from "../../../domain/texts/worded.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a coder's work on one message ended. */
@@ -8,7 +9,7 @@ export type CoderEnd =
   | { readonly kind: "said"; readonly text: string }
   | { readonly kind: "planned"; readonly plan: string }
   /** The model gave no answer before anything was carried out; `text` is for the user. */
-  | { readonly kind: "unanswered"; readonly text: string }
+  | { readonly kind: "unanswered"; readonly text: Worded }
   /** No proposal could be carried out; `why` is for the user. */
   | { readonly kind: "unusable"; readonly why: string }
   | { readonly kind: "refused"; readonly execution: Execution }
@@ -57,4 +58,4 @@ export type Stopped =
   /** The coder had nothing more to propose. */
   | { readonly why: "gave-up" }
   /** No further answer came; `text` is for the user. */
-  | { readonly why: "unanswered"; readonly text: string };
+  | { readonly why: "unanswered"; readonly text: Worded };

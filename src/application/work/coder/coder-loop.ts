@@ -4,6 +4,7 @@ import type { CommandResult } from "../../../domain/patch/result.ts";
 import { doubtfulEdits } from "../../../domain/proposal/doubtful-edits.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import { looksLikePatch, readProposal } from "../../../domain/proposal/read-proposal.ts";
+import type { Worded } from "../../../domain/texts/worded.ts";
 import type { Asked } from "../../context/show-asked.ts";
 import type { ModelMessage } from "../../ports/model.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
@@ -48,7 +49,7 @@ export type CoderAnswer =
       readonly shown: (path: string) => boolean;
     }
   /** `text` is for the user. */
-  | { readonly ok: false; readonly text: string };
+  | { readonly ok: false; readonly text: Worded };
 
 /** What somebody who watches is told. */
 export type CoderEvent =

@@ -1,4 +1,5 @@
-import type { ChatMessages, Texts } from "../../../domain/texts/texts.ts";
+import type { Locale } from "../../../domain/texts/locale.ts";
+import { type ChatMessages, textsFor } from "../../../domain/texts/texts.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
 import type { Stopped } from "../coder/coder-end.ts";
 
@@ -21,13 +22,14 @@ export interface CoderFacts {
   readonly isDropped: boolean;
 }
 
-export function wordCoder({ chat, checks }: Pick<Texts, "chat" | "checks">, facts: CoderFacts): string {
+export function wordCoder(locale: Locale, facts: CoderFacts): string {
+  const { chat, checks } = textsFor(locale);
   const { red, brief, stopped, tried, words, costHint, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red) : "",
     ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
     red === undefined ? "" : chat.stillRed(red, brief ?? ""),
-    stopped === undefined ? "" : wordStopped(chat, stopped),
+    stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     tried.length === 0 ? "" : chat.attemptsTaken(facts.attempts, tried),
     words,
     costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
@@ -35,7 +37,7 @@ export function wordCoder({ chat, checks }: Pick<Texts, "chat" | "checks">, fact
   return lines.filter((line) => line !== "").join("\n");
 }
 
-function wordStopped(chat: ChatMessages, stopped: Stopped): string {
+function wordStopped(chat: ChatMessages, locale: Locale, stopped: Stopped): string {
   switch (stopped.why) {
     case "attempts":
       return chat.coderStopped.attempts(stopped.limit);
@@ -44,6 +46,7 @@ function wordStopped(chat: ChatMessages, stopped: Stopped): string {
     case "gave-up":
       return chat.coderStopped.gaveUp;
     case "unanswered":
-      return stopped.text;
+      // A reply of an older version holds one language.
+      return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
   }
 }

@@ -1,7 +1,8 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import { cutMiddle } from "../../../domain/texts/cut-middle.ts";
 import { type Locale, messagesFor, reportMessages } from "../../../domain/texts/messages.ts";
-import { type ChatMessages, chatMessagesFor, textsFor } from "../../../domain/texts/texts.ts";
+import { type ChatMessages, chatMessagesFor } from "../../../domain/texts/texts.ts";
+import type { Worded } from "../../../domain/texts/worded.ts";
 import type { ActionFacts } from "./action-facts.ts";
 import { changeLines } from "./change-lines.ts";
 import { type CoderFacts, wordCoder } from "./coder-facts.ts";
@@ -15,6 +16,8 @@ import { paragraphs, wordChatJob, wordEviction, wordRefusal, wordStatus } from "
  */
 export type Said =
   | { readonly kind: "text"; readonly text: string }
+  /** What is neither facts nor a model's words: worded for everybody when it was said. */
+  | { readonly kind: "worded"; readonly texts: Worded }
   /** Stands above the next piece, on a line of its own. */
   | { readonly kind: "heading"; readonly text: string }
   | Saying
@@ -87,6 +90,8 @@ function wordPiece(locale: Locale, piece: Said): string {
     case "text":
     case "heading":
       return piece.text;
+    case "worded":
+      return piece.texts[locale];
     case "say": {
       const words: unknown = chat[piece.name];
       return typeof words === "function" ? String(words(...piece.with)) : String(words ?? "");
@@ -103,7 +108,7 @@ function wordPiece(locale: Locale, piece: Said): string {
       ]);
     }
     case "coder":
-      return wordCoder(textsFor(locale), piece.facts);
+      return wordCoder(locale, piece.facts);
     case "action":
       return wordAction(messages, piece.facts, "chat");
     case "loop-status": {

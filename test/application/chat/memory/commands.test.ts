@@ -7,7 +7,7 @@ import type { ChatEvent } from "../../../../src/application/ports/conversation.t
 import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
 import type { UsageStore } from "../../../../src/application/ports/usage.ts";
 import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
-import { memoryMessagesFor } from "../../../../src/domain/texts/texts.ts";
+import { messagesFor } from "../../../../src/domain/texts/messages.ts";
 import { createRoutingStore } from "../../../../src/infrastructure/store/routing-store.ts";
 import { createUsageStore } from "../../../../src/infrastructure/store/usage-store.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
@@ -48,7 +48,6 @@ async function send(
   const commands = memoryCommands({
     teacher: createRouteTeacher({ store: routing, configured: () => [], now }),
     usage,
-    words: memoryMessagesFor(locale as "ja" | "en"),
     daily,
     clock: createDayClock("Asia/Tokyo", "00:00"),
     ruleProblems: () => [
@@ -67,7 +66,11 @@ async function send(
     history,
     emit: (event: ChatEvent) => void events.push(event),
   } as unknown as ChatTurn;
-  return commands[name]!({ sessions, now } as unknown as ChatParts, turn, rest);
+  return commands[name]!(
+    { sessions, now, messages: messagesFor(locale as "ja" | "en") } as unknown as ChatParts,
+    turn,
+    rest,
+  );
 }
 
 describe.each(["ja", "en"])("in %s", (locale) => {
