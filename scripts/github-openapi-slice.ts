@@ -18,6 +18,8 @@ const USED: readonly [method: string, path: string][] = [
   ["get", "/user"],
   ["get", "/repos/{owner}/{repo}"],
   ["get", "/repos/{owner}/{repo}/issues"],
+  // Before the next, whose form it has as well.
+  ["get", "/repos/{owner}/{repo}/issues/comments"],
   ["get", "/repos/{owner}/{repo}/issues/{issue_number}"],
   ["get", "/repos/{owner}/{repo}/issues/{issue_number}/comments"],
   ["post", "/repos/{owner}/{repo}/issues/{issue_number}/comments"],

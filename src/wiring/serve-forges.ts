@@ -3,7 +3,8 @@ import type { Kysely } from "kysely";
 import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
-import { type IntakeParts, intake, pollRepository } from "../application/tasks/intake.ts";
+import { type IntakeParts, intake } from "../application/tasks/intake.ts";
+import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -20,6 +21,10 @@ export interface ForgeService {
 
 const TASKS_AT_ONCE = 2;
 const LOOK_MS = 30_000;
+/** What was said while nobody served. What was taken in then is known by its name. */
+const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
+/** A forge's lists lag behind, and its clock is another one. */
+const OVERLAP_MS = 5 * 60_000;
 
 /**
  * Tasks from GitHub and GitLab while serving: webhooks, polling, and whoever carries them out. Null where environments
@@ -83,9 +88,17 @@ export async function openForgeService(
       for (const [kind, forge] of forges) {
         const { repositories, poll_interval: seconds } = config.forges[kind];
         if (seconds === 0 || repositories.length === 0) continue;
+        const looked = { at: now().getTime() - FIRST_LOOK_BACK_MS };
         const look = async () => {
+          const since = new Date(looked.at - OVERLAP_MS);
+          const at = now().getTime();
+          const taken = [];
           for (const repository of repositories)
-            await pollRepository(partsOf(forge), repository, stopping.signal);
+            taken.push(
+              ...(await pollRepository(partsOf(forge), { repository, since, signal: stopping.signal })),
+            );
+          // What a forge did not tell now it is asked for again.
+          if (taken.every(({ did }) => did !== "failed")) looked.at = at;
         };
         const poll = () => void look().catch((error: unknown) => say(solver.workspace.mask(String(error))));
         poll();

@@ -4,7 +4,7 @@ import type { IntakeEvent } from "../../application/tasks/intake.ts";
 export interface Delivery {
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** The bytes as JSON. */
+  /** What the bytes say. */
   readonly body: unknown;
   readonly site: string;
 }
@@ -12,8 +12,18 @@ export interface Delivery {
 /** How one forge signs and words what it posts. */
 export interface Deliveries {
   isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
+  /** The JSON in a delivery's bytes; undefined when there is none. */
+  parse(headers: Headers, bytes: Uint8Array): unknown;
   /** None when it says nothing to us; null when it is no delivery of this forge. */
   read(delivery: Delivery): readonly IntakeEvent[] | null;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** In a time that tells nothing, whatever the lengths. */

@@ -1,7 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
+import type { ItemRef } from "../../domain/forges/item-url.ts";
+import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { type Deliveries, isSame, nameOf } from "./deliveries.ts";
+import { type Deliveries, isSame, nameOf, parseJson } from "./deliveries.ts";
 
 interface Payload {
   readonly action?: string;
@@ -11,17 +13,19 @@ interface Payload {
   readonly pull_request?: Item;
   readonly label?: { readonly name?: string };
   readonly assignee?: { readonly login?: string };
-  readonly comment?: { readonly body?: string };
+  readonly comment?: { readonly id?: number; readonly body?: string };
   readonly review?: { readonly body?: string | null };
 }
 
 interface Item {
   readonly number?: number;
-  readonly user?: { readonly login?: string };
+  readonly user?: { readonly login?: string } | null;
+  readonly body?: string | null;
 }
 
 const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
   issues: {
+    opened: "opened",
     assigned: "assigned",
     unassigned: "unassigned",
     labeled: "labeled",
@@ -29,6 +33,7 @@ const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"
     closed: "closed",
   },
   pull_request: {
+    opened: "opened",
     assigned: "assigned",
     unassigned: "unassigned",
     labeled: "labeled",
@@ -54,7 +59,8 @@ function readGitHubEvent(
   if (kind === undefined || item?.number === undefined || repository === undefined || actor === undefined)
     return null;
   const isPull = payload.pull_request !== undefined || payload.issue?.pull_request !== undefined;
-  const text = payload.comment?.body ?? payload.review?.body ?? undefined;
+  const said = kind === "opened" ? item.body : (payload.comment?.body ?? payload.review?.body);
+  const text = said ?? undefined;
   // A review without words comes with its line comments, each of which is delivered by itself.
   if (name === "pull_request_review" && (text ?? "") === "") return null;
   const ref = {
@@ -65,7 +71,7 @@ function readGitHubEvent(
     number: item.number,
   } as const;
   return {
-    deliveryId: `github:${deliveryId}`,
+    deliveryId: idOf(name, payload, ref) ?? `github:${deliveryId}`,
     item: ref,
     event: {
       kind,
@@ -78,12 +84,24 @@ function readGitHubEvent(
   };
 }
 
+/** Null where polling finds no such thing: the delivery is named by what it says. */
+function idOf(name: string, { action, comment }: Payload, ref: ItemRef): string | null {
+  if (action === "opened") return openedDeliveryId(ref);
+  return name === "issue_comment" && comment?.id !== undefined ? commentDeliveryId(ref, comment.id) : null;
+}
+
 export const githubDeliveries: Deliveries = {
   isGenuine: (headers, bytes, secret) =>
     isSame(
       headers.get("x-hub-signature-256") ?? "",
       `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`,
     ),
+  // As a form, which is what GitHub offers first, the JSON is one field of it.
+  parse(headers, bytes) {
+    const text = new TextDecoder().decode(bytes);
+    const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
+    return parseJson(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
+  },
   read({ headers, bytes, body, site }) {
     // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.
     const deliveryId = nameOf(bytes);

@@ -1,14 +1,19 @@
 import type { IntakeEvent } from "../../application/tasks/intake.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
+import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { type Deliveries, isSame, nameOf } from "./deliveries.ts";
+import { type Deliveries, isSame, nameOf, parseJson } from "./deliveries.ts";
 
 interface Payload {
   readonly object_kind?: string;
   readonly user?: { readonly username?: string };
   readonly project?: { readonly path_with_namespace?: string };
   readonly object_attributes?: {
+    readonly id?: number;
     readonly iid?: number;
+    readonly description?: string | null;
+    readonly created_at?: string;
+    readonly updated_at?: string;
     readonly action?: string;
     readonly author_id?: number;
     readonly note?: string;
@@ -17,10 +22,20 @@ interface Payload {
   };
   readonly issue?: { readonly iid?: number };
   readonly merge_request?: { readonly iid?: number; readonly author_id?: number };
+  readonly assignees?: readonly Assignee[];
+  readonly labels?: readonly Label[];
   readonly changes?: {
-    readonly assignees?: Change<{ readonly username?: string }>;
-    readonly labels?: Change<{ readonly title?: string }>;
+    readonly assignees?: Change<Assignee>;
+    readonly labels?: Change<Label>;
   };
+}
+
+interface Assignee {
+  readonly username?: string;
+}
+
+interface Label {
+  readonly title?: string;
 }
 
 interface Change<T> {
@@ -45,7 +60,7 @@ function readGitLabEvents(
   const item: ItemRef = { forge: "gitlab", site, repository, kind, number };
   const whose = author === undefined ? {} : { pullAuthor: author };
   return happenings(payload).map((event, i) => ({
-    deliveryId: `gitlab:${deliveryId}:${i}`,
+    deliveryId: idOf(payload, item, event) ?? `gitlab:${deliveryId}:${i}`,
     item,
     event: { ...event, actor, ...whose },
   }));
@@ -70,38 +85,60 @@ function placeOf(payload: Payload): { kind: ItemRef["kind"]; number: number; aut
   }
 }
 
-function happenings({
-  object_kind,
-  object_attributes: object,
-  changes,
-}: Payload): Omit<ForgeEvent, "actor">[] {
+/** Null where polling finds no such thing: the delivery is named by the forge, or by what it says. */
+function idOf(
+  { object_attributes: object }: Payload,
+  item: ItemRef,
+  { kind }: Omit<ForgeEvent, "actor">,
+): string | null {
+  if (kind === "opened") return openedDeliveryId(item);
+  return kind === "commented" && object?.id !== undefined ? commentDeliveryId(item, object.id) : null;
+}
+
+function happenings(payload: Payload): Omit<ForgeEvent, "actor">[] {
+  const { object_kind, object_attributes: object, changes } = payload;
   if (object_kind === "note") {
     const kind = object?.type === "DiffNote" ? "reviewed" : "commented";
-    return object?.note === undefined ? [] : [{ kind, text: object.note }];
+    return object?.note === undefined || isEdited(object) ? [] : [{ kind, text: object.note }];
   }
-  const events: Omit<ForgeEvent, "actor">[] = [];
-  const compare = <T>(change: Change<T> | undefined, name: (each: T) => string | undefined) => {
-    const names = (list: readonly T[] | undefined) =>
-      new Set((list ?? []).flatMap((each) => name(each) ?? []));
-    const before = names(change?.previous);
-    const after = names(change?.current);
-    return {
-      added: [...after].filter((each) => !before.has(each)),
-      removed: [...before].filter((each) => !after.has(each)),
-    };
+  // What an item is opened with stands beside it; only what is changed later stands in `changes`.
+  const opened = object?.action === "open";
+  const assignees = compare(changes?.assignees, opened ? payload.assignees : [], ({ username }) => username);
+  const labels = compare(changes?.labels, opened ? payload.labels : [], ({ title }) => title);
+  return [
+    ...(opened ? [{ kind: "opened", text: object.description ?? "" } as const] : []),
+    ...assignees.added.map((assignee) => ({ kind: "assigned", assignee }) as const),
+    ...assignees.removed.map((assignee) => ({ kind: "unassigned", assignee }) as const),
+    ...labels.added.map((label) => ({ kind: "labeled", label }) as const),
+    ...labels.removed.map((label) => ({ kind: "unlabeled", label }) as const),
+    ...(object?.action === "close" || object?.action === "merge" ? [{ kind: "closed" } as const] : []),
+  ];
+}
+
+/** GitLab delivers an edited comment as it delivers a new one; older ones do not name the action. */
+function isEdited({ action, created_at, updated_at }: NonNullable<Payload["object_attributes"]>): boolean {
+  return action === undefined
+    ? created_at !== undefined && updated_at !== undefined && created_at !== updated_at
+    : action !== "create";
+}
+
+function compare<T>(
+  change: Change<T> | undefined,
+  given: readonly T[] | undefined,
+  name: (each: T) => string | undefined,
+): { readonly added: readonly string[]; readonly removed: readonly string[] } {
+  const names = (list: readonly T[] | undefined) => new Set((list ?? []).flatMap((each) => name(each) ?? []));
+  const before = names(change?.previous);
+  const after = new Set([...names(change?.current), ...names(given)]);
+  return {
+    added: [...after].filter((each) => !before.has(each)),
+    removed: [...before].filter((each) => !after.has(each)),
   };
-  const assignees = compare(changes?.assignees, ({ username }) => username);
-  const labels = compare(changes?.labels, ({ title }) => title);
-  for (const assignee of assignees.added) events.push({ kind: "assigned", assignee });
-  for (const assignee of assignees.removed) events.push({ kind: "unassigned", assignee });
-  for (const label of labels.added) events.push({ kind: "labeled", label });
-  for (const label of labels.removed) events.push({ kind: "unlabeled", label });
-  if (object?.action === "close" || object?.action === "merge") events.push({ kind: "closed" });
-  return events;
 }
 
 export const gitlabDeliveries: Deliveries = {
   isGenuine: (headers, _bytes, secret) => isSame(headers.get("x-gitlab-token") ?? "", secret),
+  parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
   read({ headers, bytes, body, site }) {
     const deliveryId = headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? nameOf(bytes);
     return readGitLabEvents(body, { site, deliveryId });

@@ -31,9 +31,9 @@ export function createWebhooks(
     if (Number(request.headers.get("content-length") ?? 0) > LIMIT_BYTES) return say(413, "too large");
     const bytes = new Uint8Array(await request.arrayBuffer());
     if (bytes.length > LIMIT_BYTES) return say(413, "too large");
-    const { isGenuine, read } = DELIVERIES[forge];
+    const { isGenuine, parse, read } = DELIVERIES[forge];
     if (!isGenuine(request.headers, bytes, settings.secret)) return say(401, "bad signature");
-    const body = parsed(bytes);
+    const body = parse(request.headers, bytes);
     const events =
       body === undefined ? null : read({ headers: request.headers, bytes, body, site: settings.site });
     if (events === null) return say(400, "not a delivery of this forge");
@@ -45,14 +45,6 @@ export function createWebhooks(
     }
     return Response.json({ did: done });
   };
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 function say(status: number, message: string): Response {

@@ -68,6 +68,8 @@ export interface Forge {
     wanted: { readonly label: string; readonly assignee: string },
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeRequest | null>>;
+  /** The words of open items and the comments (not on lines) that were written since then, as they stand now. */
+  listSaid(repository: string, since: Date, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeSaid[]>>;
   /** How git signs in over HTTP; the token is never part of an address. */
   readonly credentials: { readonly username: string; readonly token: string };
 }
@@ -144,6 +146,14 @@ export interface ForgeReviewComment extends ForgeComment {
   readonly line: number | null;
   /** What `replyTo` wants. */
   readonly thread: string;
+}
+
+/** What somebody wrote on an item: its own words when `commentId` is null. */
+export interface ForgeSaid {
+  readonly ref: ItemRef;
+  readonly commentId: string | null;
+  readonly author: string;
+  readonly body: string;
 }
 
 export interface ForgeBranch {

@@ -1,13 +1,21 @@
 /** Something that happened on an issue, PR or MR, from a webhook or from polling, forge by forge in one shape. */
 export interface ForgeEvent {
-  readonly kind: "assigned" | "unassigned" | "labeled" | "unlabeled" | "commented" | "reviewed" | "closed";
+  readonly kind:
+    | "opened"
+    | "assigned"
+    | "unassigned"
+    | "labeled"
+    | "unlabeled"
+    | "commented"
+    | "reviewed"
+    | "closed";
   /** Who did it, as the forge says. */
   readonly actor: string;
   /** Of `assigned` and `unassigned`: whom. */
   readonly assignee?: string;
   /** Of `labeled` and `unlabeled`. */
   readonly label?: string;
-  /** Of `commented` and `reviewed`. */
+  /** Of `opened`, `commented` and `reviewed`. */
   readonly text?: string;
   /** Of a pull: who opened it, by name or by number, whichever the forge tells. */
   readonly pullAuthor?: string | number;
@@ -43,6 +51,8 @@ export function wantedBy(
   const nothing = (why: string): Wanted => ({ do: "nothing", why });
   if (same(event.actor, bot)) return nothing("the bot's own doing");
   switch (event.kind) {
+    case "opened":
+      return mentions(event.text ?? "", bot) ? { do: "start" } : nothing("not mentioned");
     case "assigned":
       return same(event.assignee, bot) ? { do: "start" } : nothing("somebody else was assigned");
     case "unassigned":

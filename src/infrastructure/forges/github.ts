@@ -207,6 +207,29 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
         }
         return null;
       }),
+    listSaid: (repository, since, signal) =>
+      answer(async () => {
+        const from = { ...split(repository), since: since.toISOString(), per_page: PAGE };
+        const items = await pages((page) =>
+          client(signal).issues.listForRepo({ ...from, state: "open", page }),
+        );
+        const comments = await pages((page) => client(signal).issues.listCommentsForRepo({ ...from, page }));
+        // `since` is about the last change; an edit is nothing new.
+        const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
+        return [
+          ...items.filter(isNew).map((issue) => {
+            const { ref: at, author, body } = itemOf(issue, (kind) => ref(repository, kind, issue.number));
+            return { ref: at, commentId: null, author, body };
+          }),
+          ...comments.filter(isNew).flatMap((comment) => {
+            const { id, author, body } = commentOf(comment);
+            const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
+            if (found === null) return [];
+            const kind = found[1] === "pull" ? "pull" : "issue";
+            return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
+          }),
+        ];
+      }),
     listWork: (repository, { label, assignee }, signal) =>
       answer(async () => {
         const list = (filter: { labels?: string; assignee?: string }) =>

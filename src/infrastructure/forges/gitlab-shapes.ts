@@ -3,6 +3,7 @@ import type {
   ForgeComment,
   ForgeItem,
   ForgeRequest,
+  ForgeSaid,
   Permission,
 } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
@@ -84,6 +85,45 @@ export function itemOf(issue: Issue, ref: ItemRef): ForgeItem {
 export function commentOf({ id, body, author, created_at }: Note): ForgeComment {
   return { id: String(id), author: author.username, body, createdAt: created_at };
 }
+
+export function wordsOf(issue: Issue, ref: ItemRef): ForgeSaid {
+  const { author, body } = itemOf(issue, ref);
+  return { ref, commentId: null, author, body };
+}
+
+/** "Commented on", as the activity of a project tells it. */
+export interface NoteEvent {
+  readonly note?: {
+    readonly id: number;
+    readonly body: string;
+    readonly author: { readonly username: string };
+    readonly created_at: string;
+    readonly system?: boolean;
+    readonly type?: string | null;
+    readonly noteable_type: string;
+    readonly noteable_iid?: number | null;
+  };
+}
+
+/** Nothing when the event is older, of GitLab's own doing, on a line, or not about an issue or a merge request. */
+export function saidIn(
+  { note }: NoteEvent,
+  since: Date,
+  ref: (kind: ItemRef["kind"], number: number) => ItemRef,
+): readonly ForgeSaid[] {
+  if (note === undefined || note.system === true || note.type === "DiffNote") return [];
+  const kind = NOTEABLE[note.noteable_type];
+  const { id, body, author, noteable_iid: number } = note;
+  if (kind === undefined || typeof number !== "number" || Date.parse(note.created_at) < since.getTime())
+    return [];
+  return [{ ref: ref(kind, number), commentId: String(id), author: author.username, body }];
+}
+
+const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
+  Issue: "issue",
+  WorkItem: "issue",
+  MergeRequest: "pull",
+};
 
 export function checks(states: readonly string[]): Checks {
   if (states.length === 0) return "none";

@@ -1,6 +1,7 @@
 import {
   Branches,
   Commits,
+  Events,
   IssueLabelEvents,
   IssueNotes,
   Issues,
@@ -29,9 +30,12 @@ import {
   levelOf,
   type MergeRequest,
   type Note,
+  type NoteEvent,
   newestRequest,
   type Permissions,
   permission,
+  saidIn,
+  wordsOf,
 } from "./gitlab-shapes.ts";
 
 export interface GitLabParts {
@@ -225,8 +229,8 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
       }),
     findRequest: (item, { label, assignee }, signal) =>
       answer(async () => {
-        const Events = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
-        const labels = (await new Events(options(signal)).all(
+        const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
+        const labels = (await new LabelEvents(options(signal)).all(
           item.repository,
           item.number,
           PAGES,
@@ -237,6 +241,32 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
           ...PAGES,
         })) as unknown as Note[];
         return newestRequest(labels, all, { label, assignee });
+      }),
+    listSaid: (repository, since, signal) =>
+      answer(async () => {
+        const query = {
+          projectId: repository,
+          state: "opened" as const,
+          createdAfter: since.toISOString(),
+          ...PAGES,
+        };
+        const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
+        const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
+        // Events are told by the day, which does not count itself.
+        const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
+        const events = await new Events(options(signal)).all({
+          projectId: repository,
+          action: "commented",
+          after: day,
+          ...PAGES,
+        });
+        return [
+          ...issues.map((issue) => wordsOf(issue, ref(repository, "issue", issue.iid))),
+          ...pulls.map((pull) => wordsOf(pull, ref(repository, "pull", pull.iid))),
+          ...(events as unknown as NoteEvent[]).flatMap((event) =>
+            saidIn(event, since, (kind, number) => ref(repository, kind, number)),
+          ),
+        ];
       }),
     listWork: (repository, { label, assignee }, signal) =>
       answer(async () => {

@@ -3,9 +3,11 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import examples from "@octokit/webhooks-examples";
 import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
 import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
-import { type IntakeParts, intake, pollRepository } from "../../../src/application/tasks/intake.ts";
+import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
+import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
@@ -14,11 +16,14 @@ import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import {
+  addComment,
   addItem,
   addPerson,
   addRepository,
   createWorld,
   type Item,
+  type Person,
+  type Repository,
   request,
   type World,
 } from "../../fakes/forges/world.ts";
@@ -237,6 +242,128 @@ describe("what comes in from a forge", () => {
     expect(await did(lab(note))).toEqual(["follow-up"]);
   });
 
+  const poll = (forge: "github" | "gitlab", since = new Date(Date.now() - 60_000)) =>
+    pollRepository(parts(forge), {
+      repository: "acme/calc",
+      since,
+      signal: new AbortController().signal,
+    });
+  const endAll = async () => {
+    for (const task of await store.list(9)) await store.save({ ...task, state: "done" });
+  };
+  const alice = () => world.people.get("alice") as Person;
+  const mallory = () => world.people.get("mallory") as Person;
+
+  for (const forge of ["github", "gitlab"] as const) {
+    test(`polling ${forge} hears mentions and orders by those who may, and nothing else`, async () => {
+      addComment(issue, alice(), "just talking");
+      addComment(issue, mallory(), "@picoclaw-bot do mine");
+      expect((await poll(forge)).map((taken) => taken.did)).toEqual(["nothing"]);
+      addComment(issue, alice(), "@picoclaw-bot please");
+      expect((await poll(forge)).map((taken) => taken.did)).toEqual(["nothing", "start"]);
+      expect(await store.list(9)).toMatchObject([{ trigger: "mention", askedBy: "alice" }]);
+      await endAll();
+      expect((await poll(forge)).map((taken) => taken.did)).toEqual(["nothing", "nothing"]);
+      expect(world.violations).toEqual([]);
+    });
+
+    test(`polling ${forge} hears a mention in the words of a new issue, not in an old or an edited comment`, async () => {
+      const repository = world.repositories.get("acme/calc") as Repository;
+      const old = {
+        ...addComment(issue, alice(), "@picoclaw-bot old"),
+        createdAt: "2020-01-01T00:00:00.000Z",
+      };
+      issue.comments = [{ ...old, editedAt: new Date().toISOString() }];
+      expect(await poll(forge)).toEqual([]);
+      addItem(repository, { kind: "issue", title: "x", body: "@picoclaw-bot, fix it", author: alice() });
+      expect((await poll(forge)).map((taken) => taken.did)).toEqual(["start"]);
+      expect((await store.list(9)).map(({ item }) => item.number)).toEqual([2]);
+    });
+
+    test(`${forge}: a mention that a webhook brought is not taken in again by polling`, async () => {
+      const { id, body } = addComment(issue, alice(), "@picoclaw-bot please");
+      const delivered =
+        forge === "github"
+          ? github("issue_comment", { action: "created", comment: { id, body } })
+          : lab({
+              object_kind: "note",
+              object_attributes: { id, note: body, action: "create" },
+              issue: { iid: 1 },
+            });
+      expect(await did(delivered)).toEqual(["start"]);
+      await endAll();
+      expect((await poll(forge)).map((taken) => taken.did)).toEqual(["nothing"]);
+    });
+  }
+
+  test("GitHub: a delivery as a form says the same as one in JSON", async () => {
+    const json = JSON.stringify({
+      repository: { full_name: "acme/calc" },
+      sender: { login: "alice" },
+      issue: { number: 1, user: { login: "alice" } },
+      ...labeled,
+      note: "a + b & 日本",
+    });
+    const form = new URLSearchParams({ payload: json }).toString();
+    expect(await did(deliver("issues", form, "application/x-www-form-urlencoded"))).toEqual(["start"]);
+    expect((await deliver("issues", "payload=%7B", "application/x-www-form-urlencoded")).status).toBe(400);
+    expect((await deliver("issues", "other=1", "application/x-www-form-urlencoded")).status).toBe(400);
+  });
+
+  const deliver = (event: string, body: string, contentType: string) =>
+    webhooks()(
+      "github",
+      new Request("http://localhost/webhooks/github", {
+        method: "POST",
+        body,
+        headers: {
+          "content-type": contentType,
+          "x-github-event": event,
+          "x-hub-signature-256": `sha256=${createHmac("sha256", "hook-secret").update(body).digest("hex")}`,
+        },
+      }),
+    );
+
+  test("GitHub: every example of a delivery is answered, as JSON and as a form, none with a fault of ours", async () => {
+    const definitions = examples as unknown as { name: string; examples: object[] }[];
+    const answers: Record<number, number> = {};
+    for (const { name, examples: payloads } of definitions)
+      for (const payload of payloads) {
+        const json = JSON.stringify(payload);
+        const asForm = new URLSearchParams({ payload: json }).toString();
+        for (const response of [
+          await deliver(name, json, "application/json"),
+          await deliver(name, asForm, "application/x-www-form-urlencoded"),
+        ])
+          answers[response.status] = (answers[response.status] ?? 0) + 1;
+      }
+    expect(Object.keys(answers)).toEqual(["200"]);
+    expect(answers[200]).toBeGreaterThan(300);
+  });
+
+  test("GitLab: an edited comment starts nothing, also where the action is not named", async () => {
+    const note = (more: object) => ({
+      object_kind: "note",
+      object_attributes: { id: 5, note: "@picoclaw-bot please", ...more },
+      issue: { iid: 1 },
+    });
+    const at = "2026-01-01 10:00:00 UTC";
+    expect(await did(lab(note({ action: "update" })))).toEqual([]);
+    expect(await did(lab(note({ created_at: at, updated_at: "2026-01-01 11:00:00 UTC" })))).toEqual([]);
+    expect(await did(lab(note({ created_at: at, updated_at: at })))).toEqual(["start"]);
+  });
+
+  for (const [what, more] of [
+    ["label", { labels: [{ title: "picoclaw" }] }],
+    ["assignee", { assignees: [{ username: "picoclaw-bot" }] }],
+    ["mention", { object_attributes: { iid: 1, action: "open", description: "@picoclaw-bot do it" } }],
+  ] as const)
+    test(`GitLab: an issue that is created with a ${what} is heard`, async () => {
+      const opened = { object_kind: "issue", object_attributes: { iid: 1, action: "open" }, ...more };
+      expect((await did(lab(opened))).filter((each) => each !== "nothing")).toEqual(["start"]);
+      expect(await store.list(9)).toMatchObject([{ item: { number: 1 }, askedBy: "alice" }]);
+    });
+
   for (const forge of ["github", "gitlab"] as const)
     test(`polling ${forge} takes in what was asked by somebody who may, once`, async () => {
       const mallorys = addItem(world.repositories.get("acme/calc") as never, {
@@ -247,11 +374,10 @@ describe("what comes in from a forge", () => {
       });
       request(issue, world.people.get("alice") as never, "labeled", "picoclaw");
       request(mallorys, world.people.get("mallory") as never, "labeled", "picoclaw");
-      const { signal } = new AbortController();
-      const first = await pollRepository(parts(forge), "acme/calc", signal);
+      const first = await poll(forge);
       expect(first.map((taken) => taken.did).sort()).toEqual(["nothing", "start"]);
       await store.save({ ...((await store.list(1))[0] as never as object), state: "done" } as never);
-      const second = await pollRepository(parts(forge), "acme/calc", signal);
+      const second = await poll(forge);
       expect(second.map((taken) => taken.did)).toEqual(["nothing", "nothing"]);
     });
 });

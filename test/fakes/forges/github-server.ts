@@ -33,6 +33,8 @@ function routes(world: World, site: () => string): readonly Route[] {
     return found === null ? missing : go(found, repo(params) as Repository);
   };
   const url = (path: string) => `${site()}/${path}`;
+  const htmlUrl = (repository: Repository, found: Item) =>
+    url(`${repository.name}/${found.kind === "issue" ? "issues" : "pull"}/${found.number}`);
   const issueJson = (repository: Repository, found: Item) => ({
     id: found.number,
     number: found.number,
@@ -42,7 +44,8 @@ function routes(world: World, site: () => string): readonly Route[] {
     user: userJson(found.author),
     labels: found.labels.map((name) => ({ name })),
     assignees: found.assignees.map(userJson),
-    html_url: url(`${repository.name}/${found.kind === "issue" ? "issues" : "pull"}/${found.number}`),
+    html_url: htmlUrl(repository, found),
+    created_at: found.createdAt,
     ...(found.kind === "pull" && { pull_request: { url: "" } }),
   });
   const pullJson = (repository: Repository, found: Item) => ({
@@ -90,10 +93,30 @@ function routes(world: World, site: () => string): readonly Route[] {
         const list = [...found.items.values()].filter(
           (each) =>
             each.open &&
+            (query.since === undefined || each.createdAt >= query.since) &&
             (query.labels === undefined || each.labels.includes(query.labels)) &&
             (query.assignee === undefined || each.assignees.some(({ login }) => login === query.assignee)),
         );
         return { status: 200, body: page(list, query).map((each) => issueJson(found, each)) };
+      },
+    ],
+    [
+      "GET",
+      "/repos/:owner/:repo/issues/comments",
+      ({ params, query }) => {
+        const found = repo(params);
+        if (found === null) return missing;
+        const list = [...found.items.values()].flatMap((each) =>
+          each.comments
+            .filter(({ review, editedAt, createdAt }) => {
+              return review === undefined && (editedAt ?? createdAt) >= (query.since ?? "");
+            })
+            .map((comment) => ({
+              ...commentJson(comment),
+              html_url: `${htmlUrl(found, each)}#issuecomment-${comment.id}`,
+            })),
+        );
+        return { status: 200, body: page(list, query) };
       },
     ],
     [

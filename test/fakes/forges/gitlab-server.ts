@@ -46,6 +46,7 @@ function routes(world: World, site: () => string): readonly Route[] {
     iid: item.number,
     title: item.title,
     description: item.body,
+    created_at: item.createdAt,
     state: item.open ? "opened" : "closed",
     author: userJson(item.author),
     labels: item.labels,
@@ -85,6 +86,7 @@ function routes(world: World, site: () => string): readonly Route[] {
         (each) =>
           each.kind === kind &&
           (query.state === undefined || each.open) &&
+          (query.created_after === undefined || each.createdAt >= query.created_after) &&
           (query.labels === undefined || each.labels.includes(query.labels)) &&
           (assignee === undefined || each.assignees.some(({ login }) => login === assignee)) &&
           (query.source_branch === undefined || each.pull?.head === query.source_branch),
@@ -168,6 +170,30 @@ function routes(world: World, site: () => string): readonly Route[] {
 
   return [
     ["GET", "/user", () => ({ status: 200, body: userJson(world.bot) })],
+    [
+      "GET",
+      "/projects/:id/events",
+      ({ params, query }) => {
+        const at = project(params.id);
+        if (at === null) return missing;
+        const list = [...at.items.values()].flatMap((item) =>
+          item.comments
+            .filter(({ createdAt }) => createdAt.slice(0, 10) > (query.after ?? ""))
+            .map((comment) => ({
+              id: comment.id,
+              action_name: "commented on",
+              target_type: comment.review === undefined ? "Note" : "DiffNote",
+              author_username: comment.author.login,
+              note: {
+                ...noteJson(comment),
+                noteable_type: item.kind === "issue" ? "Issue" : "MergeRequest",
+                noteable_iid: item.number,
+              },
+            })),
+        );
+        return { status: 200, body: query.action === "commented" ? list : [] };
+      },
+    ],
     ...forKind("issue", "issues"),
     ...forKind("pull", "merge_requests"),
     [

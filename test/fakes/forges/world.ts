@@ -42,6 +42,7 @@ export interface Item {
   assignees: Person[];
   comments: Comment[];
   events: ItemEvent[];
+  createdAt: string;
   pull?: { head: string; headRepository: string; headCommit: string; base: string; draft?: boolean };
 }
 
@@ -58,6 +59,7 @@ export interface Comment {
   author: Person;
   body: string;
   createdAt: string;
+  editedAt?: string;
   review?: { path: string; line: number; repliesTo?: number };
 }
 
@@ -121,6 +123,7 @@ export function addItem(
     assignees: [],
     comments: [],
     events: [],
+    createdAt: new Date().toISOString(),
     ...facts,
     number: repository.next++,
   };
