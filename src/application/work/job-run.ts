@@ -79,8 +79,9 @@ export class JobRun {
       this.start();
       const refused = await this.commitBefore();
       if (refused !== null) return refused;
-      const { results, ended } = await this.settle(await this.carryOut(commands));
-      return await this.end(results, ended, this.#request);
+      const results = await this.carryOut(commands);
+      // What they did until then is judged where it is sealed, or before our own git commits it.
+      return await this.end(results, await this.endProcesses(), this.#request);
     });
   }
 

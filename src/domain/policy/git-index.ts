@@ -16,6 +16,15 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
   const count = data.getUint32(8);
   const entries: IndexEntry[] = [];
   const text = new TextDecoder();
+  const entry = (start: number, name: number, end: number): IndexEntry => ({
+    get path() {
+      return text.decode(bytes.subarray(name, end));
+    },
+    get object() {
+      return hex(bytes.subarray(start + 40, start + 60));
+    },
+    listed: [bytes.subarray(start + 24, start + 28), bytes.subarray(start + 40, end + 1)],
+  });
   let at = 12;
   for (let i = 0; i < count; i++) {
     if (at + 62 > bytes.length) return null;
@@ -23,11 +32,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
     const nameAt = at + 62 + (extended ? 2 : 0);
     const end = bytes.indexOf(0, nameAt);
     if (end < 0) return null;
-    entries.push({
-      path: text.decode(bytes.subarray(nameAt, end)),
-      object: hex(bytes.subarray(at + 40, at + 60)),
-      listed: [bytes.subarray(at + 24, at + 28), bytes.subarray(at + 40, end + 1)],
-    });
+    entries.push(entry(at, nameAt, end));
     at += Math.ceil((end - at + 1) / 8) * 8;
   }
   return entries;

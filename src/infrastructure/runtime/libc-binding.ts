@@ -106,9 +106,13 @@ export function failure(lib: Libc): LibcFailure {
   return { ok: false, reason: "failed", errno, code: errnoName(errno) };
 }
 
+const names = new Map<number, string>();
+
+/** A failure is often all that is asked for (no such attribute), ten thousand times in a row. */
 function errnoName(errno: number): string {
-  for (const [name, value] of Object.entries(constants.errno)) if (value === errno) return name;
-  return `errno ${errno}`;
+  if (names.size === 0)
+    for (const [name, value] of Object.entries(constants.errno)) if (!names.has(value)) names.set(value, name);
+  return names.get(errno) ?? `errno ${errno}`;
 }
 
 /** A C string of exactly these bytes; a name that is not UTF-8 comes as bytes. */

@@ -1,5 +1,5 @@
-import { join, relative } from "node:path";
 import type { Change } from "../../../domain/patch/result.ts";
+import { pathBelow } from "../folder/path-below.ts";
 import { walk } from "../folder/walk.ts";
 import { type FirstSight, standsAt, statsAt } from "./first-sight.ts";
 import { type LaidRoot, walkUpper } from "./upper.ts";
@@ -24,10 +24,10 @@ export function createChangeWatch(
     const changes: Change[] = [];
     const shut: string[] = [];
     for (const root of roots) {
-      const unreadable = (path: string) => void shut.push(`${join(root.path, path)}/`);
+      const unreadable = (path: string) => void shut.push(`${root.path}/${path}/`);
       for (const { path, stats, kind, inherits } of walkUpper(root, { unreadable })) {
         if (kind === "other") continue;
-        const absolute = join(root.path, path);
+        const absolute = `${root.path}/${path}`;
         const below = createLook(absolute);
         sight.note(absolute, below);
         const isFolder = kind === "directory" || kind === "opaque";
@@ -39,8 +39,8 @@ export function createChangeWatch(
         if (seen.hidesLower && !inherits && before?.hidesLower !== true)
           for (const gone of below() !== "folder"
             ? []
-            : goneBelow(absolute, isFolder ? join(root.upper, path) : null, last))
-            changes.push({ path: relative(workspace, gone), kind: "deleted" });
+            : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last))
+            changes.push({ path: pathBelow(workspace, gone), kind: "deleted" });
         if (
           before !== undefined &&
           before.present === seen.present &&
@@ -53,7 +53,7 @@ export function createChangeWatch(
         if (seen.present === existed && isFolder && wasFolder) continue;
         if (!seen.present && !existed) continue;
         changes.push({
-          path: relative(workspace, absolute),
+          path: pathBelow(workspace, absolute),
           kind: seen.present ? (existed ? "modified" : "added") : "deleted",
         });
       }
@@ -62,7 +62,7 @@ export function createChangeWatch(
       // A folder that the job shut to itself is taken to hold what it held.
       if (shut.some((folder) => absolute.startsWith(folder))) now.set(absolute, before);
       if (before.present && !now.has(absolute))
-        changes.push({ path: relative(workspace, absolute), kind: "deleted" });
+        changes.push({ path: pathBelow(workspace, absolute), kind: "deleted" });
     }
     last = now;
     return changes
@@ -76,10 +76,10 @@ export function createChangeWatch(
  * for what the last look knew of.
  */
 function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<string, Seen>): Generator<string> {
-  const enter = (path: string) => last.get(join(lower, path))?.hidesLower !== true;
+  const enter = (path: string) => last.get(`${lower}/${path}`)?.hidesLower !== true;
   for (const { path } of walk(lower, { enter, noText: true })) {
-    const absolute = join(lower, path);
-    const stays = upper !== null && standsAt(join(upper, path));
+    const absolute = `${lower}/${path}`;
+    const stays = upper !== null && standsAt(`${upper}/${path}`);
     if (!stays && !last.has(absolute)) yield absolute;
   }
 }

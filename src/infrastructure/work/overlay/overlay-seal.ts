@@ -57,8 +57,11 @@ export function sealUpper(
       a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
     add(path, a, null, aHash);
   };
-  if (root.redirects) settleMoves(root);
-  const entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
+  let entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
+  if (entries.some(({ source }) => source !== undefined)) {
+    settleMoves(root, entries);
+    entries = [...walkUpper(root, { unlock: true })];
+  }
   for (const { path, stats, kind } of entries) {
     if (kind === "no-text") noText.push(path);
     const absolute = join(root.upper, path);

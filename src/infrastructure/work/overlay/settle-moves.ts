@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 import { SYSTEM_PATH } from "./sandbox.ts";
-import { type LaidRoot, walkUpper } from "./upper.ts";
+import type { LaidRoot, UpperEntry } from "./upper.ts";
 
 /**
  * Gives the upper a copy of all that moved with its folder (blocks are shared where the file system can): the commit
  * moves inodes, and the originals are on their way into the undo record. Throws when the disk cannot hold it.
  */
-export function settleMoves(root: LaidRoot): void {
+export function settleMoves(root: LaidRoot, entries: readonly UpperEntry[]): void {
   const folders = new Map<string, string[]>();
   let within: string | null = null;
-  for (const { path, source, kind } of walkUpper(root, { unlock: true })) {
+  for (const { path, source, kind } of entries) {
     if (source === undefined || kind === "no-text" || (within !== null && path.startsWith(`${within}/`)))
       continue;
     within = path;

@@ -115,6 +115,13 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
   writeDurably(join(folder.path, "plan.ndjson"), `${lines.join("\n")}\n`);
 }
 
+/** The roots of a plan, without a look at its paths. */
+export function readPlanRoots(folder: JobFolder): readonly string[] | null {
+  const text = readText(join(folder.path, "plan.ndjson"));
+  if (text === null) return null;
+  return (JSON.parse(text.slice(0, text.indexOf("\n"))) as Plan).roots;
+}
+
 export function readPlan(folder: JobFolder): Plan | null {
   const text = readText(join(folder.path, "plan.ndjson"));
   if (text === null) return null;

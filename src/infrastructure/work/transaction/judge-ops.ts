@@ -39,7 +39,7 @@ function withoutPower({ folder, roots }: SealedOps, op: Op): Op {
   const extra = b.mode & (b.kind === "file" ? 0o7000 : 0o4000) & ~had;
   const staged = slot(folder, n, "b");
   const isKept = a?.kind === "directory" && b.kind === "directory";
-  if (b.kind === "file" && process.getuid?.() === 0)
+  if (b.kind === "file" && op.inPlace !== true && process.getuid?.() === 0)
     takeCapability(staged, a === null ? null : join(roots[op.root] as string, op.path));
   if (extra === 0) return op;
   const mode = b.mode & ~extra;

@@ -1,5 +1,5 @@
-import { join, relative } from "node:path";
 import type { Change } from "../../../domain/patch/result.ts";
+import { pathBelow } from "../folder/path-below.ts";
 import type { Op } from "./job-folder.ts";
 
 /** The change set a person reads: paths relative to the workspace, git's object store left out. */
@@ -7,7 +7,7 @@ export function changesOf(ops: readonly Op[], roots: readonly string[], workspac
   const changes: Change[] = [];
   for (const op of ops) {
     if (op.area === "object") continue;
-    const path = relative(workspace, join(roots[op.root] as string, op.path));
+    const path = pathBelow(workspace, `${roots[op.root]}/${op.path}`);
     changes.push({ path, kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified" });
   }
   return changes.sort((x, y) => (x.path < y.path ? -1 : 1));

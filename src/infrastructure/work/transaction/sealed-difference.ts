@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { Difference, Standing } from "../../../application/ports/transaction.ts";
 import { inFolder, inParent } from "../folder/anchor.ts";
 import { type Identity, identify } from "../folder/identity.ts";
+import { pathBelow } from "../folder/path-below.ts";
 import { readNoFollow } from "./content.ts";
 import { isInside, repositoryOf } from "./git-roots.ts";
 import { type JobFolder, type Op, slot } from "./job-folder.ts";
@@ -20,8 +21,8 @@ const LARGEST_READ = 64 * 1024 ** 2;
 
 /** The difference that ops and their slots make, for a judge. Before is the workspace, after is what lies in the slots. */
 export function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
-  const byPath = new Map(ops.map((op) => [join(roots[op.root] as string, op.path), op]));
-  const shown = (op: Op) => relative(workspace, join(roots[op.root] as string, op.path));
+  const byPath = new Map(ops.map((op) => [`${roots[op.root]}/${op.path}`, op]));
+  const shown = (op: Op) => pathBelow(workspace, `${roots[op.root]}/${op.path}`);
 
   /** Root and path below it; the innermost root has it. */
   function place(path: string): { root: string; below: string } | null {

@@ -28,7 +28,7 @@ import {
 } from "./job-folder.ts";
 import { withFolderLocks } from "./lock.ts";
 import { removeOldStories } from "./old-stories.ts";
-import { readOwnPlan } from "./own-plan.ts";
+import { readOwnPlan, readOwnRoots } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
 import { evictPastQuota, jobBytes } from "./quota.ts";
 import { refusalOf } from "./refusal.ts";
@@ -175,8 +175,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
 
   /** Under the locks of the workspace and of the repository that a job reaches. */
   async function locked<T>(jobId: string | undefined, use: () => T): Promise<T | "busy"> {
-    const own = jobId === undefined ? null : readOwnPlan(jobFolder(storage.folder, jobId), workspace);
-    const roots = own?.status === "own" ? own.plan.roots : [];
+    const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
     return withFolderLocks(
       [workspace, ...roots.filter((root) => existsSync(root))],
       parts.lockTimeoutMs,

@@ -1,5 +1,5 @@
-import { join, relative } from "node:path";
 import type { Identity } from "../folder/identity.ts";
+import { pathBelow } from "../folder/path-below.ts";
 import type { Door } from "./intent.ts";
 import { type JobFolder, type Op, type Plan, type Stands, slot } from "./job-folder.ts";
 
@@ -27,7 +27,7 @@ export function rootOf(plan: Plan, op: Op): string {
 
 /** The path as the user knows it: relative to the workspace, also where the repository reaches beyond it. */
 export function shownPath(plan: Plan, op: Op, workspace: string): string {
-  return relative(workspace, join(rootOf(plan, op), op.path));
+  return pathBelow(workspace, `${rootOf(plan, op)}/${op.path}`);
 }
 
 /** A folder that stays and only changes its mode or owner: no slot takes part. */
