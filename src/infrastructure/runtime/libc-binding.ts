@@ -111,7 +111,8 @@ const names = new Map<number, string>();
 /** A failure is often all that is asked for (no such attribute), ten thousand times in a row. */
 function errnoName(errno: number): string {
   if (names.size === 0)
-    for (const [name, value] of Object.entries(constants.errno)) if (!names.has(value)) names.set(value, name);
+    for (const [name, value] of Object.entries(constants.errno))
+      if (!names.has(value)) names.set(value, name);
   return names.get(errno) ?? `errno ${errno}`;
 }
 
