@@ -172,6 +172,7 @@ function bench(allowedHosts: readonly string[]) {
         id,
         kind,
         image,
+        environment: "python",
         folder: view,
         credentials,
         mask: (text) => text,

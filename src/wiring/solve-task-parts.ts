@@ -9,11 +9,7 @@ import type { Config } from "../config/config.ts";
 import { solveMessagesFor } from "../domain/texts/texts.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
-import {
-  isWorkerKind,
-  openSolveWorker,
-  WORKER_ENVIRONMENTS,
-} from "../infrastructure/tasks/workers/solve-worker.ts";
+import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/workers/solve-worker.ts";
 import type { OwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import type { WiredEnvironments } from "./environments.ts";
 import type { OpenedFolder } from "./workspace.ts";
@@ -76,8 +72,7 @@ async function taskEnvironments({ env, opened, environments }: TaskWiring) {
   };
   return createContainerEnvironments({
     manager: environments.manager,
-    hidden: Object.keys(WORKER_ENVIRONMENTS),
-    workerEnvironment: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
+    workerImage: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
     openWorker: (kind, info) => openSolveWorker(worker, kind, info),
     sandboxes,
     tools: tools as readonly ModelTool[],

@@ -9,13 +9,12 @@ import type { Secrets } from "../config/secrets.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
-import { WORKER_ENVIRONMENTS } from "../infrastructure/tasks/workers/solve-worker.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
 import { solvePartsOf } from "./solve-task-parts.ts";
 import { openStoreOnce } from "./store-once.ts";
-import { type OpenedFolder, openWorkspace } from "./workspace.ts";
+import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,7 +53,7 @@ export async function openSolver(
   const { config, secrets } = loaded;
   const { now, logger } = workspaceParts;
   const refuse = (message: string) => ({ ok: false, exitCode: 3, messages, problems: [], message }) as const;
-  const environments = openWorkerEnvironments(env, loaded);
+  const environments = createEnvironments(env, loaded);
   if ("detail" in environments) return refuse(environments.detail);
   const stored = await openStoreOnce(choices.db, loaded, now);
   if (!stored.ok) {
@@ -93,14 +92,4 @@ export async function openSolver(
       },
     },
   };
-}
-
-/** Those of the configuration, and those that worker CLIs come in. */
-function openWorkerEnvironments(env: Environment, loaded: OpenedFolder["loaded"]) {
-  const { command_executor: executor } = loaded.config;
-  const environments = { ...executor.environments, ...WORKER_ENVIRONMENTS };
-  return createEnvironments(env, {
-    ...loaded,
-    config: { ...loaded.config, command_executor: { ...executor, environments } },
-  });
 }

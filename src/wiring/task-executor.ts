@@ -27,7 +27,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface TaskExecutorOptions {
   readonly id: string;
   readonly kind: WorkerKind;
-  readonly image: string;
+  /** One that has the CLI; null: the environment's, with the CLI over it. */
+  readonly image: string | null;
+  readonly environment: string;
   /** For the layers of its view. */
   readonly folder: string;
   readonly credentials: Credentials;
@@ -38,14 +40,14 @@ export interface TaskExecutorOptions {
 export function openTaskExecutor(
   env: Environment,
   opened: OpenedFolder,
-  { id, kind, image, folder, credentials, mask }: TaskExecutorOptions,
+  { id, kind, image, environment, folder, credentials, mask }: TaskExecutorOptions,
 ): { readonly executor: WorkerExecutor; close(): Promise<void> } {
   const { workspace, config, loaded } = opened;
-  const docker = openDocker(env, opened);
+  const docker = openDocker(env, opened, image === null ? { environment, worker: kind.image } : { image });
   const executor = createWorkerExecutor({
     taskId: id,
     kind,
-    image,
+    image: image ?? `${kind.image} + ${environment}`,
     workspace: workspace.root,
     folder,
     ownFolders: [workspace.storage, loaded.home],
@@ -68,7 +70,13 @@ export function openTaskExecutor(
 
 type Docker = Pick<WorkerExecutorParts, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
 
-function openDocker(env: Environment, { workspace, config: all, loaded }: OpenedFolder): Docker {
+type Wanted = { readonly image: string } | { readonly environment: string; readonly worker: string };
+
+function openDocker(
+  env: Environment,
+  { workspace, config: all, loaded }: OpenedFolder,
+  wanted: Wanted,
+): Docker {
   const { command_executor: config } = all;
   const { limits, network } = prepareConfig(all);
   const engine = openEngine(config.docker, env);
@@ -85,13 +93,18 @@ function openDocker(env: Environment, { workspace, config: all, loaded }: Opened
     limits,
     network,
     engineHost: config.docker.host,
-    async ensureImage(image, { signal, onProgress }) {
+    async ensureImage({ signal, onProgress }) {
       if ("ok" in engine) return { ok: false, detail: engine.detail };
       const texts = taskMessagesFor(resolveLocale({ env, config: all }));
       const ensured = await ensureImage(
         { ...parts, images: createImages(engine) },
         {
-          image,
+          ...("image" in wanted
+            ? wanted
+            : {
+                image: config.environments[wanted.environment] ?? config.docker.base_image,
+                worker: wanted.worker,
+              }),
           signal,
           onStep: (step, name) => onProgress(texts.setup(step === "pulling" ? "pulling" : "building", name)),
         },

@@ -7,6 +7,7 @@ import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { runTask } from "../application/tasks/run-task.ts";
 import type { OpenTasks, TaskRequest, TaskRun } from "../application/tasks/task-runs.ts";
 import { resolveLocale } from "../config/locale.ts";
+import { chooseEnvironment } from "../domain/environments/choose-environment.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { TaskFacts } from "../domain/tasks/events.ts";
 import { isEnded } from "../domain/tasks/state.ts";
@@ -17,6 +18,7 @@ import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
+import { createProjectFiles } from "../tools/read/project-files.ts";
 import { openTaskExecutor } from "./task-executor.ts";
 import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
@@ -75,9 +77,16 @@ async function run(
         : await planner(env, opened, { request, id, mask });
     if (meta !== null && "code" in meta)
       return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
+    const environment = environmentOf(opened, request);
+    if (typeof environment !== "string")
+      return { ok: false, code: "unknown-environment", text: texts.unknownEnvironment(environment) };
     const start =
       request.resume === undefined
-        ? factsOf(workspace.root, request, id, meta?.model ?? null, kind.image)
+        ? factsOf(workspace.root, request, {
+            id,
+            meta: meta?.model ?? null,
+            image: `${kind.image} + ${environment}`,
+          })
         : "resume";
     if (start !== "resume" && "unreadable" in start) {
       await meta?.close();
@@ -91,7 +100,8 @@ async function run(
     const { executor, close } = openTaskExecutor(env, opened, {
       id,
       kind,
-      image: request.file.runner.worker.docker_image ?? kind.image,
+      image: request.file.runner.worker.docker_image ?? null,
+      environment,
       folder: join(files.folder, "view"),
       credentials,
       mask,
@@ -130,6 +140,21 @@ async function run(
     claim.release();
   }
 }
+
+/** Asked for by name, else by the project's files. A name that is not there is given back with those that are. */
+function environmentOf(
+  { workspace, config, parts }: OpenedFolder,
+  { file }: TaskRequest,
+): string | { readonly asked: string; readonly available: readonly string[] } {
+  const { environments, default_environment: fallback } = config.command_executor;
+  const available = Object.keys(environments);
+  const asked = file.runner.worker.environment;
+  if (asked !== undefined && !available.includes(asked)) return { asked, available };
+  const files = createProjectFiles(workspace, parts.planOptions).list(LISTED);
+  return chooseEnvironment({ available, fallback, files, ...(asked !== undefined && { asked }) }).name;
+}
+
+const LISTED = 5000;
 
 type Mask = (text: string) => string;
 
@@ -181,9 +206,7 @@ async function planner(
 function factsOf(
   workspace: string,
   { file }: TaskRequest,
-  id: string,
-  meta: Model | null,
-  image: string,
+  { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },
 ): TaskFacts | { readonly unreadable: string } {
   const { task, runner } = file;
   let prd = task.prd.text ?? "";
@@ -201,7 +224,7 @@ function factsOf(
     prd,
     test: task.test === undefined ? null : { command: task.test.command, cwd: task.test.cwd ?? "" },
     kind: runner.worker.kind,
-    image: runner.worker.docker_image ?? `${image}:latest`,
+    image: runner.worker.docker_image ?? image,
     maxLoops: runner.max_loops,
     maxRunTimeSec: runner.worker.max_run_time_sec,
     maxTotalTimeSec: runner.max_total_time_sec,

@@ -5,6 +5,7 @@ import {
   recipeFor,
   withBases,
   withTag,
+  workerImageName,
 } from "../../domain/environments/image-recipes.ts";
 import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/images.ts";
 
@@ -116,35 +117,77 @@ export function recipeHash(
  * kept under the image's id, so it is made once.
  */
 export async function deriveImage(
-  { images, recipes, sha256 }: BuildParts,
+  parts: BuildParts,
   image: string,
-  { onLine, signal }: ImageProgress,
-): Promise<{ readonly ok: true; readonly name: string } | Extract<Built, { ok: false }>> {
-  const facts = await images.inspect(image, signal);
-  if (facts === null)
-    return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
+  progress: ImageProgress,
+): Promise<Derived> {
+  const facts = await parts.images.inspect(image, progress.signal);
+  if (facts === null) return missing(image);
   if (facts.labels[RECIPE_LABEL] !== undefined || recipeFor(image) !== undefined)
     return { ok: true, name: image };
-  const name = derivedName(facts.id);
-  const files = recipes.filesOf("derived");
+  return buildOver(parts, progress, {
+    name: derivedName(facts.id),
+    folder: "derived",
+    args: { BASE: image },
+    ids: facts.id,
+    labels: { "picoclaw.derived-from": image },
+  });
+}
+
+/** An environment's image with a worker CLI in it, both of which are there. Kept under the ids of both, so it is made once. */
+export async function addWorker(
+  parts: BuildParts,
+  { cli, image }: { readonly cli: string; readonly image: string },
+  progress: ImageProgress,
+): Promise<Derived> {
+  const [worker, base] = [
+    await parts.images.inspect(cli, progress.signal),
+    await parts.images.inspect(image, progress.signal),
+  ];
+  if (worker === null || base === null) return missing(worker === null ? cli : image);
+  return buildOver(parts, progress, {
+    name: workerImageName(worker.id, base.id),
+    folder: "worker",
+    args: { CLI: cli, BASE: image },
+    ids: `${worker.id} ${base.id}`,
+    labels: { "picoclaw.derived-from": image, "picoclaw.worker": cli },
+  });
+}
+
+type Derived = { readonly ok: true; readonly name: string } | Extract<Built, { ok: false }>;
+
+interface OverBuild {
+  readonly name: string;
+  readonly folder: string;
+  readonly args: Readonly<Record<string, string>>;
+  /** Of the images it stands on. */
+  readonly ids: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+async function buildOver(
+  { images, recipes, sha256 }: BuildParts,
+  { onLine, signal }: ImageProgress,
+  { name, folder, args, ids, labels }: OverBuild,
+): Promise<Derived> {
+  const files = recipes.filesOf(folder);
   if (files === null)
-    return { ok: false, name, code: "recipe-missing", message: "images/derived is missing" };
-  const hash = recipeHash(sha256, files, {}, facts.id);
+    return { ok: false, name, code: "recipe-missing", message: `images/${folder} is missing` };
+  const hash = recipeHash(sha256, files, {}, ids);
   if ((await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) return { ok: true, name };
   const outcome = await images.build({
     name,
     files,
-    args: { BASE: image },
-    labels: { [RECIPE_LABEL]: hash, "picoclaw.derived-from": image },
+    args,
+    labels: { ...labels, [RECIPE_LABEL]: hash },
     ...(onLine !== undefined && { onLine }),
     ...(signal !== undefined && { signal }),
   });
-  return outcome.ok
-    ? { ok: true, name }
-    : {
-        ok: false,
-        name,
-        code: outcome.reason === "aborted" ? "aborted" : "build-failed",
-        message: outcome.message,
-      };
+  if (outcome.ok) return { ok: true, name };
+  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
+  return { ok: false, name, code, message: outcome.message };
+}
+
+function missing(image: string): Extract<Built, { ok: false }> {
+  return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
 }

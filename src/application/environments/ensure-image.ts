@@ -1,12 +1,14 @@
 import { pullNames, recipeFor, withTag } from "../../domain/environments/image-recipes.ts";
 import type { ImageProgress } from "../ports/images.ts";
-import { type BuildParts, buildImage, deriveImage, recipeHash } from "./build-image.ts";
+import { addWorker, type BuildParts, buildImage, deriveImage, recipeHash } from "./build-image.ts";
 
 /** What an environment's name stands for in the configuration. */
 export type ImageChoice = string | { readonly dockerfile: string };
 
 export interface EnsureRequest extends ImageProgress {
   readonly image: ImageChoice;
+  /** The image of a worker CLI that is to run in it too. */
+  readonly worker?: string;
   /** The Debian root for building; absent: what the Dockerfile says. */
   readonly root?: string;
   readonly onStep?: (step: "pulling" | "building" | "deriving", name: string) => void;
@@ -39,9 +41,44 @@ export async function ensureImage(parts: BuildParts, request: EnsureRequest): Pr
       request.onLine?.(line);
     },
   });
-  if (derived.ok) return derived;
-  const code = derived.code === "aborted" ? "aborted" : "build-failed";
-  return { ok: false, code, image: found.name, attempts: [derived.message], buildable: false };
+  if (!derived.ok) return notMade(found.name, derived);
+  return request.worker === undefined ? derived : withWorker(parts, request, derived.name, request.worker);
+}
+
+/** Both are there or made, then the one is laid over the other. */
+async function withWorker(
+  parts: BuildParts,
+  request: EnsureRequest,
+  image: string,
+  worker: string,
+): Promise<EnsuredImage> {
+  const cli = await obtain(parts, request, worker);
+  if (!cli.ok) return cli;
+  const added = await addWorker(
+    parts,
+    { cli: cli.name, image },
+    {
+      ...progressOf(request),
+      onLine: (line) => {
+        request.onStep?.("building", `${worker} + ${image}`);
+        request.onLine?.(line);
+      },
+    },
+  );
+  return added.ok ? added : notMade(image, added);
+}
+
+function notMade(
+  image: string,
+  { code, message }: { readonly code: string; readonly message: string },
+): EnsuredImage {
+  return {
+    ok: false,
+    code: code === "aborted" ? "aborted" : "build-failed",
+    image,
+    attempts: [message],
+    buildable: false,
+  };
 }
 
 async function obtain(parts: BuildParts, request: EnsureRequest, image: string): Promise<EnsuredImage> {

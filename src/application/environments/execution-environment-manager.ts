@@ -25,6 +25,8 @@ export interface PrepareOptions {
   readonly onEvent?: (event: PrepareEvent) => void;
   /** Whether the environment outlives this process. Default: it does not. */
   readonly lease?: "process" | "detached";
+  /** The image of a worker CLI that is to run in it. */
+  readonly worker?: string;
 }
 
 export interface CommandOptions {
@@ -182,6 +184,7 @@ export class ExecutionEnvironmentManager {
           ...(task.targetBranch !== undefined && { target: task.targetBranch }),
         },
         ...(environmentName != null && { environmentName }),
+        ...(options.worker !== undefined && { worker: options.worker }),
         lease: options.lease ?? "process",
         signal: options.signal ?? NEVER,
         ...(options.onEvent !== undefined && { onEvent: options.onEvent }),

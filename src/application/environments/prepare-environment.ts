@@ -187,6 +187,7 @@ class Preparation {
     } as const;
     const ensured = await ensureImage(images, {
       image: choice,
+      ...(this.request.worker !== undefined && { worker: this.request.worker }),
       signal,
       onLine: (line) => this.emit({ type: "output", text: mask(line) }),
       onStep: (step, name) => this.step(steps[step], name),

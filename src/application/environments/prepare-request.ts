@@ -48,6 +48,8 @@ export interface PrepareRequest {
   readonly range: CloneRange;
   /** What the plan or a person asked for. */
   readonly environmentName?: string;
+  /** The image of a worker CLI that is to run in the environment. */
+  readonly worker?: string;
   readonly lease: "process" | "detached";
   readonly signal: AbortSignal;
   readonly onEvent?: (event: PrepareEvent) => void;

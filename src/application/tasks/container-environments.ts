@@ -16,8 +16,6 @@ export interface ContainerEnvironmentParts {
     "tryPrepare" | "executeIn" | "cleanup" | "getAvailableEnvironments"
   >;
   readonly sandboxes: Pick<SandboxManager, "exec">;
-  /** Environments that no plan may ask for. */
-  readonly hidden: readonly string[];
   readonly tools: readonly ModelTool[];
   readonly promptFragment: string;
   /** Calls a tool of the toolkit on the container's files; its envelope as JSON. */
@@ -32,8 +30,8 @@ export interface ContainerEnvironmentParts {
     kind: string,
     info: ContainerInfo,
   ) => Promise<NonNullable<TaskEnvironment["runWorker"]> | string>;
-  /** The environment that a kind of worker CLI comes in. */
-  readonly workerEnvironment: (kind: string) => string;
+  /** The image that a kind of worker CLI comes in. */
+  readonly workerImage: (kind: string) => string;
   readonly describe: {
     readonly event: (event: PrepareEvent) => string | null;
     readonly notice: (notice: PrepareNotice) => string;
@@ -60,17 +58,15 @@ const WRITE_TREE =
 export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
   const { manager, describe } = parts;
   return {
-    available: () =>
-      Object.fromEntries(
-        Object.entries(manager.getAvailableEnvironments()).filter(([name]) => !parts.hidden.includes(name)),
-      ),
+    available: () => manager.getAvailableEnvironments(),
     tools: parts.tools,
     promptFragment: parts.promptFragment,
     async prepare({ taskId, environment, worker, cloneUrl, branch, targetBranch, signal, onProgress }) {
       const prepared = await manager.tryPrepare(
         { uuid: taskId, repository: cloneUrl, branch, ...(targetBranch !== null && { targetBranch }) },
-        worker === null ? environment : parts.workerEnvironment(worker),
+        environment,
         {
+          ...(worker !== null && { worker: parts.workerImage(worker) }),
           signal,
           onEvent(event) {
             const text = describe.event(event);

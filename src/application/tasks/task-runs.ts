@@ -41,6 +41,12 @@ export type TaskRun =
     }
   | {
       readonly ok: false;
-      readonly code: "prd-unreadable" | "task-busy" | "task-complete" | "unknown-task" | "no-model";
+      readonly code:
+        | "prd-unreadable"
+        | "unknown-environment"
+        | "task-busy"
+        | "task-complete"
+        | "unknown-task"
+        | "no-model";
       readonly text: string;
     };

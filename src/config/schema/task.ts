@@ -65,7 +65,10 @@ const runner = z
       .prefault({}),
     worker: z.strictObject({
       kind: z.enum(WORKER_KIND_NAMES).meta({ description: "Which worker CLI does the work." }),
-      docker_image: optionalLine("Instead of the kind's own image."),
+      environment: optionalLine(
+        "The environment it works in, by its name in command_executor.environments. Default: by the project's files.",
+      ),
+      docker_image: optionalLine("An image that has the worker CLI, instead of the environment's."),
       max_run_time_sec: seconds(1800, "Seconds one run may take."),
       env: z
         .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())

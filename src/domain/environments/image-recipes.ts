@@ -63,3 +63,9 @@ export function withTag(image: string): string {
 export function derivedName(imageId: string): string {
   return `picoclaw-derived:${imageId.replace(/^sha256:/, "").slice(0, 16)}`;
 }
+
+/** Under which name the image is kept that has a worker CLI over an environment's image. */
+export function workerImageName(cliId: string, imageId: string): string {
+  const short = (id: string) => id.replace(/^sha256:/, "").slice(0, 12);
+  return `picoclaw-worker:${short(cliId)}-${short(imageId)}`;
+}

@@ -25,6 +25,7 @@ function fakeImages(
     python: [file("Dockerfile", "python")],
     node: [file("Dockerfile", "FROM base\nARG NPM_REGISTRY\n")],
     derived: [file("Dockerfile", "derived")],
+    worker: [file("Dockerfile", "worker")],
   };
   const parts: BuildParts = {
     sha256: (bytes) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
@@ -198,4 +199,18 @@ describe("building", () => {
       "a@sha256:0",
     ]);
   });
+});
+
+test("a worker CLI is laid over the environment's image, once for each pair", async () => {
+  const present = ["coding-agent-executor-python:latest", "coding-agent-executor-node:latest"];
+  const { parts, calls } = fakeImages([...present, "agent-runner-codex:latest"]);
+  const ensure = (image: string) => ensureImage(parts, { image, worker: "agent-runner-codex" });
+  const python = await ensure("coding-agent-executor-python");
+  expect(await ensure("coding-agent-executor-python")).toEqual(python);
+  await ensure("coding-agent-executor-node");
+  expect(calls.map((call) => call.replace(/ picoclaw-worker:\S+/, ""))).toEqual([
+    "build coding-agent-executor-python:latest Dockerfile",
+    "build coding-agent-executor-node:latest Dockerfile",
+  ]);
+  expect(python).toMatchObject({ ok: true, name: expect.stringMatching(/^picoclaw-worker:/) });
 });

@@ -13,7 +13,10 @@ const said = (texts: TaskMessages): readonly string[] => [
   texts.workerDone,
   texts.engineDown("unix:///x"),
   texts.engineForbidden("unix:///x"),
-  texts.imageMissing("agent-runner-codex:latest", "DETAIL"),
+  texts.imageMissing("agent-runner-codex + python", "DETAIL", "agent-runner-codex"),
+  texts.cannotRun("pytest", "agent-runner-codex + node"),
+  texts.failingTest("make test", 2, "1 failed"),
+  texts.unknownEnvironment({ asked: "rubi", available: ["python", "node"] }),
   texts.containerFailed("DETAIL"),
   texts.remoteEngine("tcp://x"),
   ...(["pulling", "building", "starting", "copying"] as const).map((step) => texts.setup(step, "WHAT")),
@@ -50,7 +53,7 @@ test("everything is said in both languages, each in its own", () => {
 
 test("a missing image names the command that makes it", () => {
   const { imageMissing } = taskMessagesFor("en");
-  expect(imageMissing("agent-runner-codex:latest", "x")).toContain(
+  expect(imageMissing("agent-runner-codex + python", "x", "agent-runner-codex")).toContain(
     "picoclaw images build agent-runner-codex",
   );
 });

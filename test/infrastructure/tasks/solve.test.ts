@@ -189,7 +189,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expectSolved(await solve(), "calc.py");
     }, 120_000);
 
-    test("solve --worker codex-cli: the real CLI does the work in its own image", async () => {
+    test("solve --worker codex-cli: the real CLI does the work in the project's environment, where its tests run", async () => {
       buildImages("agent-runner-codex");
       const model = await startWorkerModel();
       try {
@@ -198,7 +198,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         const file = join(home, "config.yaml");
         const config = JSON.parse(readFileSync(file, "utf8"));
         config.command_executor.docker.network.allowed_hosts.push(model.host);
-        config.tasks = { test_command: "grep -q a+b calc.py" };
+        config.tasks = { test_command: "python3 -m pytest -q && grep -q a+b calc.py" };
         writeFileSync(file, JSON.stringify(config));
         mkdirSync(join(home, ".codex"));
         writeFileSync(
@@ -207,7 +207,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         );
         const { code, task, err } = await solve("--worker", "codex-cli");
         expect(err).toContain("sed -i");
-        expect(task).toMatchObject({ state: "done", environment: "agent-runner-codex", failure: null });
+        expect(task).toMatchObject({ state: "done", environment: "python", failure: null });
         expect(code).toBe(0);
         expect(task.checks).toMatchObject([{ exit_code: 0 }]);
         expect(git(repository.folder ?? "", "show", `${task.branch}:calc.py`)).toContain("a+b");

@@ -68,6 +68,8 @@ export interface TaskOptions {
   readonly test?: string;
   readonly maxRunTimeSec?: number;
   readonly workerEnv?: Readonly<Record<string, string>>;
+  /** Over the image of the project's environment; default: in the kind's own. */
+  readonly overEnvironment?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TaskProgress) => void;
   /** Called when a worker run begins, with its number. */
@@ -165,6 +167,7 @@ export function createTaskBench(
         runner: {
           worker: {
             kind: "codex-cli",
+            ...(!options.overEnvironment && { docker_image: kind.image }),
             max_run_time_sec: options.maxRunTimeSec ?? 60,
             env: options.workerEnv ?? { GIVEN: "value" },
           },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { WORKER_KINDS } from "../../../src/infrastructure/tasks/workers/find-kind.ts";
+import { findWorkerKind, WORKER_KINDS } from "../../../src/infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/workers/worker-kind.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "../environments/real-engine.ts";
@@ -117,4 +117,36 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
         summary: expect.stringContaining("ended after 4 seconds"),
       });
     }, 120_000);
+
+  test("the task file of docs/tasks.md runs: Python beside codex, and pytest judges", async () => {
+    const at = createTaskBench("ws", findWorkerKind("codex-cli"));
+    benches.push(at);
+    at.write("greet.py", "def greet():\n    return 'bye'\n");
+    at.write(
+      "test_greet.py",
+      "from greet import greet\ndef test_greet():\n    assert greet() == 'こんにちは'\n",
+    );
+    const docs = readFileSync(join(import.meta.dir, "../../../docs/tasks.md"), "utf8");
+    const command = /test: \{ command: (.*?) \}/.exec(docs)?.[1] ?? "";
+    const task = {
+      workerEnv: pointAt(findWorkerKind("codex-cli"), at, model),
+      test: command,
+      overEnvironment: true,
+      noMeta: true,
+    };
+    const red = await at.run({ ...task, id: "red", prompts: [run("true")] });
+    expect([red.record.end?.code, red.record.loops[0]?.test?.output]).toEqual([
+      "test",
+      expect.stringContaining("test_greet"),
+    ]);
+    const green = await at.run({ ...task, id: "greet", prompts: [run("sed -i s/bye/こんにちは/ greet.py")] });
+    expect(green.record.loops[0]?.test).toMatchObject({ exitCode: 0 });
+    expect(green.record.state).toBe("COMPLETE");
+    const lacking = await at.run({ ...task, id: "lacking", test: "cargo test", prompts: [run("true")] });
+    expect(lacking.record.end).toMatchObject({
+      code: "cannot-run",
+      summary: expect.stringContaining("no cargo"),
+    });
+    expect(lacking.record.loops).toEqual([]);
+  }, 300_000);
 });

@@ -31,8 +31,8 @@ export const texts = {
     `Docker does not answer at ${host}: start it (systemctl start docker, or Docker Desktop) and run again.`,
   engineForbidden: (host: string) =>
     `Docker at ${host} may not be used by this user: join the group docker (usermod -aG docker USER) and log in again.`,
-  imageMissing: (image: string, detail: string) =>
-    `the image ${image} is not there and could not be pulled or built (${detail}); try: picoclaw images build ${image.replace(/^.*\/|:.*$/g, "")}`,
+  imageMissing: (image: string, detail: string, worker: string) =>
+    `the image ${image} is not there and could not be pulled or built (${detail}); try: picoclaw images build ${worker}`,
   containerFailed: (detail: string) => `the container did not start: ${detail}`,
   remoteEngine: (host: string) =>
     `the Docker engine at ${host} does not see this machine's files: a worker needs an engine on this machine`,
@@ -54,6 +54,13 @@ export const texts = {
   taskBusy: (id: string) => `task ${id} is being worked on by another process`,
   taskDone: (id: string) => `task ${id} is complete; there is nothing to resume`,
   prdUnreadable: (path: string) => `task.prd.path cannot be read: ${path}`,
+  unknownEnvironment: ({
+    asked,
+    available,
+  }: {
+    readonly asked: string;
+    readonly available: readonly string[];
+  }) => `runner.worker.environment: there is no environment ${asked}; there are ${available.join(", ")}`,
   taskInvalid: (file: string) => `The task file ${file} is not valid:`,
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
   noModel: (reason: string) => `no planning model: ${reason}\nWithout one: --no-meta`,

@@ -20,8 +20,8 @@ export const texts: typeof en = {
     `Docker が ${host} で応答しません。起動してから (systemctl start docker または Docker Desktop) もう一度実行してください。`,
   engineForbidden: (host) =>
     `このユーザーは ${host} の Docker を使えません。docker グループに追加し (usermod -aG docker USER)、ログインし直してください。`,
-  imageMissing: (image, detail) =>
-    `イメージ ${image} がなく、取得もビルドもできません (${detail})。次を試してください: picoclaw images build ${image.replace(/^.*\/|:.*$/g, "")}`,
+  imageMissing: (image, detail, worker) =>
+    `イメージ ${image} がなく、取得もビルドもできません (${detail})。次を試してください: picoclaw images build ${worker}`,
   containerFailed: (detail) => `コンテナを起動できません: ${detail}`,
   remoteEngine: (host) =>
     `${host} の Docker エンジンからはこのマシンのファイルが見えません。このマシンのエンジンが必要です`,
@@ -43,6 +43,8 @@ export const texts: typeof en = {
   taskBusy: (id) => `タスク ${id} は別のプロセスが実行中です`,
   taskDone: (id) => `タスク ${id} は完了しています。再開するものはありません`,
   prdUnreadable: (path) => `task.prd.path を読めません: ${path}`,
+  unknownEnvironment: ({ asked, available }) =>
+    `runner.worker.environment: 環境 ${asked} はありません。あるのは ${available.join(", ")} です`,
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
   noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行する: --no-meta`,

@@ -7,14 +7,9 @@ import { WORKER_KIND_NAMES, type WorkerKindName } from "../../../domain/tasks/wo
 import type { Locale } from "../../../domain/texts/messages.ts";
 import { taskMessagesFor } from "../../../domain/texts/texts.ts";
 import { findCredentials } from "./credentials.ts";
-import { findWorkerKind, WORKER_KINDS } from "./find-kind.ts";
+import { findWorkerKind } from "./find-kind.ts";
 import { placeCredentials } from "./in-container.ts";
 import { runCli } from "./run-cli.ts";
-
-/** Environments that worker CLIs come in, beside those of the configuration. */
-export const WORKER_ENVIRONMENTS: Readonly<Record<string, string>> = Object.fromEntries(
-  WORKER_KINDS.map(({ image }) => [image, `${image}:latest`]),
-);
 
 const RUN_MS = 1_800_000;
 

@@ -28,6 +28,7 @@ import type { WorkerKind } from "./worker-kind.ts";
 export interface WorkerExecutorParts {
   readonly taskId: string;
   readonly kind: WorkerKind;
+  /** As people call it. */
   readonly image: string;
   readonly workspace: string;
   /** Of this task alone, on the workspace's file system. */
@@ -44,10 +45,10 @@ export interface WorkerExecutorParts {
   readonly engineHost: string;
   readonly sandbox: SandboxManager;
   /** The image's name when it is there, after pulling or building it where it was not. */
-  readonly ensureImage: (
-    image: string,
-    options: { readonly signal: AbortSignal; readonly onProgress: (text: string) => void },
-  ) => Promise<
+  readonly ensureImage: (options: {
+    readonly signal: AbortSignal;
+    readonly onProgress: (text: string) => void;
+  }) => Promise<
     { readonly ok: true; readonly name: string } | { readonly ok: false; readonly detail: string }
   >;
   /** Executes a job whose processes run in `stage`. */
@@ -91,10 +92,14 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     if (!engine.ok) return failedStart(engine);
     await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
-    const image = await parts.ensureImage(parts.image, { signal, onProgress: tell });
+    const image = await parts.ensureImage({ signal, onProgress: tell });
     if (!image.ok) {
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
-      return { ok: false, code: "image", message: messages.imageMissing(parts.image, image.detail) };
+      return {
+        ok: false,
+        code: "image",
+        message: messages.imageMissing(parts.image, image.detail, kind.image),
+      };
     }
     for (const folder of parts.deadLayers()) await sweepLayers(parts, folder, image.name);
     tell(messages.setup("starting", image.name));
