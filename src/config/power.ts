@@ -30,6 +30,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "tasks.rules": free,
   "tasks.test_command": free,
   "tasks.max_steps": lower,
+  "tasks.patience": lower,
   "loop.max_loops": lower,
   "loop.max_millis": lower,
   // The tests of the project are the project's own; how they are confined is not.

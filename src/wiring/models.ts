@@ -10,6 +10,7 @@ import { modelMessagesFor } from "../domain/texts/texts.ts";
 import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
 import { connects } from "../infrastructure/runtime/connects.ts";
+import { pause } from "../infrastructure/runtime/pause.ts";
 
 export interface ModelsOptions {
   readonly locale: Locale;
@@ -107,17 +108,4 @@ async function loadScript(file: string): Promise<unknown> {
   if (file.endsWith(".json")) return JSON.parse(text);
   const { parse } = await import("yaml");
   return parse(text, { maxAliasCount: 100 });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve: done } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const timer = setTimeout(end, ms);
-  signal.addEventListener("abort", end, { once: true });
-  function end() {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-    done();
-  }
-  return promise;
 }

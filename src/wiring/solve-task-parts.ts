@@ -8,6 +8,7 @@ import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import type { Config } from "../config/config.ts";
 import { solveMessagesFor } from "../domain/texts/texts.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
+import { pause } from "../infrastructure/runtime/pause.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
 import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/workers/solve-worker.ts";
 import type { OwnerNames } from "../infrastructure/work/process/owner-name.ts";
@@ -56,6 +57,8 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     mask: workspace.mask,
     now: parts.now,
     clock: parts.clock,
+    pause,
+    costUsd: () => metered.used().costUsd,
     owner: owners.next(),
     isGone: owners.isGone,
   };
@@ -99,6 +102,7 @@ function passedOf(env: Environment): Record<string, string> {
 function settingsOf({ tasks, checks, command_executor: executor }: Config): SolveParts["config"] {
   return {
     maxSteps: tasks.max_steps,
+    patienceMs: tasks.patience * 1000,
     label: tasks.label,
     testCommand: checks.command,
     rules: tasks.rules,

@@ -19,7 +19,7 @@ export async function openSolve(
   return {
     ok: true,
     ...opened.solver,
-    async solve({ url, worker: kind, signal, say }) {
+    async solve({ url, worker: kind, fresh, signal, say, onStep }) {
       const item = parseItemUrl(url, knownSites(config));
       if (item === null) return { status: "refused", exitCode: 2, message: texts.notAnItem(url) };
       if (kind !== null && !isWorkerKind(kind))
@@ -34,12 +34,12 @@ export async function openSolve(
       // Before anything is said on the issue.
       const trouble = await engineTrouble(signal);
       if (trouble !== null) return { status: "refused", exitCode: 3, message: trouble };
-      const { task, fresh } = await takeIn(
+      const { task, began } = await takeIn(
         { store, now: () => new Date(), uuid: randomUUID },
-        { item, askedBy: "hand", trigger: "hand", worker: kind },
+        { item, askedBy: "hand", trigger: "hand", worker: kind, fresh },
       );
-      say(fresh ? texts.started(itemUrl(item)) : texts.resumed(itemUrl(item)));
-      const ended = await run(forge, task.id, { signal, say });
+      say(began === "new" ? texts.started(itemUrl(item)) : texts.resumed(itemUrl(item)));
+      const ended = await run(forge, task.id, { signal, say, ...(onStep !== undefined && { onStep }) });
       if (ended === null)
         return { status: "refused", exitCode: 3, message: texts.alreadyRunning(itemUrl(item)) };
       return { status: "ended", task: ended };

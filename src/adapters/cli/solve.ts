@@ -10,7 +10,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 export const command: Subcommand = {
   name: "solve",
   usage: "solve URL",
-  flags: { worker: "string" },
+  flags: { worker: "string", fresh: "boolean" },
   words: 1,
   run: solve,
 };
@@ -31,7 +31,8 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
   try {
     const worker = typeof flags.values.worker === "string" ? flags.values.worker : null;
     const say = (text: string) => program.err(`${text}\n`);
-    const solved = await opened.solve({ url, worker, signal: stop.signal, say });
+    const fresh = flags.values.fresh === true;
+    const solved = await opened.solve({ url, worker, fresh, signal: stop.signal, say });
     if (solved.status === "refused")
       return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
     return report(program, solved.task, opened.texts, json);

@@ -1,4 +1,5 @@
 import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/model.ts";
+import type { Patience } from "./patience.ts";
 
 /** How one request ended. The one place that judges the end of a stream. */
 export type Completion = Answered | Unanswered;
@@ -26,18 +27,37 @@ export interface Listening {
   /** The words as they come. */
   readonly onText?: (text: string) => void;
   readonly onRetry?: (retry: Extract<ModelEvent, { type: "retrying" }>) => void;
+  /** Asks again after what passes by itself. Default: the model's own tries are all. */
+  readonly patience?: Patience;
 }
 
-/** Asks once and waits for the end. Never rejects as long as the model's stream does not. */
+/** Asks and waits for the end. Never rejects as long as the model's stream does not. */
 export async function complete(
   model: Model,
   request: ModelRequest,
-  { deadline, onText, onRetry }: Listening = {},
+  listening: Listening = {},
+): Promise<Completion> {
+  const { patience, deadline } = listening;
+  for (;;) {
+    const completion = await askOnce(model, request, listening);
+    const waitMs = patience?.waitFor(completion) ?? null;
+    if (waitMs === null || request.signal.aborted) return completion;
+    await patience?.pause(waitMs, within(request.signal, deadline));
+  }
+}
+
+function within(signal: AbortSignal, deadline: AbortSignal | undefined): AbortSignal {
+  return deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
+}
+
+async function askOnce(
+  model: Model,
+  request: ModelRequest,
+  { deadline, onText, onRetry }: Listening,
 ): Promise<Completion> {
   const { signal } = request;
   if (signal.aborted || deadline?.aborted) return failed(ABORTED, signal);
-  const within = deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
-  for await (const event of model.generate({ ...request, signal: within })) {
+  for await (const event of model.generate({ ...request, signal: within(signal, deadline) })) {
     if (event.type === "finished") return judge(event.answer);
     if (event.type === "failed") return failed(event.failure, signal);
     if (event.type === "text") onText?.(event.text);

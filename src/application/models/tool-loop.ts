@@ -74,7 +74,7 @@ export type LoopEnd =
 const MOST_CUTS = 3;
 
 const CUT_CALL =
-  "refused: your answer was cut because it reached its longest, so this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call an answer.";
+  "refused: your answer was cut because it reached its longest (max_tokens), so the arguments of this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call an answer.";
 
 /**
  * Lets a model work with tools: ask → run the calls in their order → tell the results → ask again, until it answers
@@ -107,7 +107,10 @@ export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
     }
     cuts = completion.kind === "cut" ? cuts + 1 : 0;
     for (const call of calls) {
-      const result = cuts > 0 ? { ok: false, text: CUT_CALL } : await guard.run(call, loop.call);
+      const result =
+        cuts > 0
+          ? { ok: false, text: CUT_CALL }
+          : await guard.run(call, typeof call.arguments === "string" ? refuseUnreadable : loop.call);
       await transcript.add({ role: "tool", callId: call.id, name: call.name, text: result.text });
       if (signal.aborted) return { kind: "aborted", by: "signal", failure: ABORTED };
       if (guard.stuck()) return { kind: "stuck", call };
@@ -116,6 +119,16 @@ export async function toolLoop(loop: ToolLoop): Promise<LoopEnd> {
     await loop.afterCalls?.();
   }
   return { kind: "steps" };
+}
+
+/** Some servers do not say that they cut an answer: it shows in arguments that are no JSON. */
+async function refuseUnreadable({ arguments: written }: ToolCall): Promise<ToolResult> {
+  const text = String(written);
+  const end = text.slice(-80);
+  return {
+    ok: false,
+    text: `refused: the arguments of this call are no JSON. They are ${text.length} characters long and end with ${JSON.stringify(end)}: if that is in the middle of a text, your answer was cut by max_tokens. Nothing was run. Write less at a time: smaller pieces, one call an answer.`,
+  };
 }
 
 const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };

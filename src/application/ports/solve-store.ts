@@ -1,6 +1,7 @@
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { Phase, SolveState } from "../../domain/tasks/solve/phase.ts";
 import type { SolvePlan } from "../../domain/tasks/solve/plan.ts";
+import type { TaskStep } from "../../domain/tasks/step.ts";
 import type { TestCounts } from "../../domain/work/checks/test-results.ts";
 import type { ModelMessage } from "./model.ts";
 
@@ -11,7 +12,11 @@ import type { ModelMessage } from "./model.ts";
 export interface SolveStore {
   /** Takes in a task, unless a live one of the same item is there, which is then given back. */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
+  /** Makes a task that had ended a waiting one, as given. False when a live one of the same item is there. */
+  reopen(task: SolveTask): Promise<boolean>;
   find(id: string): Promise<SolveTask | null>;
+  /** The newest task of an item, live or ended. */
+  findLast(item: ItemRef): Promise<SolveTask | null>;
   /** The task of an item that is waiting, running or paused. */
   findLive(item: ItemRef): Promise<SolveTask | null>;
   /** Newest first. */
@@ -28,6 +33,10 @@ export interface SolveStore {
   ): Promise<{ readonly held: boolean; readonly order: Order | null }>;
   release(id: string, owner: string): Promise<void>;
   save(task: SolveTask): Promise<void>;
+  /** Adds what happened to a task; nothing is ever changed or removed. */
+  note(id: string, step: TaskStep): Promise<void>;
+  /** In the order in which they happened. */
+  steps(id: string): Promise<readonly TaskStep[]>;
   /** Asks whoever works on it to stop or to pause; heard when its lease is renewed. */
   order(id: string, order: Order | null): Promise<void>;
   /** True the first time this delivery is seen. */
@@ -71,6 +80,8 @@ export interface SolveTask {
   readonly environment: string | null;
   readonly transcript: readonly ModelMessage[];
   readonly steps: number;
+  /** How many of them were made before it was taken up again; they do not count against the limit. */
+  readonly stepsBefore?: number;
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
   readonly summary: string;

@@ -85,8 +85,8 @@ async function begin(
         : event.kind === "reviewed"
           ? "review"
           : "mention";
-  const { task, fresh } = await takeIn(parts, { item, askedBy: event.actor, trigger, worker: null });
-  if (!fresh) return { did: "tell", taskId: task.id };
+  const { task, began } = await takeIn(parts, { item, askedBy: event.actor, trigger, worker: null });
+  if (began === "already") return { did: "tell", taskId: task.id };
   parts.onDue(task.id);
   return { did: what, taskId: task.id };
 }

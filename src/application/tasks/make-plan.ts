@@ -20,8 +20,13 @@ Answer with one JSON object and nothing else:
   const answer = await askJson(model, {
     request: { system, messages: work.task.transcript, signal: work.signal },
     read: (text) => readPlan(text, environments),
+    patience: work.patience,
   });
-  if (answer.kind === "read") return work.update({ plan: answer.value });
+  if (answer.kind === "read") {
+    const { steps: plan, environment } = answer.value;
+    await work.note({ kind: "planned", plan, environment });
+    return work.update({ plan: answer.value });
+  }
   if (answer.kind === "malformed") throw new SolveStop("no-plan", answer.problem);
   throw stopWithoutAnswer(answer);
 }

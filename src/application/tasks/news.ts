@@ -1,4 +1,5 @@
 import { orderIn } from "../../domain/forges/trigger.ts";
+import type { ForgeComment } from "../ports/forge.ts";
 import type { Order } from "../ports/solve-store.ts";
 import { quoteComments } from "./gather.ts";
 import { readHeardComments, type SaidOnItem } from "./heard-comments.ts";
@@ -24,7 +25,8 @@ const WATCH_MS = 250;
 /** The dialogue while a task runs: orders are obeyed, comments of those who may ask go to the coder. */
 export function createNews(parts: SolveParts, work: Work): WatchedNews {
   const { config, clock, messages } = parts;
-  let last = clock();
+  // What was said while nobody worked on it is heard at once.
+  let last = work.task.transcript.length > 0 ? Number.NEGATIVE_INFINITY : clock();
   let kept: Found | null = null;
   const isDue = () => clock() - last >= config.newsEveryMs;
   const ask = async () => {
@@ -73,9 +75,16 @@ async function readNews(parts: SolveParts, work: Work): Promise<Found> {
   work.item = await orStop(parts.forge.readItem(task.item, signal));
   if (!work.item.open || !stillWanted(parts, work)) return { heard: [], ids: [], order: "stop" };
   const said = await readHeardComments(parts, work, new Set(task.seen));
-  const orders = said.heard.map(({ body }) => orderIn(body, bot.login));
+  const orders = said.heard
+    .filter((comment) => !isOld(work, comment))
+    .map(({ body }) => orderIn(body, bot.login));
   const order = orders.includes("stop") ? "stop" : orders.includes("pause") ? "pause" : null;
   return { ...said, order };
+}
+
+/** Who takes a task up again means it, whatever order ended it. Forges tell times in whole seconds. */
+function isOld({ since }: Work, { createdAt }: ForgeComment): boolean {
+  return Date.parse(createdAt) < Math.floor(Date.parse(since) / 1000) * 1000;
 }
 
 /** Without its label or its assignment, a task that began by it is not wanted any more. */

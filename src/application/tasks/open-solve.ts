@@ -1,3 +1,4 @@
+import type { TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 
@@ -13,8 +14,12 @@ export interface SolveRequest {
   readonly url: string;
   /** The kind of worker CLI; null: our own loop. */
   readonly worker: string | null;
+  /** Begins anew instead of going on from what an earlier task of the item kept. */
+  readonly fresh: boolean;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
+  /** What happens, as it happens. */
+  readonly onStep?: (step: TaskStep) => void;
 }
 
 export type Solved =

@@ -1,7 +1,8 @@
+import type { SolveTask } from "../ports/solve-store.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 
-/** Makes the environment, and brings in what was done before a pause or a crash. */
+/** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
 export async function prepareTask(
   { environments, forge, messages, mask }: SolveParts,
   work: Work,
@@ -32,10 +33,30 @@ export async function prepareTask(
     base: { branch: task.base?.branch ?? repository.defaultBranch, commit: prepared.baseCommit },
     notes: [...new Set([...task.notes, ...notes])],
   });
-  if (task.patch === "") return;
-  const trouble = await prepared.bringIn(Buffer.from(task.patch, "base64"), signal);
-  if (trouble === null) return;
-  // The base moved against what was done: the coder looks at the project anew.
-  const text = `The environment was made anew, and your earlier changes did not fit any more:\n${mask(trouble)}\nLook at the project again and redo them.`;
-  await work.update({ patch: "", transcript: [...work.task.transcript, { role: "user", text }] });
+  await work.note({ kind: "prepared", environment: prepared.name, troubles: prepared.warnings.map(mask) });
+  const trouble =
+    task.patch === "" ? null : await prepared.bringIn(Buffer.from(task.patch, "base64"), signal);
+  if (trouble !== null || task.patch === "") work.worked = false;
+  // A coder that never said anything begins as with a new task.
+  if (!task.transcript.some(({ role }) => role === "assistant")) return;
+  const text = goOnText(task, trouble === null ? null : mask(trouble));
+  await work.update({
+    ...(trouble !== null && { patch: "" }),
+    transcript: [...work.task.transcript, { role: "user", text }],
+  });
+}
+
+/** What a coder has to know that goes on in a new environment. */
+function goOnText({ patch, failure, stepsBefore }: SolveTask, trouble: string | null): string {
+  return [
+    `You go on with this task in an environment that was made anew.`,
+    // What ended it the last time; a task that only paused did not fail.
+    ...(stepsBefore === undefined || failure === null ? [] : [`It ended before: ${failure.message}`]),
+    trouble !== null
+      ? `Your earlier changes did not fit any more:\n${trouble}\nLook at the project again and redo them.`
+      : patch === ""
+        ? "Nothing was changed so far."
+        : "The files are as you left them: `git status` and `git diff` show your changes so far.",
+    'Go on, or finish with {"done": true, "summary": "…"}.',
+  ].join("\n");
 }

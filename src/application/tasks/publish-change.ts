@@ -20,6 +20,13 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   const published = await push(parts, work, patch);
   await work.update({ pushed: published.commit, ...noteOf(parts, work, published.base) });
   if (pull === undefined) await openOrUpdate(parts, work);
+  const { branch, pull: opened } = work.task;
+  await work.note({
+    kind: "published",
+    branch: branch ?? "",
+    commit: published.commit,
+    url: opened?.url ?? null,
+  });
 }
 
 type Pushed = Extract<Published, { status: "pushed" }>;

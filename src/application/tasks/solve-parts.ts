@@ -1,4 +1,6 @@
+import type { StepFacts } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
+import type { Patience } from "../models/patience.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure } from "../ports/model.ts";
@@ -20,6 +22,10 @@ export interface SolveParts {
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly clock: () => number;
+  /** Ends early, without a word, when the signal aborts. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** What all answers of the task cost so far in this process. */
+  readonly costUsd: () => number;
   /** This process, for leases. */
   readonly owner: string;
   /** Whether an owner, as leases name it, is surely dead. */
@@ -28,6 +34,8 @@ export interface SolveParts {
 
 export interface SolveConfig {
   readonly maxSteps: number;
+  /** How long a model's server that cannot answer is waited for. */
+  readonly patienceMs: number;
   readonly label: string;
   readonly testCommand: string | null;
   readonly rules: readonly string[];
@@ -50,6 +58,15 @@ export interface Work {
   item: ForgeItem;
   readonly repository: ForgeRepository;
   environment: TaskEnvironment | null;
+  /** Whether the coder's work was finished before, so that only checking and publishing are left. */
+  worked: boolean;
+  readonly patience: Patience;
+  /** When it was last touched before it was taken up. */
+  readonly since: string;
+  /** How much of the cost is in the steps already. */
+  costNoted: number;
+  /** Writes down what happened. */
+  note(step: StepFacts): Promise<void>;
   /** For whoever watches: the terminal, the console. */
   readonly say: (text: string) => void;
 }

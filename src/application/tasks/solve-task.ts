@@ -1,6 +1,9 @@
-import { type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
+import { hadWorked, type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
+import type { TaskStep } from "../../domain/tasks/step.ts";
+import { createPatience } from "../models/patience.ts";
 import type { Order, SolveTask } from "../ports/solve-store.ts";
 import { gather } from "./gather.ts";
+import { keepChange } from "./keep-change.ts";
 import { makePlan } from "./make-plan.ts";
 import { createNews, type News } from "./news.ts";
 import { prepareTask } from "./prepare-task.ts";
@@ -15,22 +18,27 @@ import { workerRun } from "./worker-run.ts";
 export interface SolveOptions {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
+  /** What happens, as it happens. */
+  readonly onStep?: (step: TaskStep) => void;
 }
 
 const LEASE_MS = 60_000;
+/** What the coder must mend before it can be published. */
+const MENDED_BY_WORK: ReadonlySet<string> = new Set(["protected-paths"]);
 /** Ends that are no failures. */
 const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
 
 /**
  * Carries a task through its phases from where it stands: gather → plan → prepare → work → verify → publish. Whatever
- * happens, the container is removed at the end and the item's comment says how it ended. Null when another process
- * works on it.
+ * happens, the change so far is kept for the next time, the container is removed and the item's comment says how it
+ * ended. Null when another process works on it.
  */
 export async function solveTask(
   parts: SolveParts,
   taskId: string,
-  { signal, say }: SolveOptions,
+  options: SolveOptions,
 ): Promise<SolveTask | null> {
+  const { signal, say } = options;
   const { store, owner, now, clock } = parts;
   const until = () => new Date(now().getTime() + LEASE_MS);
   if (!(await store.lease({ id: taskId, owner, now: now(), until: until(), isGone: parts.isGone })))
@@ -46,9 +54,8 @@ export async function solveTask(
   };
   // A store that does not answer for a moment is asked again; one that stays away ends the lease by itself.
   const renewing = setInterval(() => void renew().catch(() => {}), parts.config.renewEveryMs);
-  const work = await begin(parts, found, AbortSignal.any([signal, stopping.signal]), say).catch(
-    (error: unknown) => error,
-  );
+  const either = AbortSignal.any([signal, stopping.signal]);
+  const work = await begin(parts, found, { ...options, signal: either }).catch((error: unknown) => error);
   try {
     if (work instanceof Error) return await cannotBegin(parts, found, work);
     const open = work as Work;
@@ -59,8 +66,9 @@ export async function solveTask(
       stopping.abort();
     });
     try {
-      for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase)) {
+      for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase, open)) {
         await open.update({ phase });
+        await open.note({ kind: "phase", phase });
         await report.update("now");
         say(parts.messages.phases[phase]);
         const since = clock();
@@ -79,9 +87,16 @@ export async function solveTask(
       else await end(parts, open, error, orders.given);
     } finally {
       endWatch();
-      await parts.environments.remove(taskId);
+      try {
+        if (orders.given !== "lost-lease") await keepChange(open);
+      } finally {
+        await parts.environments.remove(taskId);
+      }
     }
-    if (orders.given !== "lost-lease") await report.update("now");
+    if (orders.given !== "lost-lease") {
+      await noteEnd(open);
+      await report.update("now");
+    }
     return open.task;
   } finally {
     clearInterval(renewing);
@@ -92,10 +107,9 @@ export async function solveTask(
 async function begin(
   parts: SolveParts,
   found: SolveTask,
-  signal: AbortSignal,
-  say: Work["say"],
+  { signal, say, onStep }: SolveOptions,
 ): Promise<Work> {
-  const { store, forge, now } = parts;
+  const { store, forge, now, clock, pause, config } = parts;
   const [bot, item, repository] = await Promise.all([
     orStop(forge.whoAmI(signal)),
     orStop(forge.readItem(found.item, signal)),
@@ -109,12 +123,30 @@ async function begin(
     item,
     repository,
     environment: null,
+    since: found.updatedAt,
+    costNoted: 0,
+    worked: hadWorked(found.phase) && !MENDED_BY_WORK.has(found.failure?.kind ?? ""),
+    patience: createPatience({
+      limitMs: config.patienceMs,
+      clock,
+      pause,
+      onWait: ({ code, message }, waitMs) => {
+        if (waitMs > 0) say(`${message} (${Math.ceil(waitMs / 1000)} s)`);
+        void work.note({ kind: "waited", code, waitMs }).catch(() => {});
+      },
+    }),
+    async note(facts) {
+      const step = { ...facts, at: now().toISOString() };
+      onStep?.(step);
+      await store.note(found.id, step);
+    },
     async update(change) {
       work.task = { ...work.task, ...change, updatedAt: now().toISOString() };
       await store.save(work.task);
     },
   };
   await store.order(found.id, null);
+  await work.note({ kind: "taken-up", again: found.transcript.length > 0 });
   await work.update({ state: "running", failure: null, phase: phaseToResume(found.phase) });
   return work;
 }
@@ -169,6 +201,11 @@ async function end(
   if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
   const state = QUIET_ENDS.has(kind) ? "done" : "failed";
   await work.update({ state, failure: { kind, message } });
+}
+
+function noteEnd({ task, note }: Work): Promise<void> {
+  const { state, failure } = task;
+  return note({ kind: "ended", state, code: failure?.kind ?? null, message: failure?.message ?? "" });
 }
 
 /** The forge itself is what fails: nothing can be told there. */

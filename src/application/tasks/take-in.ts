@@ -6,15 +6,32 @@ export interface TakeIn {
   readonly askedBy: string;
   readonly trigger: SolveTask["trigger"];
   readonly worker: string | null;
+  /** Begins anew even where an earlier task of the item left something to go on from. */
+  readonly fresh?: boolean;
 }
 
-/** A new task for an item, or the live one it has already. */
-export function takeIn(
+export interface TakenIn {
+  readonly task: SolveTask;
+  /** `new`: nothing was there. `again`: an earlier one goes on from what it kept. `already`: a live one is there. */
+  readonly began: "new" | "again" | "already";
+}
+
+/** Ends from which there is something to go on. */
+const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
+
+/** A new task for an item, the one that did not come to its end, or the live one that it has already. */
+export async function takeIn(
   { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
-  { item, askedBy, trigger, worker }: TakeIn,
-): ReturnType<SolveStore["open"]> {
+  { item, askedBy, trigger, worker, fresh = false }: TakeIn,
+): Promise<TakenIn> {
   const at = now().toISOString();
-  return store.open({
+  const last = fresh ? null : await store.findLast(item);
+  if (last !== null && UNFINISHED.has(last.state)) {
+    const again = { ...last, state: "waiting", askedBy, trigger, worker, updatedAt: at } as const;
+    const task = { ...again, stepsBefore: last.steps, notes: [], checks: [] };
+    if (await store.reopen(task)) return { task, began: "again" };
+  }
+  const opened = await store.open({
     id: uuid(),
     item,
     state: "waiting",
@@ -44,4 +61,5 @@ export function takeIn(
     notes: [],
     spent: {},
   });
+  return { task: opened.task, began: opened.fresh ? "new" : "already" };
 }

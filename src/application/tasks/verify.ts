@@ -3,6 +3,7 @@ import { readResults } from "../../domain/work/checks/read-results.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
+import { stepsLeft } from "./steps-left.ts";
 
 const ROUNDS = 2;
 const TAIL_CHARS = 4000;
@@ -19,7 +20,7 @@ export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<
       const notes = absent.map(({ command }) => parts.messages.checkAbsent(`\`${command}\``));
       return work.update({ notes: [...work.task.notes, ...notes] });
     }
-    if (round === ROUNDS || work.task.steps >= parts.config.maxSteps) {
+    if (round === ROUNDS || stepsLeft(work.task, parts.config.maxSteps) <= 0) {
       const note = parts.messages.checksFailed(failed.map(({ command }) => `\`${command}\``));
       return work.update({ notes: [...work.task.notes, note] });
     }
@@ -49,6 +50,7 @@ async function runChecks({ config, mask }: SolveParts, work: Work): Promise<Chec
     if (kind === "lint" && isAbsent(exitCode)) continue;
     const counts = kind === "test" ? (readResults(`${stdout}${stderr}`)?.counts ?? null) : null;
     facts.push({ kind, command, exitCode, durationMs, tail, counts });
+    await work.note({ kind: "checked", command, exitCode, durationMs, counts });
   }
   return facts;
 }

@@ -5,18 +5,27 @@ import {
   mustReflectBefore,
   NOTHING_FAILED,
 } from "../../domain/tasks/solve/reflection.ts";
-import { type LoopEnd, type ToolResult, toolLoop } from "../models/tool-loop.ts";
-import type { ModelMessage, ModelTool, ToolCall } from "../ports/model.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { type LoopEnd, type ToolLoop, type ToolResult, toolLoop } from "../models/tool-loop.ts";
+import type { ModelAnswer, ModelTool, ToolCall } from "../ports/model.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
+import { compacted, shortened, sizeOf } from "./compact-transcript.ts";
 import { quoteComments } from "./gather.ts";
 import { readHeardComments } from "./heard-comments.ts";
+import { keepChange } from "./keep-change.ts";
 import type { News } from "./news.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
+import { stepsLeft } from "./steps-left.ts";
 
-const RESULT_CHARS = 20_000;
+const STREAM_CHARS = 12_000;
+const RESULT_CHARS = 40_000;
 const LONG_CHARS = 240_000;
-const IDLE_TURNS = 3;
+/** Of the size before; less is not worth another request. */
+const WORTH_COMPACTING = 0.9;
+const SAID_CHARS = 2000;
+const NOTED_CHARS = 4000;
+const SUMMARY_CHARS = 4000;
 
 const ISSUE_TOOLS: readonly ModelTool[] = [
   {
@@ -39,26 +48,12 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
 /** The coder works with its tools until it says `done`, or the steps are used up. */
 export async function workLoop(parts: SolveParts, work: Work, news: News): Promise<void> {
   const environment = work.environment as TaskEnvironment;
-  const { environments, config, mask } = parts;
+  const { environments, config } = parts;
   const tools = [...environments.tools, ...ISSUE_TOOLS];
   const system = workPrompt({ tools, fragment: environments.promptFragment, today: parts.now() });
-  let reflection = NOTHING_FAILED;
-  let idle = 0;
-
-  const runTool = async (call: ToolCall): Promise<ToolResult> => {
-    if (isIssueTool(call)) return answerIssueTool(parts, work, call);
-    const command = commandOf(call);
-    if (command !== null && mustReflectBefore(reflection, command)) return { ok: false, text: REFLECT };
-    const result = await environment.call(call.name, call.arguments, work.signal);
-    reflection =
-      result.command === undefined
-        ? afterThought()
-        : afterCommand(result.command.command, result.command.exitCode);
-    await remember(work, result);
-    return { ok: result.ok, text: result.text };
-  };
-
-  const end = await toolLoop({
+  const hands = openHands(parts, work, environment);
+  let asked = false;
+  const loop: ToolLoop = {
     model: parts.model,
     tools,
     transcript: {
@@ -70,41 +65,109 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
       messages: size === "small" || sizeOf(messages) > LONG_CHARS ? shortened(messages) : messages,
     }),
     beforeStep: () => news.look(),
-    onAnswer: ({ text }) => {
-      if (text.trim() !== "") reflection = afterThought();
-      return work.update({ steps: work.task.steps + 1 });
+    onAnswer: (answer) => {
+      if (answer.text.trim() !== "") hands.thought();
+      return noteAnswer(parts, work, answer);
     },
-    call: async (call) => {
-      idle = 0;
-      const { ok, text } = await runTool(call);
-      return { ok, text: cut(mask(text)) };
+    call: (call) => {
+      asked = false;
+      return hands.run(call);
     },
     next: ({ text }) => {
-      idle += 1;
-      return isDone(text) || idle === IDLE_TURNS ? null : GO_ON;
+      // A model that ends in prose is asked for the closing words once.
+      if (readDone(text)?.done === true || asked) return null;
+      asked = true;
+      return GO_ON;
     },
-    afterCalls: () => checkpoint(work, environment),
-    limits: { steps: config.maxSteps - work.task.steps },
+    afterCalls: () => keepChange(work),
+    limits: { steps: 0, sameFailures: 2 },
     signal: work.signal,
+    patience: work.patience,
+  };
+  for (;;) {
+    const limits = { ...loop.limits, steps: stepsLeft(work.task, config.maxSteps) };
+    const end = await toolLoop({ ...loop, limits });
+    if (!isTooLong(end) || !(await compact(work))) return endWork(parts, work, end);
+  }
+}
+
+function isTooLong(end: LoopEnd): boolean {
+  return end.kind === "failed" && end.failure.code === "context-too-long";
+}
+
+/** False when there is nothing left to leave out. */
+async function compact(work: Work): Promise<boolean> {
+  const { transcript, commands } = work.task;
+  const smaller = compacted(transcript, commands);
+  if (sizeOf(smaller) > sizeOf(transcript) * WORTH_COMPACTING) return false;
+  await work.update({ transcript: smaller });
+  await work.note({ kind: "compacted", messages: transcript.length - smaller.length });
+  return true;
+}
+
+async function noteAnswer({ mask, costUsd }: SolveParts, work: Work, answer: ModelAnswer): Promise<void> {
+  const { inputTokens, outputTokens } = answer.usage;
+  const text = cutMiddle(mask(answer.text.trim()), SAID_CHARS);
+  const costs = costUsd();
+  await work.update({ steps: work.task.steps + 1 });
+  await work.note({ kind: "said", text, inputTokens, outputTokens, costUsd: costs - work.costNoted });
+  work.costNoted = costs;
+}
+
+/** What the coder does things with, and what it has to think about before it does them again. */
+function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) {
+  const { mask } = parts;
+  let reflection = NOTHING_FAILED;
+  const use = async (call: ToolCall): Promise<ToolResult> => {
+    if (isIssueTool(call)) return answerIssueTool(parts, work, call);
+    const command = commandOf(call);
+    if (command !== null && mustReflectBefore(reflection, command)) return { ok: false, text: REFLECT };
+    const result = await environment.call(call.name, call.arguments, work.signal);
+    reflection =
+      result.command === undefined
+        ? afterThought()
+        : afterCommand(result.command.command, result.command.exitCode);
+    await remember(parts, work, call, result);
+    return { ok: result.ok, text: textOf(result, mask) };
+  };
+  return {
+    thought() {
+      reflection = afterThought();
+    },
+    async run(call: ToolCall): Promise<ToolResult> {
+      const { ok, text } = await use(call);
+      return { ok, text: cutMiddle(mask(text), RESULT_CHARS) };
+    },
+  };
+}
+
+/** Of each stream head and tail, and how much is missing between them: the failure is at the end as often as at the beginning. */
+function textOf({ text, command }: EnvironmentCall, mask: SolveParts["mask"]): string {
+  if (command === undefined) return text;
+  const { exitCode, stdout, stderr, durationMs } = command;
+  return JSON.stringify({
+    exit_code: exitCode,
+    stdout: cutMiddle(mask(stdout), STREAM_CHARS),
+    stderr: cutMiddle(mask(stderr), STREAM_CHARS),
+    duration_ms: durationMs,
   });
-  return endWork(parts, work, end);
 }
 
 const REFLECT =
   "refused: this command just failed. Say first why it failed and what you change, then run it again.";
 const GO_ON = 'Go on with the tools, or finish with {"done": true, "summary": "…"}.';
 
-function isDone(text: string): boolean {
-  return readDone(text)?.done === true;
-}
-
-function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): Promise<void> {
+async function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): Promise<void> {
   switch (end.kind) {
     case "answered": {
       const { text } = end.answer;
       const done = readDone(text);
       if (done?.done === true) return work.update({ summary: mask(done.summary) });
-      throw new SolveStop("gave-up", mask(text.trim()).slice(0, 500));
+      // Work without the closing words is work all the same; the checks judge it.
+      await keepChange(work);
+      if (done === null && work.task.patch !== "")
+        return work.update({ summary: mask(cutMiddle(text.trim(), SUMMARY_CHARS)) });
+      throw new SolveStop("gave-up", mask((done?.summary || text).trim()).slice(0, 500));
     }
     case "steps":
       throw new SolveStop("too-many-steps", String(config.maxSteps));
@@ -133,44 +196,27 @@ async function answerIssueTool(parts: SolveParts, work: Work, call: ToolCall): P
   return { ok: true, text: "posted" };
 }
 
-/** Keeps the change so far, so that a new container can begin with it. */
-async function checkpoint(work: Work, environment: TaskEnvironment): Promise<void> {
-  const difference = await environment.difference(work.signal);
-  if (typeof difference === "string") return;
-  const patch = Buffer.from(difference).toString("base64");
-  if (patch !== work.task.patch) await work.update({ patch });
-}
-
-async function remember(work: Work, { command }: EnvironmentCall): Promise<void> {
-  if (command === undefined) return;
-  const { command: text, exitCode, durationMs } = command;
+async function remember(
+  { mask }: SolveParts,
+  work: Work,
+  call: ToolCall,
+  { ok, command }: EnvironmentCall,
+): Promise<void> {
+  if (command === undefined) {
+    const { path, command: what } = (call.arguments ?? {}) as { path?: unknown; command?: unknown };
+    if (typeof path === "string" && what !== "view") await work.note({ kind: "edited", path, ok });
+    return;
+  }
+  const { command: text, exitCode, durationMs, stdout, stderr } = command;
   work.say(`$ ${text} → ${exitCode}`);
   await work.update({ commands: [...work.task.commands, { command: text, exitCode, durationMs }] });
+  const output = cutMiddle(mask(`${stdout}${stderr}`), NOTED_CHARS);
+  await work.note({ kind: "command", command: mask(text), exitCode, durationMs, output });
 }
 
 function commandOf({ arguments: args }: ToolCall): string | null {
   const command = (args as { command?: unknown } | null)?.command;
   return typeof command === "string" ? command : null;
-}
-
-function sizeOf(messages: readonly ModelMessage[]): number {
-  return messages.reduce((sum, { text }) => sum + text.length, 0);
-}
-
-function cut(text: string): string {
-  return text.length > RESULT_CHARS ? `${text.slice(0, RESULT_CHARS)}…` : text;
-}
-
-const KEPT_WHOLE = 12;
-const OLD_RESULT_CHARS = 300;
-
-/** Old tool results shrink to their beginning; the task itself and the latest exchanges stay. */
-function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.map((message, i) =>
-    message.role === "tool" && i < messages.length - KEPT_WHOLE && message.text.length > OLD_RESULT_CHARS
-      ? { ...message, text: `${message.text.slice(0, OLD_RESULT_CHARS)}…` }
-      : message,
-  );
 }
 
 /** The system prompt of the work loop: tools, then the fragment of the executor, then the rules. */

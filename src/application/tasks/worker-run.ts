@@ -1,13 +1,15 @@
 import type { TaskEnvironment } from "../ports/task-environments.ts";
+import { keepChange } from "./keep-change.ts";
 import type { News } from "./news.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
+import { stepsLeft } from "./steps-left.ts";
 
 /** A worker CLI does the work instead of our own loop: one run with everything that was said so far. */
 export async function workerRun(parts: SolveParts, work: Work, news: News): Promise<void> {
   const environment = work.environment as TaskEnvironment;
   await news.look();
-  if (work.task.steps >= parts.config.maxSteps)
+  if (stepsLeft(work.task, parts.config.maxSteps) <= 0)
     throw new SolveStop("too-many-steps", String(parts.config.maxSteps));
   const { transcript, plan, worker } = work.task;
   const prompt = [
@@ -28,8 +30,7 @@ Do not commit or push, and do not touch CI workflow files. End with a short summ
     transcript: [...work.task.transcript, { role: "assistant", text: summary }],
     commands: [...work.task.commands, { command: worker ?? "", exitCode, durationMs }],
   });
+  await work.note({ kind: "command", command: worker ?? "", exitCode, durationMs, output: summary });
+  await keepChange(work);
   if (error !== null) throw new SolveStop("gave-up", parts.mask(error));
-  const difference = await environment.difference(work.signal);
-  if (typeof difference !== "string")
-    await work.update({ patch: Buffer.from(difference).toString("base64") });
 }

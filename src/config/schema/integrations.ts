@@ -87,6 +87,7 @@ export const tools = z
 export const tasks = z
   .strictObject({
     max_steps: count(60, "Steps of one task.", { min: 1 }),
+    patience: count(900, "Seconds that a task waits for a model's server that is overloaded or failing.", {}),
     label: text("picoclaw", "Issues with this label are taken in."),
     rules: texts([], "What a coder should know about this project."),
     test_command: optionalText("Another name of `checks.command`, which wins."),

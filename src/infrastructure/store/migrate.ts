@@ -5,6 +5,7 @@ import * as serve from "./migrations/004-serve.ts";
 import * as solve from "./migrations/005-solve.ts";
 import * as pushes from "./migrations/007-pushes.ts";
 import * as workspaces from "./migrations/008-workspaces.ts";
+import * as taskSteps from "./migrations/009-task-steps.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -15,6 +16,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "005-solve", up: solve.up },
     { name: "007-pushes", up: pushes.up },
     { name: "008-workspaces", up: workspaces.up },
+    { name: "009-task-steps", up: taskSteps.up },
   ];
 
 /** Any number: whoever migrates a Postgres holds this lock. */

@@ -1,6 +1,7 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Order, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
+import type { TaskStep } from "../../domain/tasks/step.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import type { SolveRow } from "./solve-tables.ts";
@@ -29,6 +30,41 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
   };
   return {
     open,
+    async reopen(task) {
+      const { id, item: _, ...values } = toRow(task);
+      const ended = db.updateTable("solve_tasks").set(values).where("id", "=", id);
+      const rows = await ended
+        .where("state", "not in", LIVE)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom("solve_tasks as other")
+                .select("other.id")
+                .where("other.item", "=", itemUrl(task.item))
+                .where("other.state", "in", LIVE),
+            ),
+          ),
+        )
+        .returning("id")
+        .execute();
+      return rows.length === 1;
+    },
+    async findLast(item) {
+      const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
+      return toTask(await query.orderBy("created_at", "desc").limit(1).executeTakeFirst());
+    },
+    async note(id, step) {
+      const body = storable(JSON.stringify(step));
+      await sql`insert into task_steps (task_id, position, at, kind, body)
+        select ${id}, coalesce(max(position), 0) + 1, ${step.at}, ${step.kind}, ${body} from task_steps where task_id = ${id}`.execute(
+        db,
+      );
+    },
+    async steps(id) {
+      const query = db.selectFrom("task_steps").select("body").where("task_id", "=", id);
+      const rows = await query.orderBy("position").execute();
+      return rows.map(({ body }) => JSON.parse(body) as TaskStep);
+    },
     async find(id) {
       return toTask(
         await db.selectFrom("solve_tasks").select("body").where("id", "=", id).executeTakeFirst(),

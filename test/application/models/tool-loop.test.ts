@@ -109,6 +109,16 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(sent[1]).toContain("half of");
   });
 
+  test("arguments that are no JSON are refused with where they end, though the server names no cut", async () => {
+    const half = '{"path": "a.ts", "text": "half of';
+    const { end, made, messages } = await run(kind, {
+      replies: [{ toolCalls: [{ name: "write", arguments: half }] }, { text: "done" }],
+    });
+    expect([end.kind, made]).toEqual(["answered", []]);
+    expect(results(messages)[0]).toContain("max_tokens");
+    expect(results(messages)[0]).toContain("half of");
+  });
+
   test("answers that are cut again and again end the loop", async () => {
     const { end, made, sent } = await run(kind, {
       replies: [{ toolCalls: [write("a")], finish: "length" }],

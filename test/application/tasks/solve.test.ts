@@ -97,6 +97,7 @@ describe("solving an issue", () => {
       messages: solveMessagesFor("en"),
       config: {
         maxSteps: 20,
+        patienceMs: 600_000,
         label: "picoclaw",
         testCommand: "sh test.sh",
         rules: [],
@@ -110,6 +111,8 @@ describe("solving an issue", () => {
       mask: createMasker({ secrets: [world.token] }).mask,
       now: () => new Date(),
       clock: () => performance.now(),
+      pause: async () => {},
+      costUsd: () => 0,
       owner: "test",
       isGone: (owner) => owner === "the dead",
     };
@@ -468,20 +471,18 @@ describe("solving an issue", () => {
 
   test("a model that fails, that gives no plan, that talks for ever: each is one helpful sentence on the issue", async () => {
     const failure = { code: "unauthorized", message: "wrong key", retryable: false } as const;
-    const ends = [
-      await solve([failure]),
-      await solve(["no", "no", "no"]),
-      await solve([PLAN, "hm", "hm", "hm"]),
-      await solve((turn) => (turn === 0 ? PLAN : shell(`true ${turn}`)), { maxSteps: 3 }),
+    const cases: readonly [kind: string, answers: Said[] | ((turn: number) => Said)][] = [
+      ["model", [failure]],
+      ["no-plan", ["no", "no", "no"]],
+      ["gave-up", [PLAN, "hm", "hm", "hm"]],
+      ["too-many-steps", (turn) => (turn === 0 ? PLAN : shell(`true ${turn}`))],
     ];
-    expect(ends.map(({ task }) => task.failure?.kind)).toEqual([
-      "model",
-      "no-plan",
-      "gave-up",
-      "too-many-steps",
-    ]);
-    for (const { task } of ends)
+    for (const [kind, answers] of cases) {
+      issue = addItem(repository, { kind: "issue", title: kind, body: "", author: issue.author });
+      const { task } = await solve(answers, { maxSteps: 3 });
+      expect(task.failure?.kind).toBe(kind);
       expect(progress().some(({ body }) => body.includes(task.failure?.message ?? "?"))).toBe(true);
+    }
     expect(environments.live.size).toBe(0);
   });
 

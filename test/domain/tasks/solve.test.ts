@@ -83,6 +83,13 @@ test("a command that failed is not repeated before something was said or changed
 });
 
 test("phases run in order; after a pause the container is made anew", () => {
-  expect(PHASES.map(phaseAfter)).toEqual(["plan", "prepare", "work", "verify", "publish", null]);
+  expect(PHASES.map((phase) => phaseAfter(phase))).toEqual([
+    "plan",
+    "prepare",
+    "work",
+    "verify",
+    "publish",
+    null,
+  ]);
   expect(PHASES.map(phaseToResume)).toEqual(["gather", "plan", "prepare", "prepare", "prepare", "prepare"]);
 });

@@ -6,8 +6,15 @@ export type Phase = (typeof PHASES)[number];
 /** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` go on when resumed. */
 export type SolveState = "waiting" | "running" | "paused" | "done" | "failed" | "stopped";
 
-export function phaseAfter(phase: Phase): Phase | null {
+/** `worked`: the work was finished before and came into the new environment whole. */
+export function phaseAfter(phase: Phase, { worked = false } = {}): Phase | null {
+  if (phase === "prepare" && worked) return "verify";
   return PHASES[PHASES.indexOf(phase) + 1] ?? null;
+}
+
+/** Whether the coder had finished: what is left is to check and to publish. */
+export function hadWorked(phase: Phase): boolean {
+  return phase === "verify" || phase === "publish";
 }
 
 /**

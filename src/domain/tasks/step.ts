@@ -1,0 +1,71 @@
+import type { TestCounts } from "../work/checks/test-results.ts";
+
+/**
+ * One thing that happened to a task. Steps are only ever added: progress, what a resumed coder is told and the final report are
+ * made of them.
+ */
+export type TaskStep = StepFacts & { readonly at: string };
+
+export type StepFacts =
+  /** `again`: it had ended, or its process had, and goes on from what was kept. */
+  | { readonly kind: "taken-up"; readonly again: boolean }
+  | { readonly kind: "phase"; readonly phase: string }
+  | { readonly kind: "planned"; readonly plan: readonly string[]; readonly environment: string | null }
+  /** `troubles`: what did not go well, such as an installation that failed. */
+  | { readonly kind: "prepared"; readonly environment: string; readonly troubles: readonly string[] }
+  /** An answer of the model, and what it used. */
+  | {
+      readonly kind: "said";
+      readonly text: string;
+      readonly inputTokens: number;
+      readonly outputTokens: number;
+      readonly costUsd: number;
+    }
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      readonly exitCode: number;
+      readonly durationMs: number;
+      /** Head and tail of what it printed. */
+      readonly output: string;
+    }
+  | { readonly kind: "edited"; readonly path: string; readonly ok: boolean }
+  | {
+      readonly kind: "checked";
+      readonly command: string;
+      readonly exitCode: number | null;
+      readonly durationMs: number;
+      readonly counts: TestCounts | null;
+    }
+  /** The model's server could not answer for a while. */
+  | { readonly kind: "waited"; readonly code: string; readonly waitMs: number }
+  /** The conversation was too long for the model and was cut. */
+  | { readonly kind: "compacted"; readonly messages: number }
+  /** The change so far, kept for whoever goes on. */
+  | { readonly kind: "kept"; readonly bytes: number }
+  | {
+      readonly kind: "published";
+      readonly branch: string;
+      readonly commit: string;
+      readonly url: string | null;
+    }
+  | {
+      readonly kind: "ended";
+      readonly state: string;
+      readonly code: string | null;
+      readonly message: string;
+    };
+
+/** What the answers of a task used so far. */
+export function usageOfSteps(steps: readonly TaskStep[]): {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+} {
+  const said = steps.flatMap((step) => (step.kind === "said" ? [step] : []));
+  return {
+    inputTokens: said.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    outputTokens: said.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    costUsd: said.reduce((sum, { costUsd }) => sum + costUsd, 0),
+  };
+}
