@@ -98,6 +98,7 @@ describe("listening while a task runs", () => {
       messages: solveMessagesFor("en"),
       config: {
         maxSteps: 20,
+        patienceMs: 0,
         label: "picoclaw",
         testCommand: "true",
         rules: [],
@@ -110,6 +111,8 @@ describe("listening while a task runs", () => {
       mask: (text) => text,
       now: () => new Date(),
       clock: () => performance.now(),
+      pause: async () => {},
+      costUsd: () => 0,
       owner: "test",
       isGone: () => false,
     };

@@ -52,7 +52,10 @@ export const texts = {
     },
     solve: {
       does: "work on one issue, PR or MR of GitHub or GitLab, up to its pull request",
-      flags: { "--worker KIND": "a worker CLI instead of our own loop: codex-cli, claude-code, gemini-cli" },
+      flags: {
+        "--worker KIND": "a worker CLI instead of our own loop: codex-cli, claude-code, gemini-cli",
+        "--fresh": "begin anew instead of going on from what the last try kept",
+      },
     },
     pair: {
       does: "let in somebody who spoke on LINE or Slack; also list, add, remove",

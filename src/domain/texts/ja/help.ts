@@ -46,7 +46,10 @@ export const texts: typeof en = {
     },
     solve: {
       does: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
-      flags: { "--worker KIND": "自前のループの代わりに CLI を使う" },
+      flags: {
+        "--worker KIND": "自前のループの代わりに CLI を使う",
+        "--fresh": "前回の続きからではなく、最初からやり直す",
+      },
     },
     pair: {
       does: "LINE・Slack で話しかけた人を承認する。list, add, remove も可",

@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ModelRequest } from "../../../src/application/ports/model.ts";
+import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
+import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
+import { solveTask } from "../../../src/application/tasks/solve-task.ts";
+import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
+import { createMasker } from "../../../src/domain/policy/mask.ts";
+import type { TaskStep } from "../../../src/domain/tasks/step.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
+import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
+import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
+import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
+import { startGitHub } from "../../fakes/forges/github-server.ts";
+import { seedRepository } from "../../fakes/forges/seed-repository.ts";
+import { addItem, addPerson, addRepository, createWorld, type Item } from "../../fakes/forges/world.ts";
+import { createFolderEnvironments } from "../../fakes/task-environments.ts";
+
+export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';
+export const DONE = '{"done": true, "summary": "The sum adds now."}';
+export const FIX = "sed -i 's/a - b/a + b/' calc.sh";
+export const PROJECT = {
+  "calc.sh": "add() { echo $((a - b)); }\n",
+  "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
+  "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
+};
+
+export function shell(command: string, text = ""): Said {
+  return { text, calls: [{ name: "command-executor_execute_command", arguments: { command } }] };
+}
+
+export type Answers = readonly Said[] | ((turn: number, request: ModelRequest) => Said | Promise<Said>);
+
+export interface SolveRun {
+  readonly config?: Partial<SolveParts["config"]>;
+  readonly fresh?: boolean;
+  readonly worker?: string | null;
+  readonly parts?: Partial<SolveParts>;
+  readonly signal?: AbortSignal;
+}
+
+/** One issue of a project on a GitHub with real git, worked on in folders of this machine. */
+export async function createSolveKit(files: Readonly<Record<string, string>> = PROJECT) {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
+  const environments = createFolderEnvironments(folder);
+  const world = createWorld();
+  const alice = addPerson(world, "alice");
+  const repository = addRepository(world, "acme/calc", seedRepository(folder, files));
+  repository.permissions.set("alice", "write");
+  const issue = addItem(repository, {
+    kind: "issue",
+    title: "Sum is wrong",
+    body: "1 + 2 is -1",
+    author: alice,
+  });
+  const server = startGitHub(world);
+  const store: SolveStore = await createSolveStore(openSqlite(join(folder, "store.db")), () => new Date());
+  const ref = (item: Item): ItemRef => ({
+    forge: "github",
+    site: server.url,
+    repository: "acme/calc",
+    kind: item.kind,
+    number: item.number,
+  });
+  const partsOf = (model: SolveParts["model"], config: Partial<SolveParts["config"]>): SolveParts => ({
+    forge: createGitHub({
+      token: world.token,
+      apiUrl: `${server.url}/api/v3`,
+      site: server.url,
+      userAgent: "picoclaw",
+      fetch: createForgeFetch({
+        fetch: globalThis.fetch,
+        timeoutMs: 5000,
+        patienceMs: 1000,
+        now: Date.now,
+        pause: async () => {},
+      }),
+    }),
+    environments,
+    publisher: createPublisher({
+      folder: join(folder, "own"),
+      path: process.env.PATH ?? "",
+      passed: {},
+      timeoutMs: 20_000,
+    }),
+    store,
+    model,
+    messages: solveMessagesFor("en"),
+    config: {
+      maxSteps: 20,
+      patienceMs: 600_000,
+      label: "picoclaw",
+      testCommand: null,
+      rules: [],
+      insecureHosts: [],
+      newsEveryMs: 0,
+      renewEveryMs: 20,
+      progressEveryMs: 0,
+      ...config,
+    },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    mask: createMasker({ secrets: [world.token] }).mask,
+    now: () => new Date(),
+    clock: () => performance.now(),
+    pause: async () => {},
+    costUsd: () => 0,
+    owner: "test",
+    isGone: () => false,
+  });
+
+  return {
+    environments,
+    world,
+    alice,
+    repository,
+    issue,
+    store,
+    pulls: () => [...repository.items.values()].filter(({ kind }) => kind === "pull"),
+    /** As `solve` of the issue's address: a new task, or the one that did not come to its end. */
+    async solve(
+      answers: Answers,
+      { config = {}, fresh = false, worker = null, parts, signal }: SolveRun = {},
+    ) {
+      const model = createCoderModel((request, turn) =>
+        typeof answers === "function" ? answers(turn, request) : (answers[turn] ?? "nothing more"),
+      );
+      const { task, began } = await takeIn(
+        { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
+        { item: ref(issue), askedBy: "alice", trigger: "hand", worker, fresh },
+      );
+      const live: TaskStep[] = [];
+      const ended = await solveTask({ ...partsOf(() => model, config), ...parts }, task.id, {
+        signal: signal ?? new AbortController().signal,
+        say: () => {},
+        onStep: (step) => live.push(step),
+      });
+      return {
+        task: ended as SolveTask,
+        began,
+        model,
+        live,
+        /** What the model was sent last. */
+        last: () => JSON.stringify(model.asked.at(-1)?.messages),
+      };
+    },
+    stop() {
+      server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
