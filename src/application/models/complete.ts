@@ -1,5 +1,4 @@
 import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/model.ts";
-import type { Patience } from "./patience.ts";
 
 /** How one request ended. The one place that judges the end of a stream. */
 export type Completion = Answered | Unanswered;
@@ -29,6 +28,16 @@ export interface Listening {
   readonly onRetry?: (retry: Extract<ModelEvent, { type: "retrying" }>) => void;
   /** Asks again after what passes by itself. Default: the model's own tries are all. */
   readonly patience?: Patience;
+}
+
+/**
+ * Waits out what passes by itself: an overloaded or failing server for minutes, a stream that was cut a few times. Somebody
+ * who waits at a terminal wants no such thing; a task that runs for an hour does.
+ */
+export interface Patience {
+  /** Told of every end; how long to wait before the same request is sent again, or null when it is not. */
+  waitFor(completion: Completion): number | null;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 /** Asks and waits for the end. Never rejects as long as the model's stream does not. */

@@ -1,15 +1,5 @@
 import type { ModelFailure } from "../ports/model.ts";
-import type { Completion } from "./complete.ts";
-
-/**
- * Waits out what passes by itself: an overloaded or failing server for minutes, a stream that was cut a few times. Somebody
- * who waits at a terminal wants no such thing; a task that runs for an hour does.
- */
-export interface Patience {
-  /** Told of every end; how long to wait before the same request is sent again, or null when it is not. */
-  waitFor(completion: Completion): number | null;
-  pause(ms: number, signal: AbortSignal): Promise<void>;
-}
+import type { Patience } from "./complete.ts";
 
 export interface PatienceParts {
   /** Since the first of the failures in a row. */

@@ -1,6 +1,6 @@
 import type { StepFacts } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { Patience } from "../models/patience.ts";
+import type { Patience } from "../models/complete.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure } from "../ports/model.ts";
