@@ -55,17 +55,3 @@ export type StepFacts =
       readonly code: string | null;
       readonly message: string;
     };
-
-/** What the answers of a task used so far. */
-export function usageOfSteps(steps: readonly TaskStep[]): {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd: number;
-} {
-  const said = steps.flatMap((step) => (step.kind === "said" ? [step] : []));
-  return {
-    inputTokens: said.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
-    outputTokens: said.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
-    costUsd: said.reduce((sum, { costUsd }) => sum + costUsd, 0),
-  };
-}

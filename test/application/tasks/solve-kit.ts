@@ -24,7 +24,7 @@ import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';
 export const DONE = '{"done": true, "summary": "The sum adds now."}';
 export const FIX = "sed -i 's/a - b/a + b/' calc.sh";
-export const PROJECT = {
+const PROJECT = {
   "calc.sh": "add() { echo $((a - b)); }\n",
   "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
   "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
