@@ -39,12 +39,14 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
   const { env, opened, meter, store, owners } = wiring;
   const { workspace, loaded, parts, messages } = opened;
   const { config, home } = loaded;
+  const owner = owners.next();
   const metered = await meter.open({ chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId });
   return {
     forge,
     environments: await taskEnvironments(wiring),
     publisher: createPublisher({
-      folder: join(home, "publish"),
+      owner,
+      folder: publishFolder(home),
       path: env.PATH ?? "",
       passed: passedOf(env),
       timeoutMs: GIT_MS,
@@ -59,9 +61,14 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     clock: parts.clock,
     pause,
     costUsd: () => metered.used().costUsd,
-    owner: owners.next(),
+    owner,
     isGone: owners.isGone,
   };
+}
+
+/** Where a change lies while it is published. */
+export function publishFolder(home: string): string {
+  return join(home, "publish");
 }
 
 async function taskEnvironments({ env, opened, environments }: TaskWiring) {

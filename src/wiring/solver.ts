@@ -7,12 +7,13 @@ import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
+import { sweepPublishFolders } from "../infrastructure/forges/publish-folders.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
-import { solvePartsOf } from "./solve-task-parts.ts";
+import { publishFolder, solvePartsOf } from "./solve-task-parts.ts";
 import { openStoreOnce } from "./store-once.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -64,6 +65,7 @@ export async function openSolver(
   const { meter } = createChatMemory(memoryOptionsOf(env, opened), db);
   const store = await createSolveStore(db, now);
   const owners = createOwnerNames(process.pid);
+  sweepPublishFolders(publishFolder(loaded.home), { isGone: owners.isGone, now });
   const partsFor = (forge: Forge, taskId: string) =>
     solvePartsOf({ env, opened, environments, meter, store, owners }, forge, taskId);
   return {

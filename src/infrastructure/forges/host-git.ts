@@ -1,7 +1,7 @@
 import { spawnChild } from "../runtime/spawn.ts";
 
 export interface HostGit {
-  /** Runs git in the folder; ends it with KILL when aborted or too slow. */
+  /** Runs git in the folder, under limits of memory and of a file's size; ends it with KILL when aborted or too slow. */
   run(args: readonly string[], options?: { readonly index?: string }): Promise<GitRun>;
 }
 
@@ -43,7 +43,24 @@ const FIXED = [
   "gc.auto=0",
   "-c",
   "http.followRedirects=initial",
+  // Within the memory below: small windows, large files as streams.
+  "-c",
+  "core.packedGitWindowSize=32m",
+  "-c",
+  "core.packedGitLimit=256m",
+  "-c",
+  "core.bigFileThreshold=32m",
+  "-c",
+  "pack.windowMemory=64m",
+  "-c",
+  "pack.threads=1",
 ];
+
+const MEMORY_BYTES = 2 * 1024 ** 3;
+const FILE_BYTES = 8 * 1024 ** 3;
+
+/** Limits that a system does not know are left out. */
+const LIMITED = `ulimit -v ${MEMORY_BYTES / 1024} 2>/dev/null; ulimit -f ${FILE_BYTES / 512} 2>/dev/null; exec "$@"`;
 
 export function createHostGit(parts: HostGitParts): HostGit {
   const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
@@ -64,7 +81,7 @@ export function createHostGit(parts: HostGitParts): HostGit {
     async run(args, { index } = {}) {
       signal.throwIfAborted();
       const child = spawnChild({
-        argv: ["git", ...settings, ...args],
+        argv: ["/bin/sh", "-c", LIMITED, "git", "git", ...settings, ...args],
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
         stdio: ["ignore", "pipe", "pipe"],

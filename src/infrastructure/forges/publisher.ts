@@ -1,8 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
 import { fetchFailure, pushFailure } from "./git-failure.ts";
 import { createHostGit, type GitRun, type HostGit } from "./host-git.ts";
+import { patchTrouble } from "./patch-size.ts";
+import { makePublishFolder } from "./publish-folders.ts";
 
 export interface PublisherParts {
   /** A folder of PicoClaw's own, where a private folder is made for each call and removed again. */
@@ -11,6 +13,8 @@ export interface PublisherParts {
   /** Proxies and certificates of the host's environment. */
   readonly passed: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** This process, so that what it leaves when it is killed can be swept. */
+  readonly owner: string;
 }
 
 /** Git asks it "Username for …" and "Password for …". The token stands in a file, in nobody's environment. */
@@ -25,8 +29,9 @@ case "$1" in User*) printf '%s\\n' "$PICOCLAW_GIT_USER" ;; *) cat "$PICOCLAW_GIT
 export function createPublisher(parts: PublisherParts): Publisher {
   return {
     async publish(request) {
-      mkdirSync(parts.folder, { recursive: true, mode: 0o700 });
-      const folder = mkdtempSync(join(parts.folder, "publish-"));
+      const trouble = patchTrouble(request.patch);
+      if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
+      const folder = makePublishFolder(parts.folder, parts.owner);
       try {
         return await publishIn(folder, parts, request);
       } catch (error) {

@@ -92,6 +92,7 @@ describe("listening while a task runs", () => {
         path: process.env.PATH ?? "",
         passed: {},
         timeoutMs: 20_000,
+        owner: "test",
       }),
       store,
       model: () => model,

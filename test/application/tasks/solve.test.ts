@@ -91,6 +91,7 @@ describe("solving an issue", () => {
         path: process.env.PATH ?? "",
         passed: {},
         timeoutMs: 20_000,
+        owner: "test",
       }),
       store,
       model: () => model,

@@ -17,6 +17,7 @@ describe("publishing a task's change", () => {
     path: process.env.PATH ?? "",
     passed: {},
     timeoutMs: 20_000,
+    owner: "test",
   });
   let world: World;
   let bare: string;
