@@ -87,6 +87,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
       path: process.env.PATH ?? "",
       passed: {},
       timeoutMs: 20_000,
+      owner: "test",
     }),
     store,
     model,
