@@ -9,7 +9,7 @@ export interface PatchSize {
   readonly unpackedBytes: number;
 }
 
-export const PATCH_LIMITS: PatchSize = {
+const PATCH_LIMITS: PatchSize = {
   files: 20_000,
   segments: 200_000,
   unpackedBytes: 256 * 1024 ** 2,
