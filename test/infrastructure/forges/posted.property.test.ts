@@ -44,6 +44,7 @@ const SILENT: readonly (keyof Forge)[] = [
     "readItem",
     "listComments",
     "listReviewComments",
+    "listSaid",
     "permissionOf",
   ] as const),
   ...(["readBranch", "findPull", "checksOf", "listWork", "findRequest"] as const),
