@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from "bun:test";
 import { describeCommit } from "./contract-commit.ts";
+import { describeFolders } from "./contract-folders.ts";
 import { fillBench } from "./contract-job.ts";
 import { describeJudge } from "./contract-judge.ts";
 import { describeKeeping } from "./contract-keeping.ts";
@@ -21,7 +22,14 @@ export function describeTransactions({ kind, open }: TransactionHarness): void {
       fillBench(bench);
     });
     afterEach(() => bench.remove());
-    for (const part of [describeLife, describeCommit, describeUndo, describeKeeping, describeJudge])
+    for (const part of [
+      describeLife,
+      describeCommit,
+      describeFolders,
+      describeUndo,
+      describeKeeping,
+      describeJudge,
+    ])
       part(kind, () => bench);
   });
 }

@@ -17,6 +17,7 @@ import { type JobFolder, type Op, removeSlots, writePlan } from "../../work/tran
 import { judgeOps } from "../../work/transaction/judge-ops.ts";
 import { makeDurable } from "../../work/transaction/make-durable.ts";
 import { changesOf } from "../../work/transaction/plan-changes.ts";
+import { foldersOnTheWay } from "../../work/transaction/way-folders.ts";
 
 export interface ContainerStage {
   readonly workspace: string;
@@ -37,7 +38,7 @@ export interface ContainerStage {
 export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBegun {
   const { workspace, roots } = stage;
   const stamp = takeStamp(join(folder.path, "stamp"));
-  const sight = createFirstSight();
+  const sight = createFirstSight(stamp);
   const before = roots.map(lookAtUpper);
   const takeChanges = createChangeWatch(roots, workspace, sight);
   takeChanges();
@@ -84,7 +85,8 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       await stage.goOn();
       if (leftOut.length > 0) await stage.restoreInside(leftOut);
       makeDurable(folder, ops);
-      writePlan(folder, { roots: paths, stamp: String(stamp), ops });
+      const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
+      writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
       return { changes: changesOf(ops, paths, workspace), outside: [], notes };
     },
     async discard() {

@@ -14,7 +14,7 @@ import {
 import { type Entry, toViewFault, type View, ViewFault } from "../../../application/ports/view.ts";
 import { inFolder, inParent } from "./anchor.ts";
 import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
-import { type Identity, identifySettled, isAbsence } from "./identity.ts";
+import { type Identity, identify, identifySettled, isAbsence } from "./identity.ts";
 import { lookAt } from "./look-at.ts";
 import { moveTree, refuseUnmovable } from "./move-tree.ts";
 import { createStagedPermissions } from "./staged-permissions.ts";
@@ -27,6 +27,8 @@ type Staged =
 export interface StagedView extends View {
   /** Every path that was staged, with what stood there when it was first looked at. */
   staged(): Map<string, { base: Identity | null; slotPath: string | null; n: number }>;
+  /** The folder that stood above a staged path when that was first looked at; null where none did. */
+  folderBase(path: string): Identity | null;
   /** Paths staged since the last call, with what they were before. */
   takeTouched(): Map<string, Entry>;
   forget(path: string): void;
@@ -46,6 +48,7 @@ export interface StagedViewParts {
 export function createStagedView({ root, slotPath, copyAttributes }: StagedViewParts): StagedView {
   const entries = new Map<string, Staged>();
   const bases = new Map<string, { base: Identity | null; n: number }>();
+  const folders = new Map<string, Identity | null>();
   let touched = new Map<string, Entry>();
   const { refuseShut, refuseShutFolder } = createStagedPermissions(
     root,
@@ -78,13 +81,22 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   /** Notes what stands at a path before it is staged for the first time; returns its slot. */
   function touch(path: string): string {
     refuseUnusable(path);
-    let known = bases.get(path);
-    if (known === undefined) {
-      known = { base: identifySettled(root, path), n: bases.size };
-      bases.set(path, known);
-    }
+    const { n } = baseOf(path);
     if (!touched.has(path)) touched.set(path, look(path));
-    return slotPath(known.n);
+    return slotPath(n);
+  }
+
+  function baseOf(path: string): { base: Identity | null; n: number } {
+    const known = bases.get(path);
+    if (known !== undefined) return known;
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
+      const folder = path.slice(0, slash);
+      if (folders.has(folder)) break;
+      folders.set(folder, identify(root, folder));
+    }
+    const base = { base: identifySettled(root, path), n: bases.size };
+    bases.set(path, base);
+    return base;
   }
 
   function makeParents(path: string): void {
@@ -146,13 +158,9 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
     if (found.kind !== "file") throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
-    touchRead(path);
+    // So that a save by somebody else before the commit is seen.
+    baseOf(path);
     return inParent(root, path, (folder, name) => readRegular(`${folder}/${name}`, path));
-  }
-
-  /** Remembers what was read, so that a save by somebody else before the commit is seen. */
-  function touchRead(path: string): void {
-    if (!bases.has(path)) bases.set(path, { base: identifySettled(root, path), n: bases.size });
   }
 
   function makeSymlink(path: string, target: string): void {
@@ -268,6 +276,10 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
         out.set(path, { ...known, slotPath: entry.kind === "gone" ? null : entry.slotPath });
       }
       return out;
+    },
+    folderBase: (path) => {
+      const base = bases.get(path)?.base ?? folders.get(path) ?? null;
+      return base?.kind === "directory" ? base : null;
     },
     takeTouched() {
       const now = touched;

@@ -1,32 +1,45 @@
-import { lstatSync, type Stats } from "node:fs";
+import { type BigIntStats, lstatSync } from "node:fs";
+import { dirname } from "node:path";
 import { isAbsence } from "../folder/identity.ts";
+import { type FolderBase, NO_FOLDER } from "../transaction/way-folders.ts";
 
 /**
- * Remembers, for each path that a job changes, whether it stood in the workspace when the change was first seen. An
- * overlay alone does not tell "the job made it" from "somebody deleted it below since".
+ * Remembers, for each path that a job changes, what stood in the workspace when the change was first seen. An overlay
+ * alone does not tell "the job made it" from "somebody deleted it below since".
  */
 export interface FirstSight {
   /** `look` tells what stands there, where somebody has a use for the answer as well. */
-  note(absolute: string, look?: () => unknown): void;
+  note(absolute: string, look?: () => BigIntStats | undefined): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
+  /** Which folder the view has at a path, as far as it can be told; null where none stood. */
+  folder(absolute: string): FolderBase | null;
   /** A view was opened again at this stamp: it shows what the workspace had by then. */
   reopened(stamp: bigint): void;
   /** The stamp of the view in which the path was first noted; undefined for the first view. */
   since(absolute: string): bigint | undefined;
 }
 
-export function createFirstSight(): FirstSight {
+export function createFirstSight(begin: bigint): FirstSight {
   const seen = new Map<string, boolean>();
+  const folders = new Map<string, FolderBase>();
   const stamps = new Map<string, bigint>();
   let current: bigint | null = null;
   return {
-    note(absolute, look = () => (standsAt(absolute) ? absolute : null)) {
+    note(absolute, look = () => statsAt(absolute)) {
       if (seen.has(absolute)) return;
-      seen.set(absolute, look() !== null);
+      const stats = look();
+      seen.set(absolute, stats !== undefined);
+      if (stats?.isDirectory()) folders.set(absolute, folderSince(absolute, stats, current ?? begin));
       if (current !== null) stamps.set(absolute, current);
     },
     existed: (absolute) => seen.get(absolute),
+    folder(absolute) {
+      const known = folders.get(absolute);
+      if (known !== undefined || seen.has(absolute)) return known ?? null;
+      const stats = statsAt(absolute);
+      return stats?.isDirectory() ? folderSince(absolute, stats, current ?? begin) : null;
+    },
     reopened(stamp) {
       current = stamp;
     },
@@ -34,14 +47,24 @@ export function createFirstSight(): FirstSight {
   };
 }
 
+/**
+ * The folder that stands at a path, if it can be the one that stood there at the stamp. Who puts another in its place
+ * changes the folder above and, by the rename, the time of change of that other one, but not its time of writing.
+ */
+function folderSince(absolute: string, stats: BigIntStats, stamp: bigint): FolderBase {
+  const untouched = stats.ctimeNs < stamp || (statsAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
+  const onlyWrittenTo = stats.ctimeNs === stats.mtimeNs && stats.birthtimeNs < stamp;
+  return untouched || onlyWrittenTo ? { ino: String(stats.ino) } : NO_FOLDER;
+}
+
 /** Whether anything stands at a path; a file in the place of a parent means no. */
 export function standsAt(absolute: string): boolean {
   return statsAt(absolute) !== undefined;
 }
 
-export function statsAt(absolute: string): Stats | undefined {
+export function statsAt(absolute: string): BigIntStats | undefined {
   try {
-    return lstatSync(absolute, { throwIfNoEntry: false });
+    return lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;

@@ -1,3 +1,4 @@
+import type { BigIntStats } from "node:fs";
 import type { Change } from "../../../domain/patch/result.ts";
 import { pathBelow } from "../folder/path-below.ts";
 import { walk } from "../folder/walk.ts";
@@ -37,7 +38,7 @@ export function createChangeWatch(
         const before = last.get(absolute);
         // Whatever stands in a folder's place, all that the folder held is gone.
         if (seen.hidesLower && !inherits && before?.hidesLower !== true)
-          for (const gone of below() !== "folder"
+          for (const gone of below()?.isDirectory() !== true
             ? []
             : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last))
             changes.push({ path: pathBelow(workspace, gone), kind: "deleted" });
@@ -48,8 +49,8 @@ export function createChangeWatch(
           (isFolder || before.ctime === seen.ctime)
         )
           continue;
-        const existed = before?.present ?? below() !== null;
-        const wasFolder = before?.isFolder ?? below() === "folder";
+        const existed = before?.present ?? below() !== undefined;
+        const wasFolder = before?.isFolder ?? below()?.isDirectory() === true;
         if (seen.present === existed && isFolder && wasFolder) continue;
         if (!seen.present && !existed) continue;
         changes.push({
@@ -85,13 +86,10 @@ function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<strin
 }
 
 /** What stands at a path of the workspace, looked at once and not before it is asked for. */
-function createLook(absolute: string): () => "folder" | "thing" | null {
-  let seen: "folder" | "thing" | null | undefined;
+function createLook(absolute: string): () => BigIntStats | undefined {
+  let seen: BigIntStats | undefined | null = null;
   return () => {
-    if (seen === undefined) {
-      const stats = statsAt(absolute);
-      seen = stats === undefined ? null : stats.isDirectory() ? "folder" : "thing";
-    }
+    if (seen === null) seen = statsAt(absolute);
     return seen;
   };
 }

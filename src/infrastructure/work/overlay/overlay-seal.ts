@@ -1,11 +1,13 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
+import { getXattr } from "../../runtime/xattr.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, identityOf } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
 import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
+import { type FolderBase, NO_FOLDER } from "../transaction/way-folders.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { makeFreshFolder } from "./fresh-folder.ts";
 import { settleMoves } from "./settle-moves.ts";
@@ -74,6 +76,7 @@ export function sealUpper(
       case "directory":
       case "opaque": {
         const mode = Number(stats.mode & 0o7777n);
+        if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null) break;
         if (a?.kind !== "directory" || a.mode !== mode) {
           makeFreshFolder(next, absolute, stats);
           add(path, a, identifyAt(next));
@@ -93,7 +96,7 @@ export function sealUpper(
         const original = join(root.path, path);
         const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
         const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
-        if (a !== null && sameToAPerson({ a, ...compared })) break;
+        if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, ...compared })) break;
         if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
           add(path, a, { ...a, mode: now.mode }, aHash, bHash, true);
           break;
@@ -112,6 +115,16 @@ export function sealUpper(
   }
   anchors.close();
   return { ops, noText, notes };
+}
+
+/**
+ * The folder of the workspace that one of an upper was laid over; null where the job made it. What the kernel marks as
+ * copied up was there, though somebody may have taken it away since.
+ */
+export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): FolderBase | null {
+  const mark = `${root.redirects ? "trusted" : "user"}.overlay.origin`;
+  const base = sight.folder(join(root.path, path));
+  return base ?? (getXattr(join(root.upper, path), mark).ok ? NO_FOLDER : null);
 }
 
 /**

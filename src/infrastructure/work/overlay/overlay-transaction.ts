@@ -20,6 +20,7 @@ import {
 import { judgeOps } from "../transaction/judge-ops.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
+import { foldersOnTheWay } from "../transaction/way-folders.ts";
 import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
 import { createFirstSight } from "./first-sight.ts";
 import { ChannelClosed } from "./frames.ts";
@@ -27,7 +28,7 @@ import { createLayeredFiles } from "./layered-files.ts";
 import type { LimitedNetwork } from "./limited-network.ts";
 import { createChangeWatch } from "./overlay-changes.ts";
 import { createOverlayChecks, type OverlayChecks } from "./overlay-check.ts";
-import { sealUpper } from "./overlay-seal.ts";
+import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { restoreThrough, rewriteThrough } from "./restore.ts";
 import { mountBelow } from "./staging.ts";
@@ -117,7 +118,7 @@ interface OpenOverlay extends OverlayParts {
 
 function open(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
-  const sight = createFirstSight();
+  const sight = createFirstSight(state.stamp);
   const takeChanges = createChangeWatch(roots, workspace, sight);
   let foreignOwner: string | null = null;
   const metForeign = () => {
@@ -196,7 +197,8 @@ function open(state: OpenOverlay): Transaction {
       const paths = roots.map(({ path }) => path);
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
-      writePlan(folder, { roots: paths, stamp: String(state.stamp), ops });
+      const folders = foldersOnTheWay(ops, (root, path) => baseOfFolder(roots[root] as LaidRoot, path, sight));
+      writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
       return { changes: changesOf(ops, paths, workspace), outside: [], notes };

@@ -16,6 +16,7 @@ import {
   staysInPlace,
   type Turn,
 } from "./turns.ts";
+import { exchangedFolders } from "./way-folders.ts";
 
 export interface CheckRequest {
   readonly folder: JobFolder;
@@ -41,7 +42,11 @@ export function checkSwap(request: CheckRequest): Checked {
   const turns: Turn[] = [];
   const left: LeftAlone[] = [];
   const anchors = createAnchors();
+  // Once a job is in effect, only what it put there tells whether the user has gone on from it.
+  const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
+  conflicts.push(...(exchanged?.conflicts ?? []));
   for (const op of plan.ops) {
+    if (exchanged?.covers(op)) continue;
     const recorded = recordedTurn(op, direction, stands);
     const seen = lookAt(request, recorded, anchors);
     const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };

@@ -28,6 +28,7 @@ import { makeDurable } from "./make-durable.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { renameable } from "./mounts.ts";
 import { changesOf } from "./plan-changes.ts";
+import { foldersOnTheWay } from "./way-folders.ts";
 
 export interface CopyParts {
   readonly workspace: string;
@@ -308,7 +309,8 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const roots = copies.map(({ original }) => original);
   const { ops } = judgeOps({ folder, workspace, roots, ops: left }, judge);
   makeDurable(folder, ops);
-  writePlan(folder, { roots, stamp: String(stamp), ops });
+  const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
+  writePlan(folder, { roots, stamp: String(stamp), ops, folders });
   return {
     changes: changesOf(ops, roots, workspace),
     outside: outside.map((path) => relative(workspace, path)),

@@ -20,6 +20,7 @@ import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-fol
 import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { changesOf } from "./plan-changes.ts";
+import { foldersOnTheWay } from "./way-folders.ts";
 
 export interface DirectParts {
   readonly workspace: string;
@@ -55,7 +56,8 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       const left = stagedOps(workspace, view);
       const { ops } = judgeOps({ folder, workspace, roots: [workspace], ops: left }, judge);
       makeDurable(folder, ops);
-      writePlan(folder, { roots: [workspace], stamp: String(stamp), ops });
+      const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
+      writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
       return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };
     },
     discard: async () => removeSlots(folder),

@@ -52,6 +52,14 @@ export interface Plan {
   /** Nanoseconds on the file system's clock at begin. */
   readonly stamp: string;
   readonly ops: readonly Op[];
+  /** The folders above the changed paths, as the view was based on them. */
+  readonly folders?: readonly WayFolder[];
+}
+
+export interface WayFolder {
+  readonly root: number;
+  readonly path: string;
+  readonly ino: string;
 }
 
 export interface StateFile {
@@ -110,7 +118,7 @@ export function writeState(folder: JobFolder, state: StateFile): void {
 }
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
-  const lines = [JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp })];
+  const lines = [JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders })];
   for (const op of plan.ops) lines.push(JSON.stringify(op));
   writeDurably(join(folder.path, "plan.ndjson"), `${lines.join("\n")}\n`);
 }
@@ -126,8 +134,8 @@ export function readPlan(folder: JobFolder): Plan | null {
   const text = readText(join(folder.path, "plan.ndjson"));
   if (text === null) return null;
   const [header, ...lines] = text.trimEnd().split("\n");
-  const { roots, stamp } = JSON.parse(header as string) as Plan;
-  return { roots, stamp, ops: lines.map((line) => JSON.parse(line) as Op) };
+  const { roots, stamp, folders = [] } = JSON.parse(header as string) as Plan;
+  return { roots, stamp, folders, ops: lines.map((line) => JSON.parse(line) as Op) };
 }
 
 export function writeStands(folder: JobFolder, turn: number, stands: Stands): void {
