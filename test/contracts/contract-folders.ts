@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import type { Transaction } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
 import type { ContractPart } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
@@ -87,6 +89,27 @@ export const describeFolders: ContractPart = (kind, current) => {
       }
     });
 
+  const commands: readonly [string, string][] = [
+    ["edits and deletes", "echo two >src/deep/edited.txt; rm src/deep/gone.txt"],
+    ["deletes a folder and makes it anew", "rm -r src/deep; mkdir src/deep; echo two >src/deep/edited.txt"],
+    ["deletes a folder", "rm -r src/deep"],
+  ];
+  for (const [job, line] of kind === "direct" ? [] : commands)
+    for (const [what, path, reason, act] of meanwhile) {
+      // A folder that it deleted and that is gone leaves nothing to do.
+      if (line.includes("rm -r") && path === "src/deep" && reason === "missing") continue;
+      test(`a ${kind} job whose command ${job} commits nothing when the user ${what}`, async () => {
+        const { jobId, transaction } = await bench.begin();
+        await runInView(transaction, line);
+        act(bench);
+        const before = bench.tree();
+        await transaction.seal(landsAll);
+        await bench.transactions.stage(jobId);
+        await expectOnly(jobId, path, reason);
+        expect(bench.tree()).toEqual(before);
+      });
+    }
+
   test(`a ${kind} job commits when the folder is back in its place`, async () => {
     const jobId = await bench.stage(all);
     renameSync(bench.at("src"), bench.at("else"));
@@ -123,6 +146,14 @@ export const describeFolders: ContractPart = (kind, current) => {
     expect<unknown>(outcome).toEqual({ status: "conflict", conflicts: [{ path, reason }] });
   }
 };
+
+async function runInView({ processes, directory }: Transaction, line: string): Promise<void> {
+  const cwd = directory as string;
+  const env = { PATH: process.env.PATH ?? "" };
+  const common = { env, timeoutMs: 20_000, outputLimitBytes: 1000, jobMarker: "folders" };
+  if (processes === undefined) spawnSync("sh", ["-c", line], { cwd, env, stdio: "ignore" });
+  else await processes.runProcess({ argv: ["sh", "-c", line], cwd, ...common });
+}
 
 function otherInPlace(bench: TransactionBench): void {
   renameSync(bench.at("src/deep"), bench.at("src/else"));

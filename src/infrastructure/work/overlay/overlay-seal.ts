@@ -71,7 +71,9 @@ export function sealUpper(
     const next = slot(folder, firstSlot + ops.length, "b");
     switch (kind) {
       case "gone":
-        remove(path);
+        // The kernel marks only what stood there: if nothing does, and nobody looked before, somebody took it away.
+        if (a === null && sight.existed(join(root.path, path)) === undefined) add(path, GONE_SINCE, null);
+        else remove(path);
         break;
       case "directory":
       case "opaque": {

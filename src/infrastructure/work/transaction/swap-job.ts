@@ -32,7 +32,7 @@ import { editedSince, interruptedSwap, reverse } from "./repair.ts";
 import { type Checkpoint, swap } from "./swap.ts";
 import { SwapFailure } from "./swap-failure.ts";
 import { type Direction, isThing, keepsFolder, recordedTurn, rootOf, type Swap, type Turn } from "./turns.ts";
-import { exchangedFolders, withoutTaken } from "./way-folders.ts";
+import { exchangedFolders } from "./way-folders.ts";
 
 export interface SwapParts {
   readonly storage: string;
@@ -80,7 +80,7 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
   at("swapped");
   const lying = keptOf(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp));
-  if (stands === null) late.push(...exchangedFolders(withoutTaken(plan), workspace).conflicts);
+  if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(parts, work, intent, () => late);
   settle(parts, work, intent, { mine: new Set(), lying });
   return {

@@ -23,8 +23,8 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
     const base = op === undefined || op.a?.kind === "directory" ? baseOf(root, path) : null;
     folders.set(key, base === null ? null : { root, path, ino: base.ino });
   };
-  for (const { root, path, a } of ops) {
-    if (a?.kind === "directory") add(root, path);
+  for (const { root, path, a, b } of ops) {
+    if (a?.kind === "directory" && b?.kind === "directory") add(root, path);
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
       add(root, path.slice(0, slash));
   }
@@ -51,16 +51,6 @@ export function exchangedFolders({ roots, folders = [] }: Plan, workspace: strin
   return {
     conflicts: [...found.values()],
     covers: ({ root, path }) => found.has(`${root}:${path}`) || isBelow(root, path),
-  };
-}
-
-/** The plan without the folders that its swap took away. */
-export function withoutTaken(plan: Plan): Plan {
-  const taken = plan.ops.filter(({ a, b }) => a?.kind === "directory" && b?.kind !== "directory");
-  const keys = new Set(taken.map(({ root, path }) => `${root}:${path}`));
-  return {
-    ...plan,
-    folders: (plan.folders ?? []).filter(({ root, path }) => !keys.has(`${root}:${path}`)),
   };
 }
 
