@@ -3,6 +3,7 @@ import type { Conflict } from "../../../application/ports/transaction.ts";
 import { inParent } from "../folder/anchor.ts";
 import { identifyAt, isAbsence } from "../folder/identity.ts";
 import type { Op, Plan, WayFolder } from "./job-folder.ts";
+import { keepsFolder } from "./turns.ts";
 
 /** Which folder a view was based on. */
 export type FolderBase = Pick<WayFolder, "ino">;
@@ -12,7 +13,7 @@ export const NO_FOLDER: FolderBase = { ino: "0" };
 
 export type BaseOf = (root: number, path: string) => FolderBase | null;
 
-/** The folders on the way to what a job changed, but for those that it made itself. */
+/** The folders on the way to what a job changed, but for those that it made or took away itself. */
 export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[] {
   const own = new Map(ops.map((op) => [`${op.root}:${op.path}`, op]));
   const folders = new Map<string, WayFolder | null>();
@@ -20,11 +21,12 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
     const key = `${root}:${path}`;
     if (folders.has(key)) return;
     const op = own.get(key);
-    const base = op === undefined || op.a?.kind === "directory" ? baseOf(root, path) : null;
+    const base = op === undefined || keepsFolder(op) ? baseOf(root, path) : null;
     folders.set(key, base === null ? null : { root, path, ino: base.ino });
   };
-  for (const { root, path, a, b } of ops) {
-    if (a?.kind === "directory" && b?.kind === "directory") add(root, path);
+  for (const op of ops) {
+    const { root, path } = op;
+    if (keepsFolder(op)) add(root, path);
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
       add(root, path.slice(0, slash));
   }
