@@ -88,7 +88,8 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     const now = identifyAt(to) as Identity;
     const bHash = hashAt(to, now, isIndex);
     const aHash = hashOf(path, a);
-    if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from, to })) return;
+    if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from, to }))
+      return;
     const next = slot(folder, firstSlot + ops.length, "b");
     copyEntry(to, next);
     if (kind === "file") stripMarks(next);

@@ -78,7 +78,8 @@ export function sealUpper(
       case "directory":
       case "opaque": {
         const mode = Number(stats.mode & 0o7777n);
-        if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null) break;
+        if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
+          break;
         if (a?.kind !== "directory" || a.mode !== mode) {
           makeFreshFolder(next, absolute, stats);
           add(path, a, identifyAt(next));

@@ -197,7 +197,9 @@ function open(state: OpenOverlay): Transaction {
       const paths = roots.map(({ path }) => path);
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
-      const folders = foldersOnTheWay(ops, (root, path) => baseOfFolder(roots[root] as LaidRoot, path, sight));
+      const folders = foldersOnTheWay(ops, (root, path) =>
+        baseOfFolder(roots[root] as LaidRoot, path, sight),
+      );
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
