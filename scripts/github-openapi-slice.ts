@@ -17,6 +17,7 @@ interface Operation {
 const USED: readonly [method: string, path: string][] = [
   ["get", "/user"],
   ["get", "/repos/{owner}/{repo}"],
+  ["get", "/repos/{owner}/{repo}/git/trees/{tree_sha}"],
   ["get", "/repos/{owner}/{repo}/issues"],
   // Before the next, whose form it has as well.
   ["get", "/repos/{owner}/{repo}/issues/comments"],

@@ -6,6 +6,7 @@ import type { SolveStore } from "../application/ports/solve-store.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
 import type { SolveParts } from "../application/tasks/solve-parts.ts";
 import type { Config } from "../config/config.ts";
+import { readProjectSettings } from "../config/project-settings.ts";
 import { solveMessagesFor } from "../domain/texts/texts.ts";
 import { createPublisher } from "../infrastructure/forges/publisher.ts";
 import { pause } from "../infrastructure/runtime/pause.ts";
@@ -59,6 +60,7 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     mask: workspace.mask,
     now: parts.now,
     clock: parts.clock,
+    readSettings: readProjectSettings,
     pause,
     costUsd: () => metered.used().costUsd,
     owner,

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { createPatience } from "../application/models/patience.ts";
 import type { Model, ModelRole } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { runTask } from "../application/tasks/run-task.ts";
@@ -14,6 +15,7 @@ import { isEnded } from "../domain/tasks/state.ts";
 import { taskJson } from "../domain/tasks/task-note.ts";
 import { recordOf } from "../domain/tasks/task-record.ts";
 import { memoryMessagesFor, taskMessagesFor } from "../domain/texts/texts.ts";
+import { pause } from "../infrastructure/runtime/pause.ts";
 import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
@@ -115,6 +117,13 @@ async function run(
           ...(meta && { costOf: meta.costOf }),
           ...(request.file.runner.meta.system_prompt && {
             metaSystemPrompt: request.file.runner.meta.system_prompt,
+          }),
+          patience: createPatience({
+            limitMs: config.tasks.patience * 1000,
+            clock: parts.clock,
+            pause,
+            onWait: ({ message }, ms) =>
+              request.onProgress({ kind: "setup", text: `${message} (${Math.ceil(ms / 1000)} s)` }),
           }),
           messages: texts,
           now: parts.now,

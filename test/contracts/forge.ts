@@ -104,6 +104,11 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect((await value(subject.forge.readRepository(NAME, signal))).canPush).toBe(false);
     });
 
+    test("lists the files of a branch; one that is not there is a failure", async () => {
+      expect(await value(subject.forge.listFiles(NAME, "main", signal))).toEqual(["README.md"]);
+      expect((await subject.forge.listFiles(NAME, "gone", signal)).ok).toBe(false);
+    });
+
     test("reads an issue", async () => {
       issue.labels = ["bug"];
       issue.assignees = [person("alice")];

@@ -8,6 +8,7 @@ import { git } from "./forges/seed-repository.ts";
 export interface FolderEnvironments extends TaskEnvironments {
   readonly live: Map<string, string>;
   onPrepare: () => void;
+  failedInstalls: TaskEnvironment["failedInstalls"];
   /** What the worker CLI does in its folder. */
   worker: (folder: string, prompt: string) => Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }
@@ -17,6 +18,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
   const environments: FolderEnvironments = {
     live,
     onPrepare: () => {},
+    failedInstalls: [],
     worker: async () => ({ exitCode: 0, stdout: "", stderr: "" }),
     available: () => ({ python: "image-python", node: "image-node" }),
     promptFragment: "## Command Execution Feature",
@@ -37,7 +39,10 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         return { ok: false, kind: "clone", message: cloned.stderr } as const;
       }
       live.set(taskId, folder);
-      const made = folderEnvironment(folder, environment ?? "python");
+      const made = {
+        ...folderEnvironment(folder, environment ?? "python"),
+        failedInstalls: environments.failedInstalls,
+      };
       if (worker === null) return made;
       return {
         ...made,
@@ -63,6 +68,7 @@ function folderEnvironment(folder: string, name: string): TaskEnvironment {
     name,
     baseCommit: base,
     warnings: [],
+    failedInstalls: [],
     async call(tool, args, signal) {
       const { command, path, text } = args as { command: string; path?: string; text?: string };
       if (tool === "text_editor") {

@@ -13,6 +13,8 @@ export interface Forge {
   /** Whose token this is; the bot's own comments are known by it. */
   whoAmI(signal: AbortSignal): Promise<ForgeAnswer<ForgeUser>>;
   readRepository(repository: string, signal: AbortSignal): Promise<ForgeAnswer<ForgeRepository>>;
+  /** Paths of the files of a branch or commit, as many as the forge tells at once: for a first look, not for a verdict. */
+  listFiles(repository: string, ref: string, signal: AbortSignal): Promise<ForgeAnswer<readonly string[]>>;
   readItem(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<ForgeItem>>;
   /** Oldest first, system notes left out. */
   listComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeComment[]>>;

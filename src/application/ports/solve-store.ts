@@ -85,6 +85,8 @@ export interface SolveTask {
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
   readonly summary: string;
+  /** The project's own command for its tests, as it stood when it was cloned. */
+  readonly checkCommand?: string | null;
   /** The change so far, base64 of `git diff --binary`, for a container that must be made anew. */
   readonly patch: string;
   /** Comments that were taken into account. */

@@ -36,6 +36,8 @@ export interface TaskEnvironment {
   readonly baseCommit: string;
   /** What did not go well, in plain words: a failed install. */
   readonly warnings: readonly string[];
+  /** Installations that failed, with the end of what they printed. */
+  readonly failedInstalls: readonly { readonly command: string; readonly output: string }[];
   /** Calls one of `TaskEnvironments.tools` as the model asks; the text says what was refused or failed. */
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */

@@ -76,7 +76,11 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
       );
       if (!prepared.ok) return troubleOf(prepared, describe.failure(prepared));
       const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
-      const opened = await openEnvironment(parts, prepared.container, warnings, signal);
+      const failedInstalls = prepared.notices.flatMap((notice) =>
+        notice.code === "install-failed" ? [{ command: notice.command, output: notice.output }] : [],
+      );
+      const found = { warnings, failedInstalls };
+      const opened = await openEnvironment(parts, prepared.container, found, signal);
       const runWorker =
         worker === null || !opened.ok ? null : await parts.openWorker(worker, prepared.container);
       if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId);
@@ -92,7 +96,7 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
 async function openEnvironment(
   parts: ContainerEnvironmentParts,
   info: ContainerInfo,
-  warnings: readonly string[],
+  found: Pick<TaskEnvironment, "warnings" | "failedInstalls">,
   signal: AbortSignal,
 ): Promise<TaskEnvironment | EnvironmentTrouble> {
   const { manager } = parts;
@@ -115,7 +119,7 @@ async function openEnvironment(
     ok: true,
     name: info.environment_name,
     baseCommit: head.stdout.trim(),
-    warnings,
+    ...found,
     run,
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
     async difference(until) {

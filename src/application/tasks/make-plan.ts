@@ -1,5 +1,8 @@
-import { readPlan } from "../../domain/tasks/solve/plan.ts";
+import { contradiction } from "../../domain/environments/choose-environment.ts";
+import { readPlan, type SolvePlan } from "../../domain/tasks/solve/plan.ts";
 import { askJson } from "../models/ask-json.ts";
+import type { ModelMessage } from "../ports/model.ts";
+import { fileList } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 
@@ -17,16 +20,46 @@ Answer with one JSON object and nothing else:
 {"steps": ["…"], "risk": "low|medium|high", "environment": "NAME or null"}
 - steps: 1 to 10 short sentences, in the language of the task.
 - environment: one of ${environments.join(", ")}; null when the project's files should decide.`;
+  const files = await listFiles(parts, work);
+  const messages: readonly ModelMessage[] =
+    files.length === 0
+      ? work.task.transcript
+      : [...work.task.transcript, { role: "user", text: `# Files of the project\n${fileList(files)}` }];
   const answer = await askJson(model, {
-    request: { system, messages: work.task.transcript, signal: work.signal },
+    request: { system, messages, signal: work.signal },
     read: (text) => readPlan(text, environments),
     patience: work.patience,
   });
   if (answer.kind === "read") {
-    const { steps: plan, environment } = answer.value;
-    await work.note({ kind: "planned", plan, environment });
-    return work.update({ plan: answer.value });
+    const plan = overruled(answer.value, files, environments);
+    const { steps, environment } = plan;
+    await work.note({ kind: "planned", plan: steps, environment });
+    return work.update({ plan });
   }
   if (answer.kind === "malformed") throw new SolveStop("no-plan", answer.problem);
   throw stopWithoutAnswer(answer);
+}
+
+/** Empty where the forge does not tell: a plan can be made without. */
+async function listFiles({ forge, log }: SolveParts, work: Work): Promise<readonly string[]> {
+  const { item, task, signal } = work;
+  const listed = await forge.listFiles(
+    item.pull?.sourceRepository || item.ref.repository,
+    task.base?.branch ?? work.repository.defaultBranch,
+    signal,
+  );
+  if (listed.ok) return listed.value;
+  if (listed.failure.code === "aborted") throw new SolveStop("stopped");
+  log.warn("solve", "solve.files_not_listed", "solve.files_not_listed", {
+    task_id: task.id,
+    error: listed.failure.message,
+  });
+  return [];
+}
+
+/** A planner that wants Python for a `package.json` is not believed: the project's files decide then. */
+function overruled(plan: SolvePlan, files: readonly string[], environments: readonly string[]): SolvePlan {
+  const { environment } = plan;
+  const isWrong = environment !== null && contradiction(environment, files, environments) !== null;
+  return isWrong ? { ...plan, environment: null } : plan;
 }

@@ -1,12 +1,11 @@
 import type { SolveTask } from "../ports/solve-store.ts";
+import { showProject } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 
 /** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
-export async function prepareTask(
-  { environments, forge, messages, mask }: SolveParts,
-  work: Work,
-): Promise<void> {
+export async function prepareTask(parts: SolveParts, work: Work): Promise<void> {
+  const { environments, forge, messages, mask } = parts;
   const { task, item, repository, signal } = work;
   const fork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const source = fork ? await forge.readRepository(item.pull?.sourceRepository ?? "", signal) : null;
@@ -38,7 +37,7 @@ export async function prepareTask(
     task.patch === "" ? null : await prepared.bringIn(Buffer.from(task.patch, "base64"), signal);
   if (trouble !== null || task.patch === "") work.worked = false;
   // A coder that never said anything begins as with a new task.
-  if (!task.transcript.some(({ role }) => role === "assistant")) return;
+  if (!task.transcript.some(({ role }) => role === "assistant")) return showProject(parts, work, prepared);
   const text = goOnText(task, trouble === null ? null : mask(trouble));
   await work.update({
     ...(trouble !== null && { patch: "" }),

@@ -10,7 +10,7 @@ import { missingProgram } from "../../domain/tasks/missing-program.ts";
 import { isEnded } from "../../domain/tasks/state.ts";
 import { lastRun, type TaskRecord, testOfNow } from "../../domain/tasks/task-record.ts";
 import { askJson, type Reading } from "../models/ask-json.ts";
-import { failureOf } from "../models/complete.ts";
+import { failureOf, type Patience } from "../models/complete.ts";
 import type { Model } from "../ports/model.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
 import { Ended, openRun, type Run, type RunParts } from "./open-run.ts";
@@ -20,6 +20,8 @@ export interface RunTaskParts extends RunParts {
   /** Null with `--no-meta`. */
   readonly meta: Model | null;
   readonly metaSystemPrompt?: string;
+  /** For a planning model whose server is overloaded or failing. Default: its own tries are all. */
+  readonly patience?: Patience;
   /** What the planner's last answer cost, in US dollars; default: nothing. */
   readonly costOf?: () => number;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
@@ -76,7 +78,7 @@ async function withMeta(parts: RunTaskParts, run: Run): Promise<string> {
     run.note({ type: "planned", criteria: value, usage });
   }
   const { maxLoops } = run.record.facts;
-  while (run.record.loops.length < maxLoops)
+  while (run.record.loops.length - run.record.loopsBefore < maxLoops)
     if (await runLoop(parts, run)) return run.record.loops.at(-1)?.assessment || parts.messages.allCriteria;
   throw run.failure("max-loops", parts.messages.maxLoops(maxLoops));
 }
@@ -125,7 +127,7 @@ async function runLoop(parts: RunTaskParts, run: Run): Promise<boolean> {
 }
 
 async function ask<T>(
-  { meta, metaSystemPrompt: own, messages, signal, costOf }: RunTaskParts,
+  { meta, metaSystemPrompt: own, messages, signal, costOf, patience }: RunTaskParts,
   run: Run,
   prompt: string,
   read: (text: string) => Reading<T>,
@@ -135,6 +137,7 @@ async function ask<T>(
     request: { system: metaSystemPrompt(own), messages: [{ role: "user", text: prompt }], signal },
     read,
     deadline: AbortSignal.timeout(Math.max(1, run.remainingMs())),
+    ...(patience !== undefined && { patience }),
   });
   const { inputTokens, outputTokens } = answer.usage;
   if (answer.kind === "read")

@@ -22,6 +22,8 @@ export interface SolveParts {
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly clock: () => number;
+  /** What a project's own `picoclaw.yaml` says of it; nothing that widens power. */
+  readonly readSettings: (yaml: string) => Promise<ProjectSettings>;
   /** Ends early, without a word, when the signal aborts. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** What all answers of the task cost so far in this process. */
@@ -30,6 +32,11 @@ export interface SolveParts {
   readonly owner: string;
   /** Whether an owner, as leases name it, is surely dead. */
   readonly isGone: (owner: string) => boolean;
+}
+
+export interface ProjectSettings {
+  readonly rules: readonly string[];
+  readonly checkCommand: string | null;
 }
 
 export interface SolveConfig {

@@ -42,7 +42,10 @@ async function runChecks({ config, mask }: SolveParts, work: Work): Promise<Chec
   for (const name of READ_FOR_CHECKS)
     if (names.includes(name)) texts[name] = (await environment.run(`cat ./${name}`, signal)).stdout;
   const facts: CheckFact[] = [];
-  for (const { kind, command, line } of findChecks({ names, texts }, config.testCommand)) {
+  for (const { kind, command, line } of findChecks(
+    { names, texts },
+    work.task.checkCommand ?? config.testCommand,
+  )) {
     const { exitCode, stdout, stderr, durationMs } = await environment.run(line, signal);
     const tail = mask(`${stdout}${stderr}`.slice(-TAIL_CHARS));
     work.say(`$ ${command} → ${exitCode}`);

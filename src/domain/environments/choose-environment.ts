@@ -47,6 +47,30 @@ export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironmen
   };
 }
 
+/**
+ * The file that contradicts an environment somebody asked for: the project's files name another language, and nothing in them
+ * the asked one. Null when they do not.
+ */
+export function contradiction(
+  asked: string,
+  files: readonly string[],
+  available: readonly string[],
+): string | null {
+  const serves = ({ environment, nearest }: Language) =>
+    available.includes(environment) ? environment : nearest;
+  const detected = detectLanguage(files);
+  if (detected === null || serves(detected.language) === asked) return null;
+  const marked = files.filter((path) => path.split("/").length <= 2 && !FOREIGN.test(path));
+  const isMarked = (language: Language) => markerIn(language, marked) !== undefined;
+  // Where no file marks a language, sources of the asked one are enough to believe it.
+  const speaks = isMarked(detected.language)
+    ? isMarked
+    : (language: Language) => sourcesOf(language.extensions, files).length > 0;
+  return LANGUAGES.some((language) => serves(language) === asked && speaks(language))
+    ? null
+    : detected.because;
+}
+
 interface Detected {
   readonly language: Language;
   /** The file that decided, or an example of its sources. */

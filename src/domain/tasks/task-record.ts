@@ -35,6 +35,8 @@ export interface TaskRecord {
   readonly updatedAt: string;
   readonly criteria: readonly Criterion[];
   readonly loops: readonly TaskLoop[];
+  /** How many of them were made before a task that had failed was resumed; they do not count against its limit. */
+  readonly loopsBefore: number;
   readonly usage: TaskUsage;
   /** What a person should know of the container, of this process alone. */
   readonly notes: readonly string[];
@@ -54,6 +56,7 @@ export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
     updatedAt: first.at,
     criteria: [],
     loops: [],
+    loopsBefore: 0,
     usage: NO_USAGE,
     notes: [],
     interrupted: false,
@@ -94,7 +97,12 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return { ...next, end: { summary: event.reason, code: event.code } };
     // Taken up again: what ended it before no longer counts. What failed before its plan is planned.
     case "resumed":
-      return { ...next, end: null, ...(record.loops.length === 0 && { state: "PENDING" }) };
+      return {
+        ...next,
+        end: null,
+        ...(record.end !== null && { loopsBefore: record.loops.length }),
+        ...(record.loops.length === 0 && { state: "PENDING" }),
+      };
     default:
       return next;
   }

@@ -69,6 +69,12 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
           canPush: data.permissions?.push === true,
         };
       }),
+    listFiles: (repository, branch, signal) =>
+      answer(async () => {
+        const where = { ...split(repository), tree_sha: branch, recursive: "1" };
+        const { data } = await client(signal).git.getTree(where);
+        return data.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
+      }),
     readItem: (item, signal) =>
       answer(async () => {
         const rest = client(signal);

@@ -11,6 +11,7 @@ import {
   MergeRequests,
   ProjectMembers,
   Projects,
+  Repositories,
   Users,
 } from "@gitbeaker/rest";
 import type { Forge, ForgeItem, ForgePull, ForgeUser } from "../../application/ports/forge.ts";
@@ -96,6 +97,16 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
           archived: project.archived === true,
           canPush: levelOf(permissions) >= DEVELOPER,
         };
+      }),
+    listFiles: (repository, branch, signal) =>
+      answer(async () => {
+        const tree = await new Repositories(options(signal)).allRepositoryTrees(repository, {
+          ref: branch,
+          recursive: true,
+          pagination: "keyset",
+          ...PAGES,
+        });
+        return tree.filter(({ type }) => type === "blob").map(({ path }) => path);
       }),
     readItem: (item, signal) =>
       answer(async () => {

@@ -114,6 +114,7 @@ describe("listening while a task runs", () => {
       clock: () => performance.now(),
       pause: async () => {},
       costUsd: () => 0,
+      readSettings: async () => ({ rules: [], checkCommand: null }),
       owner: "test",
       isGone: () => false,
     };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { createPatience } from "../../../src/application/models/patience.ts";
 import type { ModelFailure } from "../../../src/application/ports/model.ts";
 import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
 import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
@@ -320,4 +321,25 @@ test("a task that failed before its plan is planned when it is resumed", async (
   await runTask(partsWith({ files, ...down, meta: fakeModel([]) }), facts);
   const { record } = await runTask(partsWith({ files, meta: fakeModel([PLAN, RUN, DONE, GOOD]) }), "resume");
   expect([record.state, record.criteria.length]).toEqual(["COMPLETE", 1]);
+});
+
+test("after the loops were used up, a resume goes on with as many again", async () => {
+  const files = memoryFiles();
+  const first = await runTask(partsWith({ files, meta: fakeModel([PLAN, RUN, RUN, RUN, RUN]) }), facts);
+  expect(first.record.end?.code).toBe("max-loops");
+  const second = await runTask(partsWith({ files, meta: fakeModel([RUN, DONE, GOOD]) }), "resume");
+  expect([second.record.state, second.record.loops.length]).toEqual(["COMPLETE", 6]);
+});
+
+test("a planning model whose server is overloaded is waited for", async () => {
+  const busy: ModelFailure = { code: "server-error", message: "overloaded", retryable: true, status: 529 };
+  const waits: number[] = [];
+  const patience = createPatience({
+    limitMs: 60_000,
+    clock: () => 0,
+    pause: async (ms) => void waits.push(ms),
+  });
+  const meta = fakeModel([busy, PLAN, RUN, busy, busy, DONE, GOOD]);
+  const { record } = await runTask(partsWith({ meta, patience }), facts);
+  expect([record.state, waits]).toEqual(["COMPLETE", [5000, 5000, 10_000]]);
 });

@@ -6,6 +6,7 @@ import type { SolveStore, SolveTask } from "../../../src/application/ports/solve
 import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { readProjectSettings } from "../../../src/config/project-settings.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
 import type { TaskStep } from "../../../src/domain/tasks/step.ts";
@@ -110,6 +111,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     clock: () => performance.now(),
     pause: async () => {},
     costUsd: () => 0,
+    readSettings: readProjectSettings,
     owner: "test",
     isGone: () => false,
   });

@@ -114,6 +114,7 @@ describe("solving an issue", () => {
       clock: () => performance.now(),
       pause: async () => {},
       costUsd: () => 0,
+      readSettings: async () => ({ rules: [], checkCommand: null }),
       owner: "test",
       isGone: (owner) => owner === "the dead",
     };

@@ -1,6 +1,24 @@
 import { spawnSync } from "node:child_process";
 import type { Repository } from "./world.ts";
 
+/** The files of a branch in the bare repository behind the API; null when there is none. */
+export function filesOf(
+  repository: Repository | null | undefined,
+  ref: string | undefined,
+): { readonly path: string; readonly type: "blob" }[] | null {
+  if (repository?.folder == null || ref === undefined) return null;
+  const { status, stdout } = spawnSync(
+    "git",
+    ["-C", repository.folder, "ls-tree", "-r", "-z", "--name-only", ref],
+    { encoding: "utf8" },
+  );
+  if (status !== 0) return null;
+  return stdout
+    .split("\0")
+    .filter((path) => path !== "")
+    .map((path) => ({ path, type: "blob" }));
+}
+
 /** The commit of a branch in the bare repository behind the API; null when there is none. */
 export function branchOf(
   repository: Repository | null | undefined,

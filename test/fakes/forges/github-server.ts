@@ -1,4 +1,4 @@
-import { branchOf } from "./branches.ts";
+import { branchOf, filesOf } from "./branches.ts";
 import { openApiProblems } from "./github-openapi.ts";
 import { type Answer, type Route, serveApi } from "./serve-api.ts";
 import { addComment, addItem, type Comment, type Item, type Repository, type World } from "./world.ts";
@@ -82,6 +82,14 @@ function routes(world: World, site: () => string): readonly Route[] {
             permissions: { push: permission === "write" || permission === "admin", pull: true },
           },
         };
+      },
+    ],
+    [
+      "GET",
+      "/repos/:owner/:repo/git/trees/:sha",
+      ({ params }) => {
+        const tree = filesOf(repo(params), params.sha);
+        return tree === null ? missing : { status: 200, body: { sha: params.sha, tree, truncated: false } };
       },
     ],
     [

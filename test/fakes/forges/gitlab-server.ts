@@ -1,4 +1,4 @@
-import { branchOf } from "./branches.ts";
+import { branchOf, filesOf } from "./branches.ts";
 import { type Answer, type Call, type Route, serveApi } from "./serve-api.ts";
 import {
   addComment,
@@ -233,6 +233,14 @@ function routes(world: World, site: () => string): readonly Route[] {
             : [{ ...userJson(person), access_level: LEVELS[permission] }];
         });
         return { status: 200, body: members };
+      },
+    ],
+    [
+      "GET",
+      "/projects/:id/repository/tree",
+      ({ params, query }) => {
+        const tree = filesOf(project(params.id), query.ref);
+        return tree === null ? missing : { status: 200, body: tree };
       },
     ],
     [

@@ -47,7 +47,7 @@ const SILENT: readonly (keyof Forge)[] = [
     "listSaid",
     "permissionOf",
   ] as const),
-  ...(["readBranch", "findPull", "checksOf", "listWork", "findRequest"] as const),
+  ...(["readBranch", "findPull", "checksOf", "listWork", "findRequest", "listSaid", "listFiles"] as const),
   ...(["addLabel", "removeLabel", "assign", "unassign"] as const),
 ];
 const SIGNAL = new AbortController().signal;

@@ -1,0 +1,93 @@
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
+import type { TaskEnvironment } from "../ports/task-environments.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+
+const FILES_SHOWN = 400;
+const RULES_CHARS = 20_000;
+const INSTALL_CHARS = 4000;
+/** What people wrote is quoted line by line, so none of it holds this. */
+const HEADING = "# The project\n\nIt lies in the current folder";
+const SETTINGS = "picoclaw.yaml";
+const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
+
+/**
+ * Tells the coder what it would have to look for in its first steps: the plan, the files, the project's own rules, what is going
+ * to judge its change, and an installation that failed. A fork's files are a stranger's: its rules are not taken for ours.
+ */
+export async function showProject(
+  parts: SolveParts,
+  work: Work,
+  environment: TaskEnvironment,
+): Promise<void> {
+  const { config, mask } = parts;
+  const { task, item, signal } = work;
+  const read = (path: string) => readText(environment, path, signal);
+  const files = await trackedFiles(environment, signal);
+  const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
+  const own =
+    isFork || !files.includes(SETTINGS)
+      ? { rules: [], checkCommand: null }
+      : await parts.readSettings(await read(SETTINGS));
+  const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
+  const checks = await checkLines(environment, signal, own.checkCommand ?? config.testCommand);
+  const { plan } = task;
+  const sections = [
+    ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),
+    `${HEADING}, at commit ${environment.baseCommit.slice(0, 12)}, in the environment \`${environment.name}\`.`,
+    ...(ruleFile === undefined ? [] : [`## ${ruleFile}`, cutMiddle(mask(await read(ruleFile)), RULES_CHARS)]),
+    ...(own.rules.length === 0
+      ? []
+      : [`## Rules of ${SETTINGS}`, own.rules.map((rule) => `- ${rule}`).join("\n")]),
+    "## Checks",
+    checks.length === 0
+      ? "No tests or linters were found; your own commands are the only judge."
+      : `These judge your change when you are done: ${checks.map((line) => `\`${line}\``).join(", ")}.`,
+    ...environment.failedInstalls.flatMap(({ command, output }) => [
+      "## An installation failed",
+      `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
+      "So dependencies may be missing. Mend it only where the task is about it; otherwise work without, and say so.",
+    ]),
+    "## Files",
+    fileList(files),
+  ];
+  await work.update({
+    checkCommand: own.checkCommand,
+    // Shown once, also where a process died right after it.
+    transcript: [
+      ...task.transcript.filter(({ text }) => !text.includes(HEADING)),
+      { role: "user", text: sections.join("\n\n") },
+    ],
+  });
+}
+
+/** What is nearest the root first; how many are missing at the end. */
+export function fileList(files: readonly string[]): string {
+  const depth = (path: string) => path.split("/").length;
+  const shown = [...files].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1)).slice(0, FILES_SHOWN);
+  const left = files.length - shown.length;
+  return [...shown, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n");
+}
+
+async function trackedFiles(environment: TaskEnvironment, signal: AbortSignal): Promise<readonly string[]> {
+  const { stdout } = await environment.run("git ls-files -z", signal);
+  return stdout.split("\0").filter((path) => path !== "");
+}
+
+async function readText(environment: TaskEnvironment, path: string, signal: AbortSignal): Promise<string> {
+  const { exitCode, stdout } = await environment.run(`cat ./${path}`, signal);
+  return exitCode === 0 ? stdout : "";
+}
+
+async function checkLines(
+  environment: TaskEnvironment,
+  signal: AbortSignal,
+  configured: string | null,
+): Promise<readonly string[]> {
+  const listed = await environment.run("ls -1A", signal);
+  const names = listed.stdout.split("\n").filter((name) => name !== "");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS)
+    if (names.includes(name)) texts[name] = await readText(environment, name, signal);
+  return findChecks({ names, texts }, configured).map(({ command }) => command);
+}

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+
+let kit: Awaited<ReturnType<typeof createSolveKit>>;
+afterEach(() => kit.stop());
+
+const FILES = {
+  "calc.sh": "add() { echo $((a - b)); }\n",
+  "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
+  "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
+};
+const python = PLAN.replace("null", '"python"');
+const worked = [shell(FIX), DONE];
+
+describe("what a coder sees", () => {
+  test("the planner is shown the project's files", async () => {
+    kit = await createSolveKit(FILES);
+    const { model } = await kit.solve([PLAN, ...worked]);
+    expect(model.asked[0]?.messages.at(-1)?.text).toContain("# Files of the project\ncalc.sh\npackage.json");
+  });
+
+  test("a planner that the files contradict is not believed; one that they bear out is", async () => {
+    const asked: (string | null)[] = [];
+    const solve = async (files: Record<string, string>) => {
+      kit = await createSolveKit(files);
+      const { prepare } = kit.environments;
+      kit.environments.prepare = (request) => {
+        asked.push(request.environment);
+        return prepare(request);
+      };
+      await kit.solve([python, ...worked]);
+    };
+    await solve(FILES);
+    kit.stop();
+    await solve({ ...FILES, "requirements.txt": "" });
+    expect(asked).toEqual([null, "python"]);
+  });
+
+  test("a forge that does not list files does not end the task", async () => {
+    kit = await createSolveKit(FILES);
+    kit.world.faults.push({
+      method: "GET",
+      path: /git\/trees/,
+      times: 9,
+      answer: () => Response.json({ message: "no" }, { status: 403 }),
+    });
+    expect((await kit.solve([PLAN, ...worked])).task.state).toBe("done");
+  });
+
+  test("plan, rules, checks and a failed installation reach the coder before its first step", async () => {
+    kit = await createSolveKit({
+      ...FILES,
+      "AGENTS.md": "Write in POSIX sh.\n",
+      "picoclaw.yaml":
+        'tasks: { rules: ["Keep functions short."] }\nchecks: { command: "sh test.sh && echo OWN" }\nworker: { confine: off }\n',
+    });
+    kit.environments.failedInstalls = [{ command: "npm ci", output: "ERESOLVE could not resolve" }];
+    const { task, model } = await kit.solve([PLAN, ...worked]);
+    const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
+    for (const part of [
+      "2. fix the sum",
+      "Write in POSIX sh.",
+      "- Keep functions short.",
+      "`sh test.sh && echo OWN`",
+      "$ npm ci\nERESOLVE could not resolve",
+      "package.json",
+    ])
+      expect(shown).toContain(part);
+    // And it is the project's own command that judges.
+    expect(task.checks).toMatchObject([{ command: "sh test.sh && echo OWN", exitCode: 0 }]);
+  });
+
+  test("settings that cannot be read are none", async () => {
+    kit = await createSolveKit({ ...FILES, "picoclaw.yaml": "tasks: [1\n" });
+    const { task } = await kit.solve([PLAN, ...worked]);
+    expect(task.checks).toMatchObject([{ command: "npm test", exitCode: 0 }]);
+  });
+});
