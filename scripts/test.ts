@@ -25,6 +25,7 @@ const CHECKS: readonly Step[] = [
   { name: "types", argv: [tool("tsc"), "--noEmit"] },
   { name: "import directions", argv: ["scripts/check-imports.ts"] },
   { name: "no pages or hosts that a contributor lacks", argv: ["scripts/check-citations.ts"] },
+  { name: "licences of what is shipped", argv: ["scripts/check-licences.ts"] },
   { name: "nothing unused", argv: [tool("knip"), "--no-progress"] },
   {
     name: "nothing that only tests use",

@@ -24,7 +24,7 @@ export class InstallationIncomplete extends Error {
  */
 export function findInstallation(): Installation {
   const here = import.meta.dir;
-  const bundled = basename(here) === "dist";
+  const bundled = basename(here) !== "runtime";
   const folder = join(here, bundled ? ".." : "../../..");
   const executor = bundled ? "dist/wiring/executor.js" : "src/wiring/executor.ts";
   for (const file of [executor, "bunfig.toml", "tsconfig.json"])

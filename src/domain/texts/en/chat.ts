@@ -9,14 +9,14 @@ export interface AskedModel {
   readonly model: string;
 }
 
-interface BudgetWords {
+export interface BudgetWords {
   readonly kind: "warn" | "local" | "unpriced";
   readonly spentUsd: number;
   readonly dailyUsd: number;
   readonly model?: string;
 }
 
-interface StandInWords {
+export interface StandInWords {
   readonly asked: string;
   readonly answered: string;
   readonly model: string;

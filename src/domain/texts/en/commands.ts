@@ -7,7 +7,7 @@ export interface RuleFacts {
 }
 
 /** Why a rule refuses, and what to do instead. */
-interface RuleText {
+export interface RuleText {
   readonly reason: string;
   readonly instead: string;
 }

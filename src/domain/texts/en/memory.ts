@@ -3,7 +3,7 @@ import type { RuleProblem } from "../../routing/rule.ts";
 import type { UsageLine } from "../../session/usage-line.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
 
-interface WhyFacts {
+export interface WhyFacts {
   readonly route: string;
   readonly source: DecisionSource;
   readonly confidence: number;

@@ -11,7 +11,7 @@ import { formatBytes } from "../bytes.ts";
 import { listPaths } from "../list-paths.ts";
 import type { Locale } from "../locale.ts";
 
-interface CommandCounts {
+export interface CommandCounts {
   readonly total: number;
   readonly fileEdits: number;
   readonly shellCommands: number;

@@ -1,0 +1,49 @@
+/**
+ * Run before a package is made (as `prepack`): the library as JavaScript with its types, in `lib/`. Its dependencies stay
+ * imports, so that a program which uses one of them too has it once.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const folder = join(root, "lib");
+const entry = join(folder, "lib.d.ts");
+
+rmSync(folder, { recursive: true, force: true });
+const built = await Bun.build({
+  entrypoints: [join(root, "src/lib.ts")],
+  root: join(root, "src"),
+  outdir: folder,
+  target: "bun",
+  format: "esm",
+  splitting: true,
+  packages: "external",
+  minify: { whitespace: true, syntax: true, identifiers: false },
+});
+for (const message of built.logs) console.error(String(message));
+if (!built.success) process.exit(1);
+
+const typed = Bun.spawnSync(
+  [process.execPath, "--no-env-file", join(root, "node_modules/.bin/tsc"), "-p", "tsconfig.lib.json"],
+  { cwd: root, stdout: "inherit", stderr: "inherit" },
+);
+if (typed.exitCode !== 0) process.exit(1);
+dropUnreachable(entry);
+
+/** The compiler describes every module it met; only those that the entry's types name are of use. */
+function dropUnreachable(from: string): void {
+  const reached = new Set<string>();
+  const waiting = [from];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/["'](\.{1,2}\/[^"']+)\.ts["']/g))
+      if (name !== undefined) waiting.push(`${resolve(dirname(file), name)}.d.ts`);
+  }
+  const described = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".d.ts"))
+    .map((name) => join(folder, name));
+  for (const file of reached)
+    if (!existsSync(file)) throw new Error(`no types for ${relative(folder, file)}`);
+  for (const file of described) if (!reached.has(file)) rmSync(file);
+}
