@@ -4,10 +4,12 @@
  * while no source is newer, and works without it.
  *
  * The program is split where it imports late: a piece that a command does not need is neither read nor kept in memory.
- * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time.
+ * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time. To find and read a piece
+ * has its price too: those that a small job loads are put together again, and so are those that the help loads besides.
  */
-import { readdirSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type LoadedPieces, loadedPieces } from "./loaded-pieces.ts";
 
 const root = join(import.meta.dir, "..");
 const fresh = join(root, "dist.new");
@@ -19,6 +21,13 @@ const COMMON = {
   minify: { whitespace: true, syntax: true, identifiers: false },
 } as const;
 const BYTECODE = { ...COMMON, format: "cjs", bytecode: true } as const;
+const OF_PIECES = {
+  ...BYTECODE,
+  root: pieces,
+  outdir: fresh,
+  // `import.meta.dir` and `__dirname` would become the text of where these pieces lie now; a module knows where it is loaded from.
+  define: { "import.meta.require": "require", "import.meta.dir": "module.path" },
+} as const;
 
 for (const folder of [fresh, pieces]) rmSync(folder, { recursive: true, force: true });
 await build({
@@ -30,14 +39,13 @@ await build({
   splitting: true,
 });
 await build({
-  ...BYTECODE,
+  ...OF_PIECES,
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
-  root: pieces,
-  outdir: fresh,
-  // `import.meta.dir` and `__dirname` would become the text of where these pieces lie now; a module knows where it is loaded from.
-  define: { "import.meta.require": "require", "import.meta.dir": "module.path" },
-  plugins: [{ name: "pieces stay apart", setup: keepApart }],
+  plugins: [apartFrom(new Set())],
 });
+const { edit, help } = loadedPieces(join(fresh, "main.js"));
+await together("edit", edit);
+await together("help", help.difference(edit));
 for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts"])
   await build({
     ...BYTECODE,
@@ -55,8 +63,30 @@ async function build(options: Bun.BuildConfig): Promise<void> {
   if (!built.success) process.exit(1);
 }
 
-function keepApart(builder: Bun.PluginBuilder): void {
-  builder.onResolve({ filter: /^\.\// }, ({ path, importer }) =>
-    importer === "" ? undefined : { path, external: true },
-  );
+/** Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks. */
+async function together(name: string, group: LoadedPieces["edit"]): Promise<void> {
+  if (group.size < 2) return;
+  const entry = join(pieces, `${name}.js`);
+  const cases = [...group].map((piece) => `case "${piece}": return require("./${piece}");`);
+  writeFileSync(entry, `module.exports = (piece) => { switch (piece) { ${cases.join("\n")} } };`);
+  await build({ ...OF_PIECES, entrypoints: [entry], plugins: [apartFrom(group)] });
+  for (const piece of group) {
+    rmSync(join(fresh, `${piece}.jsc`));
+    writeFileSync(
+      join(fresh, piece),
+      `// @bun @bun-cjs\n(function(exports, require, module) {module.exports=require("./${name}.js")("${piece}")})\n`,
+    );
+  }
+}
+
+/** Pieces ask for each other by name, but for those of the same group. */
+function apartFrom(group: ReadonlySet<string>): Bun.BunPlugin {
+  return {
+    name: "pieces stay apart",
+    setup(builder) {
+      builder.onResolve({ filter: /^\.\// }, ({ path, importer }) =>
+        importer === "" || group.has(path.slice(2)) ? undefined : { path, external: true },
+      );
+    },
+  };
 }

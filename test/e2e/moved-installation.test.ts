@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -50,6 +51,10 @@ const PLACES = { copied: moved, renamed: join(folder, "renamed") };
 describe.each(Object.entries(PLACES))("a bundle that was %s", (name, place) => {
   const program = join(place, "bin/picoclaw");
 
+  test("has what one edit loads in one file", () => {
+    expect(existsSync(join(place, "dist/edit.js.jsc"))).toBe(true);
+  });
+
   test("carries out edits", () => {
     const ran = cli.apply([create(`${name}.txt`, "here\n")], ["--json"], { program });
     expect([ran.code, cli.read(`${name}.txt`)]).toEqual([0, "here\n"]);
@@ -68,6 +73,25 @@ describe.each(Object.entries(PLACES))("a bundle that was %s", (name, place) => {
     const line = await new Promise((resolve) => proxy.stdout.once("data", (bytes) => resolve(String(bytes))));
     proxy.kill("SIGTERM");
     expect(JSON.parse(line as string)).toMatchObject({ event: "ready" });
+  });
+});
+
+describe("a source that is newer than the bundle", () => {
+  const edited = (name: string) => {
+    const place = join(folder, name);
+    copy(moved, place);
+    appendFileSync(join(place, "src/adapters/cli/dispatch.ts"), '\nconsole.error("from the sources");\n');
+    return { program: join(place, "bin/picoclaw"), place };
+  };
+
+  test("wins in a checkout", () => {
+    const { program, place } = edited("checkout");
+    mkdirSync(join(place, ".git"));
+    expect(cli.run(["--help"], { program }).err).toContain("from the sources");
+  });
+
+  test("is not asked for where nobody works on them", () => {
+    expect(cli.run(["--help"], { program: edited("installed").program }).err).toBe("");
   });
 });
 
