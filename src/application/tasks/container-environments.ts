@@ -50,6 +50,9 @@ const WARNINGS: ReadonlySet<string> = new Set([
   "nearest",
 ]);
 
+/** Only folders of the image, which the project's code cannot write: an installation may put a `git` of its own into the user's. */
+const OWN_PROGRAMS = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; ";
+
 /** The tree of everything in the project that git does not ignore, through an index of its own. */
 const WRITE_TREE =
   "export GIT_INDEX_FILE=/workspace/tmp/.picoclaw-index; cp .git/index $GIT_INDEX_FILE 2>/dev/null; git add --all && git write-tree; rm -f $GIT_INDEX_FILE";
@@ -107,9 +110,9 @@ async function openEnvironment(
     });
     return { exitCode: exit_code, stdout, stderr, durationMs: duration_ms };
   };
-  const head = await run("git rev-parse HEAD", signal);
+  const head = await run(`${OWN_PROGRAMS}git rev-parse HEAD`, signal);
   // What the installation of dependencies left behind is no part of the change.
-  const before = await run(WRITE_TREE, signal);
+  const before = await run(`${OWN_PROGRAMS}${WRITE_TREE}`, signal);
   if (head.exitCode !== 0 || before.exitCode !== 0) {
     const message = `${head.stderr}${before.stderr}`.trim();
     return { ok: false, kind: signal.aborted ? "aborted" : "container", message };
@@ -123,19 +126,19 @@ async function openEnvironment(
     run,
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
     async difference(until) {
-      const after = await run(WRITE_TREE, until);
+      const after = await run(`${OWN_PROGRAMS}${WRITE_TREE}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
       const trees = `${start} ${after.stdout.trim()}`;
       return readBytes(
         parts.sandboxes,
         info,
-        `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${trees}`,
+        `${OWN_PROGRAMS}git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${trees}`,
         until,
       );
     },
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {
-        command: "git apply --whitespace=nowarn -",
+        command: `${OWN_PROGRAMS}git apply --whitespace=nowarn -`,
         cwd: info.workspace_path,
         stdin: patch,
         timeoutMs: GIT_MS,

@@ -2,6 +2,7 @@ import type { SolveTask } from "../ports/solve-store.ts";
 import { showProject } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
+import { expectBase } from "./verified-base.ts";
 
 /** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
 export async function prepareTask(parts: SolveParts, work: Work): Promise<void> {
@@ -10,13 +11,19 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   const fork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const source = fork ? await forge.readRepository(item.pull?.sourceRepository ?? "", signal) : null;
   if (source !== null && !source.ok) throw new SolveStop("clone", mask(source.failure.message));
+  const branch = task.base?.branch ?? repository.defaultBranch;
+  const base = await expectBase(forge, {
+    repository: source?.value.name ?? repository.name,
+    branch,
+    signal,
+  });
   const prepared = await environments.prepare({
     taskId: task.id,
     environment: task.plan?.environment ?? null,
     worker: task.worker,
     cloneUrl: source?.value.cloneUrl ?? repository.cloneUrl,
     credentials: forge.credentials,
-    branch: task.base?.branch ?? repository.defaultBranch,
+    branch,
     targetBranch: fork ? null : (item.pull?.targetBranch ?? null),
     signal,
     onProgress: work.say,
@@ -25,11 +32,12 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
     if (prepared.kind === "aborted") throw new SolveStop("stopped");
     throw new SolveStop(prepared.kind, mask(prepared.message));
   }
+  await base.verify(prepared.baseCommit);
   work.environment = prepared;
   const notes = prepared.warnings.map((text) => messages.installWarning(mask(text)));
   await work.update({
     environment: prepared.name,
-    base: { branch: task.base?.branch ?? repository.defaultBranch, commit: prepared.baseCommit },
+    base: { branch, commit: prepared.baseCommit },
     notes: [...new Set([...task.notes, ...notes])],
   });
   await work.note({ kind: "prepared", environment: prepared.name, troubles: prepared.warnings.map(mask) });

@@ -19,6 +19,7 @@ export type SolveStopKind =
   | "forge"
   | "container"
   | "clone"
+  | "wrong-base"
   | "model"
   | "no-plan"
   | "too-many-steps"

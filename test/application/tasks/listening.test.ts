@@ -14,7 +14,7 @@ import { createSolveStore } from "../../../src/infrastructure/store/solve-store.
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
-import { seedRepository } from "../../fakes/forges/seed-repository.ts";
+import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import {
   addComment,
   addItem,
@@ -194,5 +194,22 @@ describe("listening while a task runs", () => {
     const answers = [shell(FIX), DONE];
     const { task } = await solve((turn) => answers[turn] ?? DONE, { task: paused.task });
     expect(task).toMatchObject({ state: "done", id: paused.task.id });
+  });
+
+  test("an environment that says it stands on another commit is not believed", async () => {
+    const bare = repository.folder ?? "";
+    git(bare, "branch", "fork", "main");
+    pushCommit(bare, "fork", { "evil.txt": "x" });
+    const foreign = git(bare, "rev-parse", "fork");
+    const { prepare } = environments;
+    environments.prepare = async (request) => {
+      const prepared = await prepare(request);
+      return prepared.ok ? { ...prepared, baseCommit: foreign } : prepared;
+    };
+    const { task } = await solve((turn) => (turn === 0 ? PLAN : DONE)).finally(() => {
+      environments.prepare = prepare;
+    });
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "wrong-base" } });
+    expect(environments.live.size).toBe(0);
   });
 });

@@ -6,6 +6,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `The forge did not do what was asked: ${detail}`,
   container: (detail) => `The environment could not be made: ${detail}`,
   clone: (detail) => `The repository could not be cloned: ${detail}`,
+  "wrong-base": (detail) =>
+    `The environment says that it stands on a commit which is not the branch's (${detail}). Nothing was pushed. Code of the project may have changed that; look at what its installation runs.`,
   model: (detail) => `The model did not answer: ${detail}`,
   "no-plan": (detail) =>
     `The model gave no usable plan (${detail}). Describe the task a little more and try again.`,

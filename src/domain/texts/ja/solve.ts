@@ -5,6 +5,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `GitHub/GitLab の操作に失敗しました: ${detail}`,
   container: (detail) => `実行環境を作成できませんでした: ${detail}`,
   clone: (detail) => `リポジトリをクローンできませんでした: ${detail}`,
+  "wrong-base": (detail) =>
+    `実行環境の申告したコミットがブランチのものと一致しません（${detail}）。何もプッシュしていません。プロジェクトのインストール処理が書き換えた可能性があるため、その内容を確認してください。`,
   model: (detail) => `モデルが応答しませんでした: ${detail}`,
   "no-plan": (detail) =>
     `モデルから使える計画が得られませんでした（${detail}）。内容をもう少し具体的に書いて、もう一度お試しください。`,

@@ -65,7 +65,7 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
 async function measure(supervisor: Pick<Supervisor, "run">): Promise<number> {
   const { stdout } = await supervisor.run({
     command: ["du"],
-    argv: ["du", "-skxc", ...PLACES],
+    argv: ["/usr/bin/du", "-skxc", ...PLACES],
     cwd: "/",
     roots: ["/"],
     timeoutMs: 120_000,
