@@ -42,7 +42,7 @@ export async function openSolve(
       const ended = await run(forge, task.id, { signal, say, ...(onStep !== undefined && { onStep }) });
       if (ended === null)
         return { status: "refused", exitCode: 3, message: texts.alreadyRunning(itemUrl(item)) };
-      return { status: "ended", task: ended };
+      return { status: "ended", task: ended, steps: await store.steps(ended.id) };
     },
   };
 }

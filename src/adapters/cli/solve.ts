@@ -1,5 +1,7 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
+import type { Solved } from "../../application/tasks/open-solve.ts";
 import { itemUrl } from "../../domain/forges/item-url.ts";
+import { snakeCased } from "../../domain/tasks/snake-cased.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -35,7 +37,7 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
     const solved = await opened.solve({ url, worker, fresh, signal: stop.signal, say });
     if (solved.status === "refused")
       return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
-    return report(program, solved.task, opened.texts, json);
+    return report(program, solved, opened.texts, json);
   } finally {
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
@@ -43,8 +45,9 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
   }
 }
 
-function report(program: CliProgram, task: SolveTask, texts: SolveMessages, json: boolean): number {
-  if (json) program.out(`${JSON.stringify(facts(task))}\n`);
+function report(program: CliProgram, solved: Ended, texts: SolveMessages, json: boolean): number {
+  const { task, steps } = solved;
+  if (json) program.out(`${JSON.stringify({ ...facts(task), record: snakeCased(steps) })}\n`);
   else {
     const { state, failure, pull } = task;
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
@@ -56,6 +59,8 @@ function report(program: CliProgram, task: SolveTask, texts: SolveMessages, json
   }
   return task.state === "done" ? EXIT.done : EXIT.failed;
 }
+
+type Ended = Extract<Solved, { status: "ended" }>;
 
 /** The task as the world reads it: snake_case, without the conversation. */
 function facts(task: SolveTask): object {

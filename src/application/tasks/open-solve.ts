@@ -23,5 +23,5 @@ export interface SolveRequest {
 }
 
 export type Solved =
-  | { readonly status: "ended"; readonly task: SolveTask }
+  | { readonly status: "ended"; readonly task: SolveTask; readonly steps: readonly TaskStep[] }
   | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };

@@ -1,6 +1,7 @@
 import { cutMiddle } from "../texts/cut-middle.ts";
 import type { TaskMessages } from "../texts/texts.ts";
 import { passes, type TestRun, type WorkerRun } from "./events.ts";
+import { snakeCased } from "./snake-cased.ts";
 import { judged, type TaskLoop, type TaskRecord } from "./task-record.ts";
 
 const SHOWN_OUTPUT = 8000;
@@ -41,13 +42,14 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
 
 /** The same for programs, in the form of the other JSON documents. */
 export function taskJson(record: TaskRecord): string {
-  const { facts, loops, criteria: _, end, interrupted, ...rest } = record;
+  const { facts, loops, criteria: _, end, interrupted, steps, ...rest } = record;
   const document = {
     id: facts.id,
     ...rest,
     facts,
     criteria: judged(record),
     turns: loops,
+    record: steps,
     interrupted,
     ...(end && { result: end.summary, ...(end.code && { failure: end.code }) }),
   };
@@ -125,15 +127,4 @@ function fenced(text: string): string {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
-}
-
-function snakeCased(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(snakeCased);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`),
-      snakeCased(each),
-    ]),
-  );
 }

@@ -11,6 +11,8 @@ import {
   type WorkerRun,
 } from "./events.ts";
 import { nextState, type TaskState } from "./state.ts";
+import type { TaskStep } from "./step.ts";
+import { stepsOfEvent } from "./steps-of-event.ts";
 
 /** One decision of the planner, and what came of it. */
 export interface TaskLoop {
@@ -38,6 +40,8 @@ export interface TaskRecord {
   /** How many of them were made before a task that had failed was resumed; they do not count against its limit. */
   readonly loopsBefore: number;
   readonly usage: TaskUsage;
+  /** Everything that happened, in the words of tasks of every kind. */
+  readonly steps: readonly TaskStep[];
   /** What a person should know of the container, of this process alone. */
   readonly notes: readonly string[];
   /** Whether the last word of a process was that it stopped before the end. */
@@ -58,6 +62,7 @@ export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
     loops: [],
     loopsBefore: 0,
     usage: NO_USAGE,
+    steps: stepsOfEvent(first, first.task.kind),
     notes: [],
     interrupted: false,
     end: null,
@@ -73,6 +78,7 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     updatedAt: event.at,
     interrupted: event.type === "interrupted",
     usage: addUsage(record.usage, usageOf(event)),
+    steps: [...record.steps, ...stepsOfEvent(event, record.facts.kind)],
   };
   switch (event.type) {
     case "prepared":

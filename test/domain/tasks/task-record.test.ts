@@ -157,6 +157,11 @@ describe("the note", () => {
         { loop: 1, run: { exit_code: 0, said_changed: ["a"], usage: { cost_usd: 0.25 } } },
         { loop: 2 },
       ],
+      record: expect.arrayContaining([
+        expect.objectContaining({ kind: "command", exit_code: 0 }),
+        expect.objectContaining({ kind: "checked", command: "make test" }),
+        expect.objectContaining({ kind: "ended", state: "COMPLETE", message: "good" }),
+      ]),
       result: "good",
     });
   });
