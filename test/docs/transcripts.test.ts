@@ -48,7 +48,9 @@ describe.each(pages)("%s", (page) => {
         if (kind !== "console") continue;
         for (const { command, shown } of commandsOf(text)) {
           const ran = spawnSync("bash", ["-c", `${command} 2>&1`], { cwd: workspace, env, encoding: "utf8" });
-          expect(`$ ${command}\n${steady(ran.stdout)}`).toMatch(new RegExp(`^${pattern(`$ ${command}\n${steady(shown)}`)}$`));
+          expect(`$ ${command}\n${steady(ran.stdout)}`).toMatch(
+            new RegExp(`^${pattern(`$ ${command}\n${steady(shown)}`)}$`),
+          );
         }
       }
     }, 60_000);
