@@ -7,7 +7,7 @@ import type { Secrets } from "../config/secrets.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { modelMessagesFor } from "../domain/texts/texts.ts";
-import { createModels, type ProviderSettings } from "../infrastructure/models/models.ts";
+import { createModels, type ProviderSettings, type RoleSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
 import { connects } from "../infrastructure/runtime/connects.ts";
 import { pause } from "../infrastructure/runtime/pause.ts";
@@ -67,13 +67,12 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
 }
 
 /** The default's model is Ollama's: who only names another provider means that provider's model. */
-function roleOf({ roles, providers }: Config, role: "chat" | "worker"): Config["roles"]["chat"] {
+function roleOf({ roles, providers }: Config, role: "chat" | "worker"): RoleSettings {
   const { provider, model, effort } = roles[role];
   const untouched = provider !== DEFAULTS.roles[role].provider && model === DEFAULTS.roles[role].model;
   const own = providers[provider];
-  return untouched && (own?.model || own?.type === "scripted")
-    ? { provider, model: null, effort }
-    : { provider, model, effort };
+  if (untouched && (own?.model || own?.type === "scripted")) return { provider, model: null, effort };
+  return { provider, model, effort, isDefault: model === DEFAULTS.roles[role].model };
 }
 
 function settingsOf(provider: Config["providers"][string], secrets: Secrets, home: string): ProviderSettings {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli } from "./cli-kit.ts";
 
@@ -24,12 +24,28 @@ describe("config", () => {
   });
 
   test("check judges: valid, unknown key with the nearest, a secret in the file", () => {
-    expect(cli.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+    const key = { ANTHROPIC_API_KEY: "sk-ant-api03-AAAABBBBCCCCDDDD" };
+    expect(cli.run(["config", "check"], { env: key })).toMatchObject({ code: 0, err: "" });
     cli.write("picoclaw.yaml", "worker:\n  auto_comit: true\n");
     const { code, err } = cli.run(["config", "check"]);
     expect(code).toBe(2);
     expect(err).toContain("unknown key worker.auto_comit (did you mean worker.auto_commit?)");
     expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({ ok: false });
+  });
+
+  test("check warns of what is valid and cannot work: a provider without a name, a key or a word for the cloud", () => {
+    mkdirSync(cli.home, { recursive: true });
+    const file = join(cli.home, "config.yaml");
+    writeFileSync(file, "roles:\n  chat: { provider: claude }\n  worker: { provider: nobody }\n");
+    const { code, err } = cli.run(["config", "check"]);
+    expect(code).toBe(0);
+    expect(err).toContain("roles.chat cannot work as it is: chat may only use a local model");
+    expect(err).toContain("roles.worker cannot work as it is: roles.worker.provider names nobody");
+    expect(err).toContain("roles.coder3 cannot work as it is: claude has no key");
+    expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({
+      ok: true,
+      cannot_work: [{ role: "chat", code: "refused-remote" }, { role: "worker" }, { role: "coder3" }],
+    });
   });
 
   test("trust lets this folder's file widen power until it changes", () => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, createCli } from "./cli-kit.ts";
+import { openPty } from "../application/chat/pty-kit.ts";
+import { type Cli, createCli, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -11,49 +12,104 @@ afterEach(() => cli.remove());
 
 const ALONE = { PICOCLAW_OLLAMA_BASE_URL: "http://127.0.0.1:9", DOCKER_HOST: "unix:///none.sock" };
 
-describe("init", () => {
-  test("says what is there, what is missing, and what to try; the second time it leaves the file alone", () => {
-    const first = cli.run(["init"], { env: ALONE });
-    expect(first).toMatchObject({ code: 0, err: "" });
-    expect(first.out).toContain(`Wrote the configuration: ${cli.home}/config.yaml\n`);
-    expect(first.out).toContain("! Ollama is not reachable (http://127.0.0.1:9).");
-    expect(first.out).toContain("! ANTHROPIC_API_KEY is not set\n");
-    expect(first.out).toContain("! Docker is not reachable.");
-    expect(first.out.endsWith("\nTry next: picoclaw serve --demo\n")).toBe(true);
-    expect(cli.run(["config", "check"], { env: ALONE })).toMatchObject({ code: 0 });
+/** An Ollama with two models, one of which never answers. */
+async function answer(request: Request): Promise<Response> {
+  if (request.url.endsWith("/api/tags"))
+    return Response.json({ models: [{ name: "gemma3:4b" }, { name: "deaf:7b" }, { name: "bge-m3:latest" }] });
+  const { model } = (await request.json()) as { model: string };
+  if (model !== "gemma3:4b") return new Response("out of memory", { status: 500 });
+  const message = { role: "assistant", content: "OK" };
+  return new Response(`${JSON.stringify({ model, message, done: true, done_reason: "stop" })}\n`);
+}
 
-    const japanese = { ...ALONE, PICOCLAW_LOCALE: "ja", ANTHROPIC_API_KEY: "sk-ant-api03-AAAABBBBCCCC" };
-    const again = cli.run(["init"], { env: japanese });
-    expect(again.out).toContain(
-      `設定ファイルはすでにあります（変更していません）: ${cli.home}/config.yaml\n`,
-    );
-    expect(again.out).toContain("✓ ANTHROPIC_API_KEY があります\n");
-    expect(again.out).toContain('次に試す: picoclaw chat "/code hello.txt にあいさつを書いて"\n');
-    expect(again.out).not.toContain("AAAABBBB");
+describe("init", () => {
+  test("without any model it writes nothing, says the two ways out, and does not end the demo", () => {
+    const ran = cli.run(["init"], { env: ALONE });
+    expect(ran).toMatchObject({ code: 3, err: "" });
+    expect(ran.out).toContain("· Ollama does not answer (http://127.0.0.1:9).");
+    expect(ran.out).toContain("· not set: ANTHROPIC_API_KEY, OPENAI_API_KEY");
+    expect(ran.out).toContain("· Docker does not answer");
+    expect(ran.out).toContain("No model answers, so nothing was written. Two ways:\n");
+    expect(ran.out.endsWith("\nTry next: picoclaw serve --demo\n")).toBe(true);
+    expect(existsSync(join(cli.home, "config.yaml"))).toBe(false);
+    expect(cli.run(["init"], { env: { ...ALONE, PICOCLAW_LOCALE: "ja" } }).out).toContain("方法は 2 つ:\n");
+  });
+
+  test("what is there stays: without --force always, and with it while no model answers", () => {
+    const env = ALONE;
+    mkdirSync(cli.home);
+    writeFileSync(join(cli.home, "config.yaml"), "# mine\n");
+    const kept = cli.run(["init", "--yes"], { env });
+    expect(kept.code).toBe(0);
+    expect(kept.out).toContain(`is there already and was not touched: ${cli.home}/config.yaml\n`);
+    expect(kept.out).toContain("Try next: picoclaw init --force\n");
+    expect(cli.run(["init", "--force"], { env }).code).toBe(3);
+    expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).toBe("# mine\n");
   });
 
   test("--json is one document", () => {
     const ran = cli.run(["init", "--json"], { env: ALONE });
+    expect(ran.code).toBe(3);
     expect(cli.json(ran)).toMatchObject({
-      success: true,
+      success: false,
       file: join(cli.home, "config.yaml"),
-      written: true,
+      written: false,
       found: {
         ollama: { base_url: "http://127.0.0.1:9", reachable: false, models: [] },
         keys: { ANTHROPIC_API_KEY: false, OPENAI_API_KEY: false, DEEPSEEK_API_KEY: false },
         docker: null,
       },
-      missing_model: null,
+      error: { code: "no-model" },
       next: "picoclaw serve --demo",
     });
   });
 
-  test("a home that is a file is told as trouble with files, not as a fault of the program", () => {
+  test("at a terminal it asks, tries what was chosen, and writes only what answers", async () => {
+    const models = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+    const env = { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home };
+    const at = openPty([PROGRAM, "init"], {
+      cwd: cli.workspace,
+      env: { ...env, DOCKER_HOST: "unix:///none.sock", OLLAMA_HOST: `127.0.0.1:${models.port}` },
+    });
+    try {
+      await at.expect("Who talks with you (Mio, Shiro)?");
+      await at.expect("none: ");
+      at.type("nobody\r");
+      await at.expect("There is no nobody.");
+      at.type("gemma3:4b\r");
+      await at.expect("Who writes code (/code)?");
+      await at.expect("none: ");
+      at.type("deaf:7b\r");
+      await at.expect('✓ ollama/gemma3:4b answers: "OK"');
+      await at.expect("✗ ollama/deaf:7b does not answer:");
+      await at.expect("[Y/n] ");
+      at.type("n\r");
+      await at.expect('Try next: picoclaw chat "Hello"');
+      expect(await at.exited).toBe(0);
+    } finally {
+      at.signal("SIGKILL");
+      await models.stop(true);
+    }
+    const file = readFileSync(join(cli.home, "config.yaml"), "utf8");
+    expect(file).toContain('  chat: { provider: ollama, model: "gemma3:4b" }\n');
+    expect(file).not.toContain("deaf");
+    expect(file).not.toMatch(/^ +local_only/m);
+    expect(cli.run(["config", "check"]).code).toBe(0);
+  });
+
+  test("a home that is a file is told as trouble with files, not as a fault of the program", async () => {
     writeFileSync(cli.home, "");
-    const ran = cli.run(["init"], { env: ALONE });
-    expect(ran.code).toBe(3);
-    expect(ran.err).toContain(cli.home);
-    expect(ran.err).not.toContain("    at ");
+    const models = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+    const child = cli.start(["init"], { ...ALONE, PICOCLAW_OLLAMA_BASE_URL: models.url.origin });
+    let err = "";
+    child.stderr?.on("data", (data) => {
+      err += String(data);
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    await models.stop(true);
+    expect(code).toBe(3);
+    expect(err).toContain(cli.home);
+    expect(err).not.toContain("    at ");
   });
 
   test("a broken configuration is told as ever", () => {

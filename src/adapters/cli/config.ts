@@ -37,10 +37,12 @@ function loadInput(program: CliProgram, { values }: Flags) {
 }
 
 async function check(program: CliProgram, flags: Flags): Promise<number> {
+  const { env: _, ...place } = loadInput(program, flags);
   const checked = await checkConfig(loadInput(program, flags));
+  const troubles = checked.ok ? await program.modelTroubles(place) : [];
   const messages = messagesFor(resolveLocale({ env: program.env }));
   if (flags.values.json === true) {
-    program.out(`${JSON.stringify(checked)}\n`);
+    program.out(`${JSON.stringify({ ...checked, cannot_work: troubles })}\n`);
     return checked.ok ? EXIT.done : EXIT.usage;
   }
   for (const file of checked.files) program.out(`${file}\n`);
@@ -50,6 +52,8 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
     program.err(
       `${messages.warningLabel} ${messages.configProblem({ code: "unset-reference", key, variable })}\n`,
     );
+  for (const { role, message } of troubles)
+    program.err(`${messages.warningLabel} ${messages.cannotWork(role, message)}\n`);
   if (checked.ok) program.out(`${messages.configValid}\n`);
   else
     program.err(`${[messages.configInvalid, ...checked.errors.map(messages.configProblem)].join("\n  ")}\n`);

@@ -1,81 +1,147 @@
-import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
+import type { OpenedSetUp, TestedChoice } from "../../application/ports/set-up.ts";
+import { type Choice, usualChoice } from "../../domain/setup/choice.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import type { SetupMessages } from "../../domain/texts/texts.ts";
-import { setupMessagesFor } from "../../domain/texts/texts.ts";
+import { type SetupMessages, setupMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
+import { describeFound, describeTest, foundJson } from "./init-report.ts";
+import { chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-type Done = Extract<InitOutcome, { ok: true }>;
+type Open = Extract<OpenedSetUp, { ok: true }>;
 
-/** `init`: a first configuration file from what this machine has, and what to try next. Never overwrites. */
+/**
+ * `init`: what this machine has, a chat and a coder model, one test message to each, and a file that holds only what
+ * works. At a terminal it asks; with `--yes`, `--json` or without a terminal it takes the usual choice.
+ */
 export const command: Subcommand = {
   name: "init",
   usage: "init",
-  flags: {},
+  flags: { yes: "boolean", force: "boolean" },
   words: 0,
   run: init,
 };
 
 async function init(program: CliProgram, args: readonly string[]): Promise<number> {
   const { values } = await readFlags(program, command, args);
-  const done = await program.init({
+  const json = values.json === true;
+  const opened = await program.openSetUp({
     cwd: program.cwd,
+    anew: values.force === true,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),
     ...(typeof values.config === "string" && { configFile: values.config }),
   });
-  const messages = messagesFor(done.locale);
-  if (!done.ok) {
-    const text = [messages.configInvalid, ...done.problems.map(messages.configProblem)].join("\n  ");
-    const facts = { problems: done.problems };
-    return fail(program, values.json === true, { exitCode: EXIT.usage, code: "configuration", text, facts });
+  if (!opened.ok) {
+    const messages = messagesFor(opened.locale);
+    const text = [messages.configInvalid, ...opened.problems.map(messages.configProblem)].join("\n  ");
+    const facts = { problems: opened.problems };
+    return fail(program, json, { exitCode: EXIT.usage, code: "configuration", text, facts });
   }
-  const words = setupMessagesFor(done.locale);
-  const next = nextCommand(done, words);
-  if (values.json === true) program.out(`${JSON.stringify(document(done, next))}\n`);
-  else program.out(`${report(done, words, next).join("\n")}\n`);
+  const words = setupMessagesFor(opened.locale);
+  const talks = program.inIsTerminal && program.outIsTerminal && values.yes !== true && !json;
+  if (!json) program.out(`${describeFound(opened.found, words).join("\n")}\n\n`);
+  let replace = values.force === true;
+  if (!replace && opened.exists()) {
+    if (talks) {
+      const answer = await program.askLine(words.askReplace(opened.file));
+      replace = /^(y|yes|はい)$/i.test(answer?.trim() ?? "");
+    }
+    if (!replace) return kept(program, opened, words, json);
+  }
+  const chosen = talks
+    ? await chooseByTalking(program, opened, words)
+    : await chooseUsual(program, opened, words, json);
+  if (chosen === null) return EXIT.usage;
+  const { choice } = chosen;
+  if (choice.chat === null && choice.coder === null) return nothing(program, opened, words, chosen, json);
+  const done = opened.write(choice, { replace });
+  if (!done.written) return kept(program, opened, words, json);
+  const next = nextCommand(choice, words);
+  if (json)
+    program.out(`${JSON.stringify(document(opened, { written: true, kept: done.kept }, chosen, next))}\n`);
+  else {
+    const old = done.kept === null ? [] : [words.oldKept(done.kept)];
+    const silent = choice.chat === null ? ["", words.nobodyTalks] : [];
+    program.out(`${[words.written(opened.file), ...old, ...silent, "", words.next(next)].join("\n")}\n`);
+  }
   return EXIT.done;
 }
 
-function nextCommand({ talks, codes }: Done, words: SetupMessages): string {
-  if (talks) return `picoclaw chat ${JSON.stringify(words.hello)}`;
-  return codes ? `picoclaw chat ${JSON.stringify(words.firstChange)}` : "picoclaw serve --demo";
+export interface Chosen {
+  /** Without what did not answer. */
+  readonly choice: Choice;
+  readonly tested: TestedChoice;
 }
 
-function report(done: Done, words: SetupMessages, next: string): string[] {
-  const { ollama, keys, docker, bubblewrap } = done.found;
-  const mark = (there: boolean, text: string) => `${there ? "✓" : "!"} ${text}`;
-  return [
-    (done.written ? words.written : words.kept)(done.file),
-    "",
-    ollama.models.length > 0
-      ? mark(true, words.ollama(ollama.baseUrl, ollama.models))
-      : mark(false, (ollama.reachable ? words.noModels : words.noOllama)(ollama.baseUrl)),
-    ...(done.missingModel !== null && ollama.models.length > 0
-      ? [mark(false, words.modelMissing(done.missingModel))]
-      : []),
-    ...keys.map(({ variable, there }) => mark(there, words.key(variable, there))),
-    mark(docker !== null, docker === null ? words.noDocker : words.docker(docker.version)),
-    ...(bubblewrap === null ? [] : [mark(bubblewrap, words.bubblewrap(bubblewrap))]),
-    "",
-    words.next(next),
-  ];
+/** The usual choice, as far as it answers. */
+async function chooseUsual(
+  program: CliProgram,
+  opened: Open,
+  words: SetupMessages,
+  json: boolean,
+): Promise<Chosen> {
+  const wanted = usualChoice(opened.found);
+  const tested = await opened.test(wanted, new AbortController().signal);
+  if (!json) for (const line of describeTest(wanted, tested, words)) program.out(`${line}\n`);
+  const choice = {
+    ...wanted,
+    chat: tested.chat?.ok ? wanted.chat : null,
+    coder: tested.coder?.ok ? wanted.coder : null,
+  };
+  return { choice, tested };
 }
 
-function document({ file, written, found, missingModel }: Done, next: string): object {
-  const { ollama, keys, docker, bubblewrap } = found;
+function kept(program: CliProgram, opened: Open, words: SetupMessages, json: boolean): number {
+  if (json) program.out(`${JSON.stringify(document(opened, { written: false, kept: null }, null, FORCE))}\n`);
+  else program.out(`${words.kept(opened.file)}\n${words.next(FORCE)}\n`);
+  return EXIT.done;
+}
+
+const FORCE = "picoclaw init --force";
+const DEMO = "picoclaw serve --demo";
+
+/** No file is better than one that sets nothing and ends the demo. */
+function nothing(
+  program: CliProgram,
+  opened: Open,
+  words: SetupMessages,
+  chosen: Chosen,
+  json: boolean,
+): number {
+  if (json)
+    program.out(
+      `${JSON.stringify({ ...document(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: words.nothing.join(" ") } })}\n`,
+    );
+  else program.out(`${[...words.nothing, "", words.next(DEMO)].join("\n")}\n`);
+  return EXIT.refused;
+}
+
+function nextCommand({ chat }: Choice, words: SetupMessages): string {
+  return `picoclaw chat ${JSON.stringify(chat === null ? words.firstChange : words.hello)}`;
+}
+
+function document(
+  { file, found }: Open,
+  { written, kept: old }: { readonly written: boolean; readonly kept: string | null },
+  chosen: Chosen | null,
+  next: string,
+): object {
+  const named = (one: Choice["chat"]) => one && { provider: one.provider, model: one.model };
   return {
     success: true,
     file,
     written,
-    found: {
-      ollama: { base_url: ollama.baseUrl, reachable: ollama.reachable, models: ollama.models },
-      keys: Object.fromEntries(keys.map(({ variable, there }) => [variable, there])),
-      docker,
-      bubblewrap,
-    },
-    missing_model: missingModel,
+    ...(old !== null && { kept: old }),
+    found: foundJson(found),
+    ...(chosen !== null && {
+      chosen: {
+        chat: named(chosen.choice.chat),
+        coder: named(chosen.choice.coder),
+        local_only: !chosen.choice.cloudMayTalk,
+      },
+      tested: chosen.tested,
+    }),
     next,
   };
 }

@@ -4,10 +4,10 @@ import type { Server } from "../../application/inbox/server.ts";
 import type { Check } from "../../application/ports/check.ts";
 import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
+import type { OpenedSetUp } from "../../application/ports/set-up.ts";
 import type { ToolForm, Toolkit } from "../../application/ports/toolkit.ts";
 import type { OpenSolve } from "../../application/tasks/open-solve.ts";
 import type { OpenTasks } from "../../application/tasks/task-runs.ts";
-import type { InitOutcome } from "../../domain/setup/init-outcome.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -48,7 +48,11 @@ export interface CliProgram {
   /** Tasks from GitHub and GitLab. */
   readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
   /** The first configuration file, and what this machine has. */
-  readonly init: (options: OpenOptions) => Promise<InitOutcome>;
+  readonly openSetUp: (options: OpenOptions & { readonly anew: boolean }) => Promise<OpenedSetUp>;
+  /** Why Mio, Shiro and the default coder cannot answer as configured. Nobody is contacted. */
+  readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
+  /** One line from the terminal; null when there is none any more. */
+  readonly askLine: (question: string) => Promise<string | null>;
   readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly Check[]>;
 }
 
@@ -56,6 +60,12 @@ export interface Terminal {
   write(text: string): void;
   columns(): number;
   close(): void;
+}
+
+export interface ModelRoleTrouble {
+  readonly role: string;
+  readonly code: string;
+  readonly message: string;
 }
 
 export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;

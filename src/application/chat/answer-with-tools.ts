@@ -1,5 +1,5 @@
 import { type Said, say } from "../work/report/said.ts";
-import { answering } from "./answering.ts";
+import { answering, insteadOf } from "./answering.ts";
 import { noticeOf } from "./notice.ts";
 import type { ChatParts } from "./parts.ts";
 import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
@@ -38,6 +38,7 @@ export async function answerWithTools(
       ...facts.status,
       ...worked.said,
       facts.rest,
+      ...(model === undefined ? [] : insteadOf(model, turn)),
       ...webRead(worked.calls),
       ...(model === undefined || model.local
         ? []

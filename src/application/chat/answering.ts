@@ -2,9 +2,10 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { Action } from "../../domain/work/job-actions.ts";
-import { type Said, wordSaid } from "../work/report/said.ts";
+import type { Model } from "../ports/model.ts";
+import { type Said, say, wordSaid } from "../work/report/said.ts";
 import type { ChatParts } from "./parts.ts";
-import type { Answer } from "./turn.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
 
 /** An answer of facts, with its text in the configured language. */
 export function answering(
@@ -23,6 +24,14 @@ export function wording(
   ok = true,
 ): Answer {
   return answering(parts, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+}
+
+/** Which model stood in for a shipped default that is not installed; said once in a chat's session. */
+export function insteadOf(
+  { insteadOf: wanted, model }: Pick<Model, "insteadOf" | "model">,
+  { history }: Pick<ChatTurn, "history">,
+): Said[] {
+  return wanted === undefined || history.length > 0 ? [] : [say("insteadOf", wanted, model)];
 }
 
 /** A button, for readers of each language. */

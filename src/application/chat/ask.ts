@@ -49,7 +49,11 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
   const { role } = question;
   const model = turn.models.models.forRole(role);
   if (!("generate" in model))
-    return { ok: false, trouble: wordTrouble({ role }, { kind: "failed", failure: model }) };
+    return {
+      ok: false,
+      trouble: wordTrouble({ role }, { kind: "failed", failure: model }),
+      code: model.code,
+    };
   emitThinking(turn, role, model);
   const agent = agentOf(role);
   const words = createSentenceOutput((text) =>

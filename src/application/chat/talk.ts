@@ -1,7 +1,7 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { type Said, say } from "../work/report/said.ts";
-import { answering, labelled } from "./answering.ts";
+import { answering, insteadOf, labelled } from "./answering.ts";
 import { ask } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
@@ -11,6 +11,14 @@ const DUTIES = {
   CHAT: "You talk with the user and answer questions. You have no tools here; for work on files the user writes /code, for looking into things /analyze.",
   PLAN: "You make plans: goal, steps in order, what could go wrong, how to tell that it is done. You have no tools here and change nothing.",
 } as const;
+
+/** There is no model for conversations. */
+const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
+  "unreachable",
+  "unknown-model",
+  "refused-remote",
+  "not-configured",
+]);
 
 /** Mio's routes: CHAT and PLAN. Words come as they are written. */
 export async function answerByTalking(
@@ -42,11 +50,16 @@ export async function answerByTalking(
       ],
     }),
   });
-  if (!answered.ok) return answering(parts, [{ kind: "worded", texts: answered.trouble }], false, "Mio");
+  if (!answered.ok) {
+    const alone = WITHOUT_LOCAL.has(answered.code ?? "") && parts.canAsk(parts.settings.defaultCoder);
+    const said: Said[] = [{ kind: "worded", texts: answered.trouble }, ...(alone ? [say("coderWorks")] : [])];
+    return answering(parts, said, false, "Mio");
+  }
   const { provider, model, local } = answered.model;
   const said: Said[] = [
     { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
     ...(answered.cut ? [say("answerCut")] : []),
+    ...insteadOf(answered.model, turn),
     ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
   ];
   return {

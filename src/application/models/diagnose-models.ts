@@ -19,11 +19,13 @@ export async function diagnoseModels(
   { config, messages }: Pick<Opened, "config" | "messages">,
 ): Promise<Check[]> {
   const { doctor } = modelMessagesFor(messages.locale);
+  await models.look?.(AbortSignal.timeout(PATIENCE_MS));
   const checks = AGENTS.map(async ([role, agent]): Promise<Check[]> => {
     const model = models.forRole(role);
     const { provider, model: chosen } = config.roles[role];
     const name = "code" in model ? (chosen ?? config.providers[provider]?.model ?? "?") : model.model;
-    const title = doctor.role(role, agent, `${provider} ${name}`);
+    const instead = "code" in model ? undefined : model.insteadOf;
+    const title = `${doctor.role(role, agent, `${provider} ${name}`)}${instead === undefined ? "" : doctor.insteadOf(instead)}`;
     if ("code" in model) return [told(role, title, { ok: false, failure: model })];
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const check = await model.check(signal);

@@ -53,13 +53,14 @@ export interface MeterParts {
 }
 
 /** From which share of the budget on a reply warns. */
+const LOOK_MS = 2_000;
 const WARN_AT = 0.8;
 
 export function createMeter(parts: MeterParts): Meter {
   return {
     async open(context) {
       const account = openAccount(parts, context);
-      await account.look();
+      await Promise.all([account.look(), parts.models.look?.(AbortSignal.timeout(LOOK_MS))]);
       const standIns = new Map<string, StandIn>();
       const own = (role: ModelRole): Model | ModelFailure => {
         const model = parts.models.forRole(role);
@@ -153,6 +154,7 @@ function metered(account: Account, role: ModelRole, model: Model): Model {
     model: model.model,
     local: model.local,
     family: model.family,
+    ...(model.insteadOf !== undefined && { insteadOf: model.insteadOf }),
     check: (signal) => model.check(signal),
     async *generate(request: ModelRequest) {
       let chosen = model;

@@ -14,6 +14,8 @@ export interface Model {
   readonly model: string;
   /** Whether what is sent stays on machines the user named as local. */
   readonly local: boolean;
+  /** The shipped default that this one stands in for, because it is not installed. */
+  readonly insteadOf?: string;
   /** Which patch format this family writes best, and how its prompts are worded. */
   readonly family: ModelFamily;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
@@ -144,4 +146,9 @@ export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 export interface Models {
   /** The one place where local-only is enforced. */
   forRole(role: ModelRole): Model | ModelFailure;
+  /**
+   * Looks which models the local server has, for roles that nobody configured: the shipped names may not be among them.
+   * Never rejects; asks once, and again only where nobody answered.
+   */
+  look?(signal: AbortSignal): Promise<void>;
 }

@@ -1,38 +1,52 @@
+import { isInstalled } from "../models/rank-installed.ts";
 import type { SetupMessages } from "../texts/texts.ts";
-import { CODER_KEYS, type Found, talkingModels } from "./found.ts";
+import { type Choice, type ChosenModel, SHIPPED } from "./choice.ts";
+import type { Found } from "./found.ts";
 
-/** What the shipped configuration asks Ollama for. */
-const DEFAULT_MODELS = { chat: "chat-v1:latest", worker: "worker-v1:latest" } as const;
+const OLLAMA = "http://127.0.0.1:11434";
+/** Whose role is whose by the shipped configuration. */
+const CODERS: Readonly<Record<string, string>> = { claude: "coder3", openai: "coder2", deepseek: "coder1" };
 
-/**
- * The first configuration file: what was found is set, everything else stands as a comment with its default. Without
- * any finding the file sets nothing.
- */
-export function firstConfig(found: Found, words: SetupMessages["file"]): string {
-  const local = talkingModels(found.ollama.models)[0];
-  const roles = [...localRoles(found, local), ...coderRoles(found, local)];
+/** The configuration file of a choice. What is as shipped stands as a comment. */
+export function firstConfig(found: Found, choice: Choice, words: SetupMessages["file"]): string {
+  const { ollama, github } = found;
+  const used = [choice.chat?.provider, choice.coder?.provider];
+  const providers = found.sources.filter(
+    ({ provider, settings }) => settings !== null && used.includes(provider),
+  );
   return [
     ...comment(words.head),
     "",
     ...comment(words.locale),
-    "# locale: ja",
+    "# locale: en",
     "",
     ...comment(words.roles),
-    ...(roles.some((line) => !line.startsWith("#")) ? ["roles:"] : ["# roles:"]),
-    ...roles,
+    ...section("roles", [...talkRoles(found, choice), ...coderRole(choice)], ["default_coder: coder3"]),
+    "",
+    ...comment(words.security),
+    ...section("security", choice.cloudMayTalk ? ["local_only: false"] : [], ["local_only: true"]),
     "",
     ...comment(words.ollama),
-    "# ollama:",
-    `#   base_url: ${JSON.stringify(found.ollama.baseUrl)}`,
+    ...section("ollama", ollama.baseUrl === OLLAMA ? [] : [`base_url: ${quoted(ollama.baseUrl)}`], [
+      `base_url: ${quoted(OLLAMA)}`,
+    ]),
     "",
     ...comment(words.keys),
-    "# providers:",
-    '#   claude: { api_key: "env:ANTHROPIC_API_KEY" }',
+    ...section(
+      "providers",
+      providers.map(({ provider, settings }) => `${provider}: ${inline(settings ?? {})}`),
+      ['claude: { api_key: "env:ANTHROPIC_API_KEY" }'],
+    ),
     "",
+    ...(github === null || github === "GITHUB_PERSONAL_ACCESS_TOKEN"
+      ? []
+      : [...comment(words.github), "forges:", `  github: { token: "env:${github}" }`, ""]),
     ...comment(words.worker),
-    "# worker:",
-    "#   auto_commit: false",
-    "#   network: { mode: allow_list, allowed_domains: [packages.example.org] }",
+    ...section(
+      "worker",
+      [],
+      ["auto_commit: false", "network: { mode: allow_list, allowed_domains: [packages.example.org] }"],
+    ),
     "",
     ...comment(words.budget),
     "# budget: { daily: 5 }",
@@ -40,23 +54,37 @@ export function firstConfig(found: Found, words: SetupMessages["file"]): string 
   ].join("\n");
 }
 
-function localRoles({ ollama }: Found, local: string | undefined): string[] {
-  return (["chat", "worker"] as const).map((role) => {
-    const model = DEFAULT_MODELS[role];
-    return local === undefined || ollama.models.includes(model)
-      ? `#   ${role}: { provider: ollama, model: ${JSON.stringify(model)} }`
-      : `  ${role}: { provider: ollama, model: ${JSON.stringify(local)} }`;
-  });
+function talkRoles({ ollama }: Found, { chat }: Choice): string[] {
+  if (chat === null || chat.model === SHIPPED.chat) return [];
+  const worker = chat.provider === "ollama" && isInstalled(ollama.models, SHIPPED.worker);
+  return [`chat: ${modelOf(chat)}`, ...(worker ? [] : [`worker: ${modelOf(chat)}`])];
 }
 
-function coderRoles({ keys }: Found, local: string | undefined): string[] {
-  const keyed = CODER_KEYS.find(({ variable }) =>
-    keys.some((key) => key.variable === variable && key.there),
-  )?.coder;
-  if (keyed !== undefined && keyed !== "coder3") return [`  default_coder: ${keyed}`];
-  if (keyed === undefined && local !== undefined)
-    return [`  coder3: { provider: ollama, model: ${JSON.stringify(local)} }`];
-  return ["#   default_coder: coder3"];
+function coderRole({ coder }: Choice): string[] {
+  if (coder === null) return [];
+  const role = CODERS[coder.provider] ?? "coder3";
+  return [`${role}: ${modelOf(coder)}`, ...(role === "coder3" ? [] : [`default_coder: ${role}`])];
+}
+
+function modelOf({ provider, model }: ChosenModel): string {
+  return `{ provider: ${provider}, model: ${quoted(model)} }`;
+}
+
+/** What is set, or an example behind #. */
+function section(name: string, set: readonly string[], example: readonly string[]): string[] {
+  return set.length > 0
+    ? [`${name}:`, ...set.map((line) => `  ${line}`)]
+    : [`# ${name}:`, ...example.map((line) => `#   ${line}`)];
+}
+
+function inline(settings: Readonly<Record<string, string | boolean | null>>): string {
+  return `{ ${Object.entries(settings)
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    .join(", ")} }`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }
 
 function comment(lines: readonly string[]): string[] {

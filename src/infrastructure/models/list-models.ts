@@ -1,5 +1,6 @@
 import { localityOf } from "../../domain/models/locality.ts";
-import { listAt, textAt } from "./json.ts";
+import { billionsOf, type InstalledModel } from "../../domain/models/rank-installed.ts";
+import { at, listAt, textAt } from "./json.ts";
 import type { Fetch } from "./settings.ts";
 import { joinUrl } from "./wire.ts";
 
@@ -11,22 +12,49 @@ export async function listModels(
   baseUrl: string,
   signal: AbortSignal,
   ask: Fetch = fetch as unknown as Fetch,
-): Promise<string[] | null> {
-  try {
-    const response = await ask(joinUrl(baseUrl, "api/tags"), {
-      method: "GET",
-      headers: {},
-      signal,
-      proxy: false,
-      redirect: "manual",
-      timeout: false,
-    });
-    if (!response.ok) return null;
-    return listAt(JSON.parse(await response.text()), "models").flatMap((one) => {
+): Promise<InstalledModel[] | null> {
+  const listed = await list(joinUrl(baseUrl, "api/tags"), "models", { signal, proxy: false }, ask);
+  return (
+    listed?.flatMap((one) => {
       const name = textAt(one, "name");
       const placed = localityOf({ type: "ollama", baseUrl, model: name, declared: true });
-      return NAME.test(name) && placed.local && textAt(one, "remote_host") === "" ? [name] : [];
+      if (!NAME.test(name) || !placed.local || textAt(one, "remote_host") !== "") return [];
+      return [{ name, billions: billionsOf(textAt(at(one, "details"), "parameter_size"), name) }];
+    }) ?? null
+  );
+}
+
+/** The models that a server of OpenAI's or Anthropic's kind offers to this key, in its order; null when it does not tell. */
+export async function listOffered(
+  address: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly local: boolean;
+  },
+  signal: AbortSignal,
+  ask: Fetch = fetch as unknown as Fetch,
+): Promise<string[] | null> {
+  const { url, headers, local } = address;
+  const listed = await list(url, "data", { signal, headers, ...(local && { proxy: false }) }, ask);
+  return listed?.map((one) => textAt(one, "id")).filter((name) => NAME.test(name)) ?? null;
+}
+
+interface Asking {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly proxy?: false;
+}
+
+async function list(url: string, key: string, asking: Asking, ask: Fetch) {
+  try {
+    const response = await ask(url, {
+      method: "GET",
+      headers: {},
+      redirect: "manual",
+      timeout: false,
+      ...asking,
     });
+    return response.ok ? listAt(JSON.parse(await response.text()), key) : null;
   } catch {
     return null;
   }

@@ -1,6 +1,7 @@
 import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
+import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
 import { failureText } from "./failures.ts";
 import type { ScriptParts } from "./scripted.ts";
 import type { ModelParts, ModelSettings, OllamaSettings } from "./settings.ts";
@@ -33,6 +34,8 @@ export interface RoleSettings {
   /** Null, as below: the provider's. */
   readonly model: string | null;
   readonly effort: Effort | null;
+  /** Nobody chose this model: another may stand in for it where it is not installed. */
+  readonly isDefault?: boolean;
 }
 
 const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> = {
@@ -41,26 +44,59 @@ const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> =
   google: "https://generativelanguage.googleapis.com/v1beta",
 };
 
+/** A server that does not answer by then is not waited for. */
+const LOOK_MS = 1_000;
+
 /** Whose words may reach a cloud; everybody else's stay here. */
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
 /** The models of the configuration, each made when it is first asked for. */
 export function createModels(settings: ModelsSettings, parts: ModelParts & ScriptParts): Models {
   const made = new Map<ModelRole, Model | ModelFailure>();
+  const standIns = new Map<ModelRole, string>();
+  let looked: Promise<boolean> | undefined;
   return {
     forRole: (role) => {
       const known = made.get(role) ?? make(role);
       made.set(role, known);
       return known;
     },
+    async look(signal) {
+      looked ??= lookAround(signal);
+      if (!(await looked)) looked = undefined;
+    },
   };
+
+  /** False where nobody answered. */
+  async function lookAround(signal: AbortSignal): Promise<boolean> {
+    const open = (Object.keys(settings.roles) as ModelRole[]).filter((role) => {
+      const { provider, isDefault } = settings.roles[role];
+      return isDefault === true && provider === "ollama" && !Object.hasOwn(settings.providers, "ollama");
+    });
+    if (open.length === 0) return true;
+    const installed = await (await import("./list-models.ts")).listModels(
+      settings.ollama.baseUrl,
+      AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
+      parts.fetch,
+    );
+    if (installed === null) return false;
+    for (const role of open) {
+      const [best] = rankInstalled(installed, "talk");
+      if (best === undefined || isInstalled(installed, settings.roles[role].model ?? "")) continue;
+      standIns.set(role, best.name);
+      made.delete(role);
+    }
+    return true;
+  }
 
   function notConfigured(word: (words: ModelParts["messages"]) => string): ModelFailure {
     return { code: "not-configured", ...failureText(parts.messages, word), retryable: false };
   }
 
   function make(role: ModelRole): Model | ModelFailure {
-    const { provider: name, model: chosen, effort } = settings.roles[role];
+    const { provider: name, model: configured, effort } = settings.roles[role];
+    const standIn = standIns.get(role);
+    const chosen = standIn ?? configured;
     const { messages } = parts;
     const provider = providerOf(settings, name);
     if (provider === undefined) return notConfigured((words) => words.unknownProvider(role, name));
@@ -111,7 +147,8 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
       temperature,
       effort: effort ?? provider.effort,
     };
-    return lateModel({ provider: name, model, local }, async () => {
+    const instead = standIn !== undefined && configured !== null ? { insteadOf: configured } : {};
+    return lateModel({ provider: name, model, local, ...instead }, async () => {
       const { createWireModel } = await import("./wire-model.ts");
       const wire = await wireFor(own, settings.ollama);
       return createWireModel(wire, own, parts, { mustStayLocal: mustStayLocal && type === "ollama" });
@@ -138,7 +175,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  { provider, model, local }: Pick<Model, "provider" | "model" | "local">,
+  named: Pick<Model, "provider" | "model" | "local" | "insteadOf">,
   load: () => Promise<Model>,
 ): Model {
   let loading: Promise<Model> | undefined;
@@ -147,10 +184,8 @@ function lateModel(
     return loading;
   };
   return {
-    provider,
-    model,
-    local,
-    family: familyOf(model),
+    ...named,
+    family: familyOf(named.model),
     async *generate(request) {
       yield* (await loaded()).generate(request);
     },

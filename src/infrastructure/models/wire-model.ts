@@ -9,6 +9,7 @@ import { familyOf } from "../../domain/models/family.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { addressOf, createFailures, failureText } from "./failures.ts";
+import { listModels } from "./list-models.ts";
 import { generateWithRetries } from "./retries.ts";
 import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
 import { type Tried, type TryParts, tryOnce } from "./try-once.ts";
@@ -56,7 +57,9 @@ export function createWireModel(
         local: settings.local,
         without,
       }))
-        yield event.type === "failed" ? { ...event, failure: withRemedy(event.failure, tryParts) } : event;
+        yield event.type === "failed"
+          ? { ...event, failure: await withRemedy(event.failure, tryParts, request.signal) }
+          : event;
     },
     check: (signal) => check(tryParts, signal),
   };
@@ -80,9 +83,15 @@ async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried 
 }
 
 /** The one line that helps stands below what went wrong. */
-function withRemedy(failure: ModelFailure, parts: TryParts): ModelFailure {
+async function withRemedy(
+  failure: ModelFailure,
+  parts: TryParts,
+  signal: AbortSignal,
+): Promise<ModelFailure> {
   const remedy =
-    failure.code === "aborted" || failure.code === "refused-remote" ? undefined : remedyFor(failure, parts);
+    failure.code === "aborted" || failure.code === "refused-remote"
+      ? undefined
+      : await remedyFor(failure, parts, signal);
   if (remedy === undefined) return failure;
   const { message, texts } = failure;
   return {
@@ -97,8 +106,8 @@ function withRemedy(failure: ModelFailure, parts: TryParts): ModelFailure {
 async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> {
   const { wire, settings, failures, messages } = parts;
   const { url, headers, judge } = wire.probe;
-  const no = (failure: ModelFailure): ModelCheck => {
-    const remedy = remedyFor(failure, parts);
+  const no = async (failure: ModelFailure): Promise<ModelCheck> => {
+    const remedy = await remedyFor(failure, parts, signal);
     return { ok: false, failure, ...(remedy !== undefined && { remedy: remedy(messages) }) };
   };
   try {
@@ -147,18 +156,22 @@ function inTheCloud({ settings, messages }: Pick<TryParts, "settings" | "message
   };
 }
 
-function remedyFor(
+async function remedyFor(
   { code }: ModelFailure,
-  { settings }: Pick<TryParts, "settings">,
-): ((words: ModelMessages) => string) | undefined {
+  { settings, fetch }: Pick<TryParts, "settings" | "fetch">,
+  signal: AbortSignal,
+): Promise<((words: ModelMessages) => string) | undefined> {
   const { type, provider, model, baseUrl, keyVariable } = settings;
   switch (code) {
     case "unreachable":
     case "aborted":
       return ({ remedy }) =>
         type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
-    case "unknown-model":
-      return ({ remedy }) => (type === "ollama" ? remedy.pull(model) : remedy.checkModelName(provider));
+    case "unknown-model": {
+      if (type !== "ollama") return ({ remedy }) => remedy.checkModelName(provider);
+      const names = (await listModels(baseUrl, signal, fetch))?.map(({ name }) => name) ?? [];
+      return ({ remedy }) => remedy.pull(model, names);
+    }
     case "unauthorized":
       return keyVariable === undefined ? undefined : ({ remedy }) => remedy.setKey(keyVariable);
     case "refused-remote":

@@ -93,6 +93,7 @@ type Samples = {
   ) => readonly string[];
 };
 const SAMPLES: Samples = {
+  cannotWork: (say) => [say("chat", "e")],
   parseErrorDetail: (say) => [say("d", 3), say("d", undefined)],
   commandFailed: (say) => [say("d")],
   timeout: (say) => [say(300)],

@@ -34,7 +34,9 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
   const lines = out.split("\n");
   const after = (start: string) => lines[lines.findIndex((line) => line.startsWith(start)) + 1]?.trim();
   expect(lines).toContain("✓ model for chat (Mio): ollama chat-v1:latest: pulled");
-  expect(after("! model for worker (Shiro): ollama worker-v1:latest")).toBe("→ ollama pull worker-v1:latest");
+  expect(lines).toContain(
+    "✓ model for worker (Shiro): ollama chat-v1:latest (worker-v1:latest is not installed; picoclaw init settles it): pulled",
+  );
   expect(after("! model for coder1 (Aka): deepseek deepseek-chat: ")).toBe(
     "→ check the network, and providers.deepseek.base_url",
   );
@@ -49,8 +51,12 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
       name: "model:coder3",
       ok: false,
       optional: true,
-      remedy: "export ANTHROPIC_API_KEY=…",
+      remedy: "export ANTHROPIC_API_KEY=…, then: picoclaw init",
     }),
+  );
+  const missing = { PICOCLAW_ROLES_CHAT_MODEL: "gone:1b" };
+  expect((await doctor(home, missing)).out).toContain(
+    "→ choose one that is there (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
   );
   await server.stop();
 });

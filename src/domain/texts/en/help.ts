@@ -113,8 +113,11 @@ export const texts = {
       },
     },
     init: {
-      does: "write a first configuration file from what this machine has; never overwrites",
-      flags: {},
+      does: "choose models from what this machine has, try them, and write a first configuration file",
+      flags: {
+        "--yes": "ask nothing; take the usual choice (talk stays on this machine)",
+        "--force": "write it anew; the old file is kept beside it",
+      },
     },
     config: { does: "the effective configuration, secrets masked; check it", flags: {} },
     trust: { does: "trust this folder's picoclaw.yaml", flags: {} },

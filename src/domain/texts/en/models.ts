@@ -55,15 +55,21 @@ export const texts = {
   ) =>
     `${role} may only use a local model, and ${provider} (${model}) is none: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
   remedy: {
-    pull: (model: string) => `ollama pull ${model}`,
+    pull: (model: string, installed: readonly string[] = []) =>
+      installed.length === 0
+        ? `ollama pull ${model}, or choose another one: picoclaw init`
+        : `choose one that is there (${installed.slice(0, 8).join(", ")}): picoclaw init; or: ollama pull ${model}`,
     startOllama: (address: string) =>
-      `start Ollama (ollama serve), or set ollama.base_url; asked: ${address}`,
-    setKey: (variable: string) => `export ${variable}=…`,
+      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; asked: ${address}`,
+    setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
     checkModelName: (provider: string) => `set providers.${provider}.model to one that the account may use`,
     checkAddress: (provider: string) => `check the network, and providers.${provider}.base_url`,
-    useLocal: "set the role to a local model, or security.local_only: false",
+    useLocal:
+      "two ways: a local model (https://ollama.com/download), or let the cloud talk too; picoclaw init asks which",
   },
   doctor: {
+    /** Behind the name of a role's model. */
+    insteadOf: (wanted: string) => ` (${wanted} is not installed; picoclaw init settles it)`,
     role: (role: string, agent: string, model: string) => `model for ${role} (${agent}): ${model}`,
     answers: "answers",
     pulled: "pulled",

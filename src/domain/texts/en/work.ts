@@ -266,6 +266,8 @@ export const texts = {
 
   // Configuration, usage
   configInvalid: "The configuration is not valid. Nothing was run.",
+  /** Valid, and nevertheless without an answer. */
+  cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
   configProblem: problemText,
   configWarning: warningText,

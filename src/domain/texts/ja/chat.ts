@@ -107,6 +107,10 @@ export const texts: typeof en = {
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
   answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
+  coderWorks:
+    "方法は 2 つ: ローカルのモデルを入れる（https://ollama.com/download）か、picoclaw init で会話にもクラウドを許可する。ファイルの変更にはどちらも要りません: /code …",
+  insteadOf: (wanted, model) =>
+    `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
   answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
   cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
   askRoute: (route) => `${route} に頼む`,

@@ -106,7 +106,13 @@ export const texts: typeof en = {
         "--print-schema": "エディタ用の JSON Schema を表示する",
       },
     },
-    init: { does: "この環境にあるものを調べ、最初の設定ファイルを作る（上書きはしない）", flags: {} },
+    init: {
+      does: "このマシンにあるモデルから選んで試し、最初の設定ファイルを書く",
+      flags: {
+        "--yes": "質問せず、いつもの選択をする（会話はこのマシンの中）",
+        "--force": "作り直す。以前のファイルは隣に残す",
+      },
+    },
     config: { does: "有効な設定の表示と検査", flags: {} },
     trust: { does: "このフォルダの picoclaw.yaml を信頼する", flags: {} },
     doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },

@@ -46,15 +46,20 @@ export const texts: typeof en = {
   refusedRemote: (role, { provider, model, why }) =>
     `${role} にはローカルモデルしか使えませんが、${provider}（${model}）はローカルではありません: ${WHY[why]}。何も送信していません。roles.${role} にローカルモデルを設定するか、security.local_only: false を設定してください。`,
   remedy: {
-    pull: (model) => `ollama pull ${model}`,
+    pull: (model, installed = []) =>
+      installed.length === 0
+        ? `ollama pull ${model} を実行するか、picoclaw init で別のモデルを選んでください`
+        : `picoclaw init で手元のモデルから選んでください（${installed.slice(0, 8).join(", ")}）。または ollama pull ${model}`,
     startOllama: (address) =>
-      `Ollama を起動する (ollama serve) か、ollama.base_url を設定してください（接続先: ${address}）`,
-    setKey: (variable) => `export ${variable}=…`,
+      `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください。接続先: ${address}`,
+    setKey: (variable) => `export ${variable}=… のあと、picoclaw init`,
     checkModelName: (provider) => `providers.${provider}.model に利用できるモデル名を設定してください`,
     checkAddress: (provider) => `ネットワークと providers.${provider}.base_url を確認してください`,
-    useLocal: "この役割にローカルモデルを設定するか、security.local_only: false を設定してください",
+    useLocal:
+      "方法は 2 つ: ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドを許可する。picoclaw init で選べます",
   },
   doctor: {
+    insteadOf: (wanted) => `（${wanted} がないため。picoclaw init で決められます）`,
     role: (role, agent, model) => `${role}（${agent}）のモデル: ${model}`,
     answers: "応答あり",
     pulled: "取得済み",

@@ -217,6 +217,7 @@ export const texts: typeof en = {
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
 
   configInvalid: "設定に誤りがあるよ。何も実行していません。",
+  cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
   configValid: "設定に問題はないよ。",
   configProblem: problemText,
   configWarning: warningText,

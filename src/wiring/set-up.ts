@@ -1,0 +1,134 @@
+import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { complete, failureOf } from "../application/models/complete.ts";
+import type { Models } from "../application/ports/model.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
+import type { OpenedSetUp, SetUp, Tested, Written } from "../application/ports/set-up.ts";
+import type { Config } from "../config/config.ts";
+import { DEFAULTS } from "../config/defaults.ts";
+import { homeConfigFile, resolveHome } from "../config/home.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import type { Choice } from "../domain/setup/choice.ts";
+import { firstConfig } from "../domain/setup/first-config.ts";
+import { type Found, KEY_VARIABLES } from "../domain/setup/found.ts";
+import { setupMessagesFor } from "../domain/texts/texts.ts";
+import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
+import { listModels } from "../infrastructure/models/list-models.ts";
+import { findSources, ollamaAddress } from "../infrastructure/setup/sources.ts";
+import { findProgram } from "../infrastructure/work/overlay/staging.ts";
+import { openEngine } from "./docker-sandbox.ts";
+import { openModels } from "./models.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const PATIENCE_MS = 4000;
+/** A local model may have to be loaded first. */
+const TEST_MS = 180_000;
+
+/** `anew`: whatever the file says now does not count, mistakes included. */
+export async function openSetUp(
+  env: Env,
+  options: OpenOptions & { readonly anew: boolean },
+): Promise<OpenedSetUp> {
+  const { configFile, anew, ...place } = options;
+  const file = configFile === undefined ? homeConfigFile(resolveHome(env)) : resolve(options.cwd, configFile);
+  const before = await loadConfig({ env, ...place });
+  if (!before.ok && !anew) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
+  const config = before.ok ? before.config : DEFAULTS;
+  const found = await survey(env, config);
+  const locale = resolveLocale({ env, config });
+  const textOf = (choice: Choice) => firstConfig(found, choice, setupMessagesFor(locale).file);
+  const setUp: SetUp = {
+    exists: () => isThere(file),
+    test: async (choice, signal) => {
+      const models = await modelsOf(env, options, textOf(choice));
+      const [chat, coder] = await Promise.all([
+        choice.chat === null ? null : ask(models.models, "chat", signal),
+        choice.coder === null ? null : ask(models.models, models.coder, signal),
+      ]);
+      return { chat, coder };
+    },
+    write: (choice, { replace }) => writeNew(file, textOf(choice), replace),
+  };
+  return { ok: true, locale, file, found, ...setUp };
+}
+
+async function survey(env: Env, config: Config): Promise<Found> {
+  const engine = openEngine(config.command_executor.docker, env);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const configured = config.ollama.base_url;
+  const baseUrl =
+    configured === DEFAULTS.ollama.base_url ? (ollamaAddress(env.OLLAMA_HOST) ?? configured) : configured;
+  const [models, sources, facts] = await Promise.all([
+    listModels(baseUrl, signal),
+    findSources(env, config.providers, signal),
+    "ok" in engine ? null : readFacts(engine, signal),
+  ]);
+  const path = env.PATH ?? "";
+  return {
+    ollama: { baseUrl, reachable: models !== null, models: models ?? [] },
+    sources,
+    keys: KEY_VARIABLES.map((variable) => ({ variable, there: Boolean(env[variable]) })),
+    github: ["GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_TOKEN"].find((name) => env[name]) ?? null,
+    git: findProgram("git", path) !== null,
+    docker: facts?.ok ? { version: facts.engineVersion } : null,
+    bubblewrap: process.platform === "linux" ? findProgram("bwrap", path) !== null : null,
+  };
+}
+
+/** The models as this very text would configure them. */
+async function modelsOf(env: Env, { cwd }: OpenOptions, text: string) {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-init-"));
+  try {
+    const configFile = join(folder, "config.yaml");
+    writeFileSync(configFile, text, { mode: 0o600 });
+    const loaded = await loadConfig({ env, cwd, configFile });
+    if (!loaded.ok) throw new Error(loaded.errors.map(({ code }) => code).join(", "));
+    const { secrets, home } = loaded;
+    // A person waits: whoever does not answer is asked once.
+    const config = { ...loaded.config, models: { ...loaded.config.models, retries: 0 } };
+    const models = openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
+    return { models, coder: config.roles.default_coder };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function ask(
+  models: Models,
+  role: "chat" | Config["roles"]["default_coder"],
+  signal: AbortSignal,
+): Promise<Tested> {
+  const model = models.forRole(role);
+  if (!("generate" in model)) return { ok: false, why: model.message };
+  const began = performance.now();
+  const asked = { messages: [{ role: "user" as const, text: "Answer with the word OK." }], signal };
+  const completion = await complete(model, asked, { deadline: AbortSignal.timeout(TEST_MS) });
+  if (completion.kind === "finished" || completion.kind === "cut") {
+    const answer = completion.answer.text.replace(/\s+/g, " ").trim().slice(0, 60);
+    return { ok: true, answer, ms: Math.round(performance.now() - began) };
+  }
+  return { ok: false, why: failureOf(completion).message };
+}
+
+function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** A file that could not be written whole is none. */
+function writeNew(file: string, text: string, replace: boolean): Written {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const kept = replace && isThere(file) ? `${file}.old` : null;
+  if (kept !== null) renameSync(file, kept);
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    return { written: true, kept };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return { written: false, why: "exists" };
+    rmSync(file, { force: true });
+    if (kept !== null) renameSync(kept, file);
+    throw error;
+  }
+}

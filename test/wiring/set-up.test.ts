@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
+import { type Choice, offeredFor, usualChoice } from "../../src/domain/setup/choice.ts";
+import { openSetUp } from "../../src/wiring/set-up.ts";
+
+let folder: string;
+let server: Bun.Server<undefined> | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "picoclaw-init-"));
+  mkdirSync(join(folder, "ws"));
+});
+afterEach(async () => {
+  await server?.stop(true);
+  server = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** An Ollama that answers `/api/tags` with this, and messages to the models of that list. */
+function ollama(tags: () => Response | Promise<Response>): string {
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/api/tags") return tags();
+      if (pathname === "/v1/models") return Response.json({ data: [{ id: "served-1" }, { id: "embed-1" }] });
+      const { model } = (await request.json()) as { model: string };
+      const message = { role: "assistant", content: `OK from ${model}` };
+      if (pathname === "/api/chat" && model !== "broken:70b")
+        return new Response(`${JSON.stringify({ model, message, done: true, done_reason: "stop" })}\n`);
+      if (pathname === "/v1/chat/completions")
+        return new Response(
+          `data: ${JSON.stringify({ choices: [{ delta: message, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`,
+          { headers: { "content-type": "text/event-stream" } },
+        );
+      return new Response("", { status: 404 });
+    },
+  });
+  return `http://127.0.0.1:${server.port}`;
+}
+
+const pulled = (...names: string[]) => Response.json({ models: names.map((name) => ({ name })) });
+const nobody = "http://127.0.0.1:9";
+const { signal } = new AbortController();
+
+function start(env: Record<string, string>) {
+  const here = {
+    HOME: folder,
+    PICOCLAW_HOME: join(folder, "home"),
+    PICOCLAW_LOCALE: "en",
+    DOCKER_HOST: `unix://${folder}/none.sock`,
+    PATH: join(folder, "bin"),
+    OLLAMA_HOST: nobody,
+    ...env,
+  };
+  const at = { cwd: join(folder, "ws") };
+  return {
+    file: join(folder, "home/config.yaml"),
+    async open(more: { configFile?: string; anew?: boolean } = {}) {
+      const opened = await openSetUp(here, { ...at, anew: false, ...more });
+      if (!opened.ok) throw new Error(JSON.stringify(opened.problems));
+      return opened;
+    },
+    opening: () => openSetUp(here, { ...at, anew: false }),
+    config: async () => {
+      const loaded = await loadConfig({ env: here, ...at });
+      if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
+      return loaded.config;
+    },
+  };
+}
+
+const talker: Choice = {
+  chat: { provider: "ollama", model: "qwen3:8b", local: true },
+  coder: null,
+  cloudMayTalk: false,
+};
+
+describe("set-up", () => {
+  test("on a bare machine there is nothing to choose", async () => {
+    const { found } = await start({}).open();
+    expect(found).toMatchObject({ ollama: { reachable: false, models: [] }, sources: [], docker: null });
+    expect(usualChoice(found)).toEqual({ chat: null, coder: null, cloudMayTalk: false });
+  });
+
+  test("the usual choice are the best installed models, and OLLAMA_HOST is where they are", async () => {
+    const address = ollama(() =>
+      pulled(
+        ...["nomic-embed-text:latest", "gpt-oss:120b-cloud", "llama3.2:3b", "qwen3:8b", "broken:70b"],
+        ...["qwen2.5-coder:7b", "bad\u001b[31m\nlocale: en"],
+      ),
+    );
+    const at = start({ OLLAMA_HOST: address.replace("http://127.0.0.1", "0.0.0.0") });
+    const opened = await at.open();
+    const choice = usualChoice(opened.found);
+    expect(await opened.test(choice, signal)).toMatchObject({
+      chat: { ok: true, answer: "OK from qwen3:8b" },
+      coder: { ok: true, answer: "OK from qwen2.5-coder:7b" },
+    });
+    expect(opened.write(choice, { replace: false })).toEqual({ written: true, kept: null });
+    const config = await at.config();
+    expect(config.ollama.base_url).toBe(address);
+    expect(config.security.local_only).toBe(true);
+    expect(config.roles).toMatchObject({
+      chat: { provider: "ollama", model: "qwen3:8b" },
+      worker: { provider: "ollama", model: "qwen3:8b" },
+      coder3: { provider: "ollama", model: "qwen2.5-coder:7b" },
+      default_coder: "coder3",
+    });
+    expect(statSync(at.file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "home")).mode & 0o777).toBe(0o700);
+  });
+
+  test("the shipped names go first where they are installed, and nothing is written of them", async () => {
+    const at = start({ OLLAMA_HOST: ollama(() => pulled("qwen3:8b", "chat-v1:latest", "worker-v1:latest")) });
+    const opened = await at.open();
+    const choice = usualChoice(opened.found);
+    expect(choice.chat?.model).toBe("chat-v1:latest");
+    opened.write({ ...choice, coder: null }, { replace: false });
+    expect(readFileSync(at.file, "utf8")).not.toMatch(/^ +(chat|worker):/m);
+  });
+
+  test("a server that OPENAI_BASE_URL names is local on a private address and needs no key", async () => {
+    const address = `${ollama(() => pulled())}/v1`;
+    const at = start({ OPENAI_BASE_URL: address });
+    const opened = await at.open();
+    const choice = usualChoice(opened.found);
+    const served = { provider: "openai", model: "served-1", local: true };
+    expect(choice).toEqual({ chat: served, coder: served, cloudMayTalk: false });
+    expect(await opened.test(choice, signal)).toMatchObject({ chat: { ok: true }, coder: { ok: true } });
+    opened.write(choice, { replace: false });
+    expect((await at.config()).roles).toMatchObject({
+      chat: served.model && { provider: "openai" },
+      default_coder: "coder2",
+    });
+  });
+
+  test("a cloud is for coders, and talks only by a person's word; no key is written down", async () => {
+    const at = start({
+      ANTHROPIC_API_KEY: "sk-ant-AAAABBBBCCCCDDDD",
+      ANTHROPIC_BASE_URL: ollama(() => pulled()),
+      GITHUB_TOKEN: "ghp_AAAABBBB",
+    });
+    const opened = await at.open();
+    const cloud = { provider: "claude", model: "served-1", local: false };
+    expect(offeredFor(opened.found, "talk")).toEqual([cloud]);
+    expect(usualChoice(opened.found)).toEqual({ chat: null, coder: cloud, cloudMayTalk: false });
+    opened.write({ chat: cloud, coder: cloud, cloudMayTalk: true }, { replace: false });
+    const config = await at.config();
+    expect(config.security.local_only).toBe(false);
+    expect(config.forges.github.token).toBe("env:GITHUB_TOKEN");
+    expect(readFileSync(at.file, "utf8")).not.toContain("AAAABBBB");
+  });
+
+  test("a model that does not answer is told, with the reason", async () => {
+    const at = start({ OLLAMA_HOST: ollama(() => pulled("broken:70b")) });
+    const opened = await at.open();
+    const tested = await opened.test(usualChoice(opened.found), signal);
+    expect(tested.chat).toMatchObject({ ok: false, why: expect.stringContaining("broken:70b") });
+  });
+
+  test("what is there already stays as it is, a link that leads nowhere too; replaced, it is kept", async () => {
+    const at = start({ OLLAMA_HOST: ollama(() => pulled("qwen3:8b")) });
+    mkdirSync(join(folder, "home"));
+    writeFileSync(at.file, "# mine\n");
+    const opened = await at.open();
+    expect(opened.exists()).toBe(true);
+    expect(opened.write(talker, { replace: false })).toEqual({ written: false, why: "exists" });
+    expect(readFileSync(at.file, "utf8")).toBe("# mine\n");
+    expect(opened.write(talker, { replace: true })).toEqual({ written: true, kept: `${at.file}.old` });
+    expect(readFileSync(`${at.file}.old`, "utf8")).toBe("# mine\n");
+    rmSync(at.file);
+    symlinkSync(join(folder, "elsewhere.yaml"), at.file);
+    expect(opened.exists()).toBe(true);
+    expect(opened.write(talker, { replace: false })).toEqual({ written: false, why: "exists" });
+    expect(statSync(join(folder, "elsewhere.yaml"), { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("a configuration with a mistake is told; written anew it does not count", async () => {
+    const at = start({});
+    mkdirSync(join(folder, "home"));
+    writeFileSync(at.file, "wrker: 1\n");
+    expect(await at.opening()).toMatchObject({
+      ok: false,
+      problems: [{ code: "unknown-key", key: "wrker" }],
+    });
+    expect(await at.open({ anew: true })).toMatchObject({ ok: true });
+  });
+
+  test("--config names the file to write", async () => {
+    const at = start({});
+    expect(await at.open({ configFile: "mine.yaml" })).toMatchObject({ file: join(folder, "ws/mine.yaml") });
+  });
+
+  test.each([
+    ["what is no list of models", () => new Response("<html>")],
+    ["an error", () => new Response("no", { status: 500 })],
+    ["a redirect elsewhere", () => Response.redirect("http://127.0.0.1:9/", 302)],
+  ])("an answer that is %s is no Ollama", async (_, answer) => {
+    const at = start({ OLLAMA_HOST: ollama(answer) });
+    expect((await at.open()).found.ollama).toMatchObject({ reachable: false, models: [] });
+  });
+});
