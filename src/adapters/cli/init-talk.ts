@@ -1,7 +1,6 @@
-import type { OpenedSetUp } from "../../application/ports/set-up.ts";
+import type { OpenedSetUp, TestedChoice } from "../../application/ports/set-up.ts";
 import { type Choice, type ChosenModel, offeredFor } from "../../domain/setup/choice.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
-import type { Chosen } from "./init.ts";
 import { describeTest } from "./init-report.ts";
 import type { CliProgram } from "./program.ts";
 
@@ -9,6 +8,12 @@ type Terminal = Pick<CliProgram, "out" | "askLine">;
 type Open = Extract<OpenedSetUp, { ok: true }>;
 
 const LISTED = 12;
+
+export interface Chosen {
+  /** Without what did not answer. */
+  readonly choice: Choice;
+  readonly tested: TestedChoice;
+}
 
 /** Asks until what was chosen answers, or is left out. Null: the person left. */
 export async function chooseByTalking(

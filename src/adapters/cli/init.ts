@@ -1,4 +1,4 @@
-import type { OpenedSetUp, TestedChoice } from "../../application/ports/set-up.ts";
+import type { OpenedSetUp } from "../../application/ports/set-up.ts";
 import { type Choice, usualChoice } from "../../domain/setup/choice.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/texts.ts";
@@ -6,7 +6,7 @@ import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { describeFound, describeTest, foundJson } from "./init-report.ts";
-import { chooseByTalking } from "./init-talk.ts";
+import { type Chosen, chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 type Open = Extract<OpenedSetUp, { ok: true }>;
@@ -66,12 +66,6 @@ async function init(program: CliProgram, args: readonly string[]): Promise<numbe
     program.out(`${[words.written(opened.file), ...old, ...silent, "", words.next(next)].join("\n")}\n`);
   }
   return EXIT.done;
-}
-
-export interface Chosen {
-  /** Without what did not answer. */
-  readonly choice: Choice;
-  readonly tested: TestedChoice;
 }
 
 /** The usual choice, as far as it answers. */
