@@ -48,6 +48,7 @@ function modelCheck(models: Models, role: ModelRole): HealthCheck {
     name: `model ${role}`,
     required: false,
     async check(signal) {
+      await models.look?.(signal);
       const model = models.forRole(role);
       if (!("generate" in model)) return { ok: false, detail: model.message };
       const checked = await model.check(signal);

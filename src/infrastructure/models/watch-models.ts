@@ -27,14 +27,26 @@ export function watchModels(
       say(model.message);
       return [];
     }
-    const title = doctor.role(role, role === "chat" ? "Mio" : "Shiro", `${model.provider} ${model.model}`);
+    // Which model it is may only be known after a look.
+    const current = () => {
+      const now = models.forRole(role);
+      return "code" in now ? model : now;
+    };
+    const title = () => {
+      const { provider, model: name } = current();
+      return doctor.role(role, role === "chat" ? "Mio" : "Shiro", `${provider} ${name}`);
+    };
+    const check = async (signal: AbortSignal): Promise<ModelCheck> => {
+      await models.look?.(signal);
+      return current().check(signal);
+    };
     let first = true;
-    const onChange = (check: ModelCheck) => {
-      if (!check.ok) say(`${title}: ${check.failure.message}${check.remedy ? `\n→ ${check.remedy}` : ""}`);
-      else if (!first) say(`${title}: ${check.detail}`);
+    const onChange = (seen: ModelCheck) => {
+      if (!seen.ok) say(`${title()}: ${seen.failure.message}${seen.remedy ? `\n→ ${seen.remedy}` : ""}`);
+      else if (!first) say(`${title()}: ${seen.detail}`);
       first = false;
     };
-    return watchHealth({ model, intervalMs, timeoutMs, onChange, after });
+    return watchHealth({ model: { check }, intervalMs, timeoutMs, onChange, after });
   });
   return () => {
     for (const watch of watches) watch.stop();

@@ -120,7 +120,7 @@ describe("local-only", () => {
       const flags = { ollama: { base_url: server.url }, roles: { chat: { model: "qwen3" } } };
       expect(await failureOf(isModel(await role("chat", flags)))).toMatchObject({
         code: "unknown-model",
-        message: expect.stringContaining("→ ollama pull qwen3"),
+        message: expect.stringContaining("picoclaw init; or: ollama pull qwen3"),
       });
     });
   });
@@ -161,7 +161,7 @@ describe("what is not configured", () => {
   test("a key that is not there is named, and what sets it", async () => {
     expect(await role("coder3", {})).toMatchObject({
       code: "no-key",
-      message: "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ export ANTHROPIC_API_KEY=…",
+      message: "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ export ANTHROPIC_API_KEY=…, then: picoclaw init",
     });
     expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
       provider: "claude",
@@ -264,7 +264,10 @@ answers:
 
 test("a watch tells who is ill and what helps, not who is well from the start", async () => {
   const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
-  const { models, config } = await open({ ollama: { base_url: server.url } });
+  const { models, config } = await open({
+    ollama: { base_url: server.url },
+    roles: { worker: { model: "gone:1b" } },
+  });
   const told = Promise.withResolvers<string>();
   const stop = watchModels(models, {
     intervalMs: config.ollama.health_check_interval * 1000,
@@ -274,7 +277,7 @@ test("a watch tells who is ill and what helps, not who is well from the start", 
     say: told.resolve,
   });
   expect(await told.promise).toBe(
-    "model for worker (Shiro): ollama worker-v1:latest: ollama has no model worker-v1:latest\n→ ollama pull worker-v1:latest",
+    "model for worker (Shiro): ollama gone:1b: ollama has no model gone:1b\n→ choose one that is there (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
   );
   stop();
   await server.stop();
@@ -287,6 +290,6 @@ test("an Ollama that is not there is told within a second, after its three tries
   const waits = events.flatMap((event) => (event.type === "retrying" ? [event.waitMs] : []));
   expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeLessThanOrEqual(700);
   expect(events.at(-1)).toMatchObject({
-    failure: { code: "unreachable", message: expect.stringContaining("→ start Ollama (ollama serve)") },
+    failure: { code: "unreachable", message: expect.stringContaining("→ start Ollama (ollama serve; ") },
   });
 });
