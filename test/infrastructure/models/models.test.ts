@@ -161,7 +161,8 @@ describe("what is not configured", () => {
   test("a key that is not there is named, and what sets it", async () => {
     expect(await role("coder3", {})).toMatchObject({
       code: "no-key",
-      message: "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ export ANTHROPIC_API_KEY=…, then: picoclaw init",
+      message:
+        "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ export ANTHROPIC_API_KEY=…, then: picoclaw init",
     });
     expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
       provider: "claude",
