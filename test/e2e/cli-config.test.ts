@@ -33,18 +33,20 @@ describe("config", () => {
     expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({ ok: false });
   });
 
-  test("check warns of what is valid and cannot work: a provider without a name, a key or a word for the cloud", () => {
+  test("check warns of what is valid and cannot work: a cloud that may not talk, a key that is not there", () => {
     mkdirSync(cli.home, { recursive: true });
     const file = join(cli.home, "config.yaml");
-    writeFileSync(file, "roles:\n  chat: { provider: claude }\n  worker: { provider: nobody }\n");
+    writeFileSync(file, "roles:\n  chat: { provider: claude }\n");
     const { code, err } = cli.run(["config", "check"]);
     expect(code).toBe(0);
     expect(err).toContain("roles.chat cannot work as it is: chat may only use a local model");
-    expect(err).toContain("roles.worker cannot work as it is: roles.worker.provider names nobody");
     expect(err).toContain("roles.coder3 cannot work as it is: claude has no key");
     expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({
       ok: true,
-      cannot_work: [{ role: "chat", code: "refused-remote" }, { role: "worker" }, { role: "coder3" }],
+      cannot_work: [
+        { role: "chat", code: "refused-remote" },
+        { role: "coder3", code: "no-key" },
+      ],
     });
   });
 
