@@ -1,7 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/task-environments.ts";
+import {
+  bringInScript,
+  changeScript,
+  diffCommand,
+  treeScript,
+} from "../../src/application/tasks/change-script.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
@@ -9,6 +15,8 @@ export interface FolderEnvironments extends TaskEnvironments {
   readonly live: Map<string, string>;
   onPrepare: () => void;
   failedInstalls: TaskEnvironment["failedInstalls"];
+  /** What installing the dependencies does in the folder. */
+  install: string;
   /** What the worker CLI does in its folder. */
   worker: (folder: string, prompt: string) => Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }
@@ -19,6 +27,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
     live,
     onPrepare: () => {},
     failedInstalls: [],
+    install: "true",
     worker: async () => ({ exitCode: 0, stdout: "", stderr: "" }),
     available: () => ({ python: "image-python", node: "image-node" }),
     promptFragment: "## Command Execution Feature",
@@ -39,8 +48,13 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         return { ok: false, kind: "clone", message: cloned.stderr } as const;
       }
       live.set(taskId, folder);
+      const base = git(folder, "rev-parse", "HEAD");
+      await run(["sh", "-c", environments.install], folder);
+      const index = join(below, `${basename(folder)}.index`);
+      const { stdout: start } = await run(["sh", "-c", treeScript(index)], folder);
+      const clone = { folder, index, base, start: start.trim() };
       const made = {
-        ...folderEnvironment(folder, environment ?? "python"),
+        ...folderEnvironment(clone, environment ?? "python"),
         failedInstalls: environments.failedInstalls,
       };
       if (worker === null) return made;
@@ -61,8 +75,15 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
   return environments;
 }
 
-function folderEnvironment(folder: string, name: string): TaskEnvironment {
-  const base = git(folder, "rev-parse", "HEAD");
+interface Cloned {
+  readonly folder: string;
+  readonly index: string;
+  readonly base: string;
+  /** The tree after the installation. */
+  readonly start: string;
+}
+
+function folderEnvironment({ folder, index, base, start }: Cloned, name: string): TaskEnvironment {
   const environment: TaskEnvironment = {
     ok: true,
     name,
@@ -72,6 +93,7 @@ function folderEnvironment(folder: string, name: string): TaskEnvironment {
     async call(tool, args, signal) {
       const { command, path, text } = args as { command: string; path?: string; text?: string };
       if (tool === "text_editor") {
+        mkdirSync(dirname(join(folder, path ?? "")), { recursive: true });
         writeFileSync(join(folder, path ?? ""), text ?? "");
         return { ok: true, text: "ok" };
       }
@@ -84,11 +106,15 @@ function folderEnvironment(folder: string, name: string): TaskEnvironment {
     },
     run: (command, signal) => run(["sh", "-c", command], folder, signal),
     async difference() {
-      git(folder, "add", "--all");
-      return spawnSync("git", ["diff", "--cached", "--binary", "--full-index", base], { cwd: folder }).stdout;
+      const { exitCode, stdout, stderr } = await run(["sh", "-c", changeScript(index, { base, start })], folder);
+      if (exitCode !== 0) return stderr;
+      return spawnSync("sh", ["-c", diffCommand(base, stdout.trim())], { cwd: folder }).stdout;
     },
     async bringIn(patch) {
-      const { status, stderr } = spawnSync("git", ["apply", "--index", "-"], { cwd: folder, input: patch });
+      const { status, stderr } = spawnSync("sh", ["-c", bringInScript(index, base)], {
+        cwd: folder,
+        input: patch,
+      });
       return status === 0 ? null : stderr.toString();
     },
   };

@@ -1,3 +1,5 @@
+import type { ChangedPaths, LeftOut } from "../../domain/forges/left-out.ts";
+
 /**
  * Brings a task's change to its forge as one commit on a branch, with git on this machine, away from the container
  * that made the change: no file, hook or setting of the project is run or believed, and the token is never where
@@ -23,8 +25,12 @@ export interface PublishRequest {
   readonly message: string;
   readonly author: { readonly name: string; readonly email: string };
   readonly at: Date;
-  /** Whether a task may not change this path. */
+  /** Whether a task may not change this path: nothing is pushed that differs there from the base's own branch. */
   readonly isProtected: (path: string) => boolean;
+  /** What of the change stays out; the rest is published. */
+  readonly leftOut: (paths: Omit<ChangedPaths, "allowCi">) => readonly LeftOut[];
+  /** Values that no file of the change may bring in. */
+  readonly secrets: readonly string[];
   /** Skips the check of the server's certificate: by configuration, for this host only. */
   readonly insecureTls: boolean;
   readonly signal: AbortSignal;
@@ -35,11 +41,14 @@ export type Published =
       readonly status: "pushed";
       readonly commit: string;
       readonly paths: readonly string[];
+      readonly leftOut: readonly LeftOut[];
       /** Whether the change now stands on a newer base, and whether it would not. */
       readonly base: "same" | "moved" | "conflicts";
     }
-  /** Nothing was changed. */
-  | { readonly status: "nothing" }
+  /** Nothing was changed, or nothing but what stays out. */
+  | { readonly status: "nothing"; readonly leftOut: readonly LeftOut[] }
+  /** These paths bring in a known secret: nothing is pushed. */
+  | { readonly status: "secret"; readonly paths: readonly string[] }
   | { readonly status: "protected"; readonly paths: readonly string[] }
   /** The branch exists, and not by our hand. */
   | { readonly status: "branch-taken" }

@@ -9,6 +9,7 @@ import type {
   TaskEnvironment,
   TaskEnvironments,
 } from "../ports/task-environments.ts";
+import { bringInScript, changeScript, diffCommand, treeScript } from "./change-script.ts";
 
 export interface ContainerEnvironmentParts {
   readonly manager: Pick<
@@ -53,9 +54,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
 /** Only folders of the image, which the project's code cannot write: an installation may put a `git` of its own into the user's. */
 const OWN_PROGRAMS = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; ";
 
-/** The tree of everything in the project that git does not ignore, through an index of its own. */
-const WRITE_TREE =
-  "export GIT_INDEX_FILE=/workspace/tmp/.picoclaw-index; cp .git/index $GIT_INDEX_FILE 2>/dev/null; git add --all && git write-tree; rm -f $GIT_INDEX_FILE";
+const INDEX = "/workspace/tmp/.picoclaw-index";
 
 /** Tasks' environments over the manager of containers. */
 export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
@@ -111,34 +110,29 @@ async function openEnvironment(
     return { exitCode: exit_code, stdout, stderr, durationMs: duration_ms };
   };
   const head = await run(`${OWN_PROGRAMS}git rev-parse HEAD`, signal);
-  // What the installation of dependencies left behind is no part of the change.
-  const before = await run(`${OWN_PROGRAMS}${WRITE_TREE}`, signal);
+  const before = await run(`${OWN_PROGRAMS}${treeScript(INDEX)}`, signal);
   if (head.exitCode !== 0 || before.exitCode !== 0) {
     const message = `${head.stderr}${before.stderr}`.trim();
     return { ok: false, kind: signal.aborted ? "aborted" : "container", message };
   }
   const start = before.stdout.trim();
+  const base = head.stdout.trim();
   return {
     ok: true,
     name: info.environment_name,
-    baseCommit: head.stdout.trim(),
+    baseCommit: base,
     ...found,
     run,
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
     async difference(until) {
-      const after = await run(`${OWN_PROGRAMS}${WRITE_TREE}`, until);
+      const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
-      const trees = `${start} ${after.stdout.trim()}`;
-      return readBytes(
-        parts.sandboxes,
-        info,
-        `${OWN_PROGRAMS}git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${trees}`,
-        until,
-      );
+      const diff = `${OWN_PROGRAMS}${diffCommand(base, after.stdout.trim())}`;
+      return readBytes(parts.sandboxes, info, diff, until);
     },
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {
-        command: `${OWN_PROGRAMS}git apply --whitespace=nowarn -`,
+        command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,
         cwd: info.workspace_path,
         stdin: patch,
         timeoutMs: GIT_MS,

@@ -1,8 +1,10 @@
 import { branchName } from "../../domain/forges/branch-name.ts";
+import { type LeftOut, leftOut } from "../../domain/forges/left-out.ts";
 import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
+import { inline } from "./progress-comment.ts";
 import { commitMessage, pullText } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
@@ -18,7 +20,7 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   const { pull, ref } = work.item;
   if (pull !== undefined && pull.sourceRepository !== ref.repository) return offerPatch(parts, work, patch);
   const published = await push(parts, work, patch);
-  await work.update({ pushed: published.commit, ...noteOf(parts, work, published.base) });
+  await work.update({ pushed: published.commit, notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])] });
   if (pull === undefined) await openOrUpdate(parts, work);
   const { branch, pull: opened } = work.task;
   await work.note({
@@ -49,7 +51,9 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
       message: parts.mask(commitMessage(task, messages)),
       author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
       at: new Date(task.createdAt),
-      isProtected: isWorkflowPath,
+      isProtected: (path) => !config.allowCi && isWorkflowPath(path),
+      leftOut: (paths) => leftOut({ ...paths, allowCi: config.allowCi }),
+      secrets: parts.secrets(),
       insecureTls: config.insecureHosts.includes(host),
       signal: work.signal,
     });
@@ -61,8 +65,13 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
 
 function stopOf({ mask }: SolveParts, published: Exclude<Published, Pushed>): SolveStop {
   switch (published.status) {
-    case "nothing":
-      return new SolveStop("nothing-changed");
+    case "nothing": {
+      const ci = published.leftOut.filter(({ why }) => why === "ci");
+      if (ci.length === 0) return new SolveStop("nothing-changed");
+      return new SolveStop("protected-paths", ci.map(({ path }) => path).join(", "));
+    }
+    case "secret":
+      return new SolveStop("secret-in-change", published.paths.join(", "));
     case "protected":
       return new SolveStop("protected-paths", published.paths.join(", "));
     case "branch-taken":
@@ -75,13 +84,20 @@ function stopOf({ mask }: SolveParts, published: Exclude<Published, Pushed>): So
   }
 }
 
-function noteOf(
-  { messages }: SolveParts,
-  { task }: Work,
-  base: Pushed["base"],
-): { notes?: readonly string[] } {
-  if (base === "same") return {};
-  return { notes: [...task.notes, base === "moved" ? messages.baseMoved : messages.baseConflicts] };
+function notesOf({ messages }: SolveParts, { base, leftOut: left }: Pushed): string[] {
+  const named = (why: LeftOut["why"]) => left.flatMap((each) => (each.why === why ? [each.path] : []));
+  const ci = named("ci");
+  const folders = [...new Set(named("tool").map(toolPlace))];
+  return [
+    ...(base === "same" ? [] : [base === "moved" ? messages.baseMoved : messages.baseConflicts]),
+    ...(ci.length === 0 ? [] : [messages.ciLeftOut(ci.map((path) => `\`${inline(path)}\``))]),
+    ...(folders.length === 0 ? [] : [messages.toolsLeftOut(folders.map((path) => `\`${inline(path)}\``))]),
+  ];
+}
+
+/** What a person wants to read of ten thousand files is their folder. */
+function toolPlace(path: string): string {
+  return path.includes("/") ? `${path.split("/").slice(0, 2).join("/")}${path.split("/").length > 2 ? "/…" : ""}` : path;
 }
 
 async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): Promise<void> {

@@ -20,6 +20,8 @@ export interface SolveParts {
   readonly log: Logger;
   /** Removes secrets from whatever is posted, pushed or stored. */
   readonly mask: (text: string) => string;
+  /** Values that no change may bring into a repository. */
+  readonly secrets: () => readonly string[];
   readonly now: () => Date;
   readonly clock: () => number;
   /** What a project's own `picoclaw.yaml` says of it; nothing that widens power. */
@@ -47,6 +49,8 @@ export interface SolveConfig {
   readonly testCommand: string | null;
   readonly rules: readonly string[];
   readonly insecureHosts: readonly string[];
+  /** Whether a task may change what the forge's machines run. */
+  readonly allowCi: boolean;
   /** How often the forge is asked for news while a task runs. */
   readonly newsEveryMs: number;
   /** How often the lease is renewed, and orders are looked for. */

@@ -26,6 +26,7 @@ export type SolveStopKind =
   | "gave-up"
   | "nothing-changed"
   | "protected-paths"
+  | "secret-in-change"
   | "protected-branch"
   | "no-permission"
   | "declined"

@@ -1,3 +1,4 @@
+import { refusedEdit } from "../../domain/forges/refused-edit.ts";
 import { readDone } from "../../domain/tasks/solve/plan.ts";
 import {
   afterCommand,
@@ -120,6 +121,8 @@ function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) 
   let reflection = NOTHING_FAILED;
   const use = async (call: ToolCall): Promise<ToolResult> => {
     if (isIssueTool(call)) return answerIssueTool(parts, work, call);
+    const refused = parts.config.allowCi ? null : refusedEdit(call.name, call.arguments);
+    if (refused !== null) return { ok: false, text: refused };
     const command = commandOf(call);
     if (command !== null && mustReflectBefore(reflection, command)) return { ok: false, text: REFLECT };
     const result = await environment.call(call.name, call.arguments, work.signal);

@@ -1,8 +1,15 @@
+import { closeSync, openSync } from "node:fs";
 import { spawnChild } from "../runtime/spawn.ts";
 
 export interface HostGit {
   /** Runs git in the folder, under limits of memory and of a file's size; ends it with KILL when aborted or too slow. */
-  run(args: readonly string[], options?: { readonly index?: string }): Promise<GitRun>;
+  run(args: readonly string[], options?: GitOptions): Promise<GitRun>;
+}
+
+export interface GitOptions {
+  readonly index?: string;
+  /** The file that git reads as its standard input. */
+  readonly input?: string;
 }
 
 export interface GitRun {
@@ -78,15 +85,17 @@ export function createHostGit(parts: HostGitParts): HostGit {
     GIT_CONFIG_GLOBAL: "/dev/null",
   };
   return {
-    async run(args, { index } = {}) {
+    async run(args, { index, input } = {}) {
       signal.throwIfAborted();
+      const stdin = input === undefined ? null : openSync(input, "r");
       const child = spawnChild({
         argv: ["/bin/sh", "-c", LIMITED, "git", "git", ...settings, ...args],
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
-        stdio: ["ignore", "pipe", "pipe"],
+        stdio: [stdin ?? "ignore", "pipe", "pipe"],
         detached: false,
       });
+      if (stdin !== null) closeSync(stdin);
       const end = () => child.kill("SIGKILL");
       const timer = setTimeout(end, timeoutMs);
       signal.addEventListener("abort", end);

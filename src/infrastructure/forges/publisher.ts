@@ -1,6 +1,9 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
+import type { LeftOut } from "../../domain/forges/left-out.ts";
+import { broughtSecrets } from "./brought-secrets.ts";
+import { changedEntries, leaveOut } from "./change-index.ts";
 import { fetchFailure, pushFailure } from "./git-failure.ts";
 import { createHostGit, type GitRun, type HostGit } from "./host-git.ts";
 import { patchTrouble } from "./patch-size.ts";
@@ -46,7 +49,7 @@ export function createPublisher(parts: PublisherParts): Publisher {
 
 async function publishIn(folder: string, parts: PublisherParts, request: PublishRequest): Promise<Published> {
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
-  if (request.patch.length === 0) return { status: "nothing" };
+  if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
   const git = prepareGit(folder, parts, request);
   const init = await git.run(["init", "--quiet", "--bare", folder]);
   if (init.code !== 0) return failed("other", init);
@@ -61,7 +64,7 @@ async function publishIn(folder: string, parts: PublisherParts, request: Publish
   writeFileSync(patch, request.patch);
   const applied = await commitOn(git, request, { patch, onto: baseCommit, threeWay: false });
   if (!applied.ok) return applied.published;
-  const { paths } = applied;
+  const { paths, leftOut } = applied;
   let { commit } = applied;
   let base: Extract<Published, { status: "pushed" }>["base"] = "same";
   const tip = heads.get(baseBranch);
@@ -80,12 +83,12 @@ async function publishIn(folder: string, parts: PublisherParts, request: Publish
   const brought = await protectedBetween(git, request, tip, commit);
   if (brought !== null) return brought;
   // A push that was done before a crash shows up as a branch that holds this very commit.
-  if (taken === commit) return { status: "pushed", commit, paths, base };
+  if (taken === commit) return { status: "pushed", commit, paths, leftOut, base };
   const ours = taken === null || taken === previous || branch === baseBranch;
   if (!ours) return { status: "branch-taken" };
   const lease = `--force-with-lease=refs/heads/${branch}:${taken ?? ""}`;
   const push = await git.run(["push", "--porcelain", lease, cloneUrl, `${commit}:refs/heads/${branch}`]);
-  return push.code === 0 ? { status: "pushed", commit, paths, base } : pushFailure(push);
+  return push.code === 0 ? { status: "pushed", commit, paths, leftOut, base } : pushFailure(push);
 }
 
 /**
@@ -115,12 +118,17 @@ async function onto(
 }
 
 type Committed =
-  | { readonly ok: true; readonly commit: string; readonly paths: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly commit: string;
+      readonly paths: readonly string[];
+      readonly leftOut: readonly LeftOut[];
+    }
   | { readonly ok: false; readonly published: Published };
 
 async function commitOn(
   git: HostGit,
-  { isProtected, message }: PublishRequest,
+  request: PublishRequest,
   how: { readonly patch: string; readonly onto: string; readonly threeWay: boolean },
 ): Promise<Committed> {
   const stop = (published: Published): Committed => ({ ok: false, published });
@@ -131,19 +139,23 @@ async function commitOn(
   const apply = ["apply", "--cached", "--binary", "--whitespace=nowarn", ...mode, how.patch];
   const applied = await git.run(apply, { index });
   if (applied.code !== 0) return stop(failed("bad-patch", applied));
-  const names = await git.run(["diff-index", "--cached", "--no-renames", "--name-only", "-z", how.onto], {
-    index,
-  });
-  const paths = names.stdout.split("\0").filter((path) => path !== "");
-  if (names.code !== 0) return stop(failed("other", names));
-  if (paths.length === 0) return stop({ status: "nothing" });
-  const forbidden = paths.filter(isProtected);
+  const change = { git, index, onto: how.onto };
+  const left = await leaveOut(change, request.leftOut);
+  if ("failed" in left) return stop(failed("other", left.failed));
+  const entries = await changedEntries(change);
+  if ("failed" in entries) return stop(failed("other", entries.failed));
+  const paths = entries.map(({ path }) => path);
+  if (paths.length === 0) return stop({ status: "nothing", leftOut: left });
+  const forbidden = paths.filter(request.isProtected);
   if (forbidden.length > 0) return stop({ status: "protected", paths: forbidden });
+  const secret = await broughtSecrets(change, request.secrets);
+  if ("failed" in secret) return stop(failed("other", secret.failed));
+  if (secret.length > 0) return stop({ status: "secret", paths: secret });
   const tree = await git.run(["write-tree"], { index });
   if (tree.code !== 0) return stop(failed("other", tree));
-  const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", message]);
+  const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", request.message]);
   if (commit.code !== 0) return stop(failed("other", commit));
-  return { ok: true, commit: commit.stdout.trim(), paths };
+  return { ok: true, commit: commit.stdout.trim(), paths, leftOut: left };
 }
 
 function prepareGit(folder: string, parts: PublisherParts, request: PublishRequest): HostGit {

@@ -103,6 +103,7 @@ describe("solving an issue", () => {
         testCommand: "sh test.sh",
         rules: [],
         insecureHosts: [],
+        allowCi: false,
         newsEveryMs: 0,
         renewEveryMs: 20,
         progressEveryMs: 0,
@@ -110,6 +111,7 @@ describe("solving an issue", () => {
       },
       log,
       mask: createMasker({ secrets: [world.token] }).mask,
+      secrets: () => [world.token],
       now: () => new Date(),
       clock: () => performance.now(),
       pause: async () => {},
@@ -149,6 +151,8 @@ describe("solving an issue", () => {
     return { task: ended as SolveTask, model };
   };
   const progress = () => issue.comments.filter(({ body }) => body.includes("picoclaw:task"));
+  const changedOn = (branch: string) =>
+    git(repository.folder ?? "", "diff", "--name-only", "main", branch).split("\n");
   const pulls = () => [...repository.items.values()].filter(({ kind }) => kind === "pull");
 
   test("a plan, a fix, green tests, a pull request, nothing left", async () => {
@@ -386,16 +390,59 @@ describe("solving an issue", () => {
     expect((await solve([PLAN, shell(FIX), DONE], {}, task)).task.state).toBe("done");
   });
 
-  test("a workflow file is not pushed", async () => {
-    const { task } = await solve([
+  const WORKFLOW = "mkdir -p .github/workflows && echo on: push > .github/workflows/x.yml";
+
+  test("a workflow file is refused at the edit, and the rest is published with the key that allows it", async () => {
+    const { task, model } = await solve([
       PLAN,
-      shell("mkdir -p .github/workflows && echo on: push > .github/workflows/x.yml"),
-      DONE,
-      DONE,
+      { calls: [{ name: "text_editor", arguments: { command: "create", path: ".travis.yml", text: "x" } }] },
+      shell(`${FIX}; ${WORKFLOW}`),
       DONE,
     ]);
+    expect(model.asked[2]?.messages.at(-1)?.text).toContain("tasks.allow_ci_files");
+    expect(task).toMatchObject({ state: "done", failure: null });
+    expect(changedOn("picoclaw/1-sum-is-wrong")).toEqual(["calc.sh"]);
+    expect(pulls()[0]?.body).toContain("`.github/workflows/x.yml`");
+    expect(pulls()[0]?.body).toContain("tasks.allow_ci_files: true");
+  });
+
+  test("nothing but a workflow file is not pushed, unless the configuration allows it", async () => {
+    const testCommand = "true";
+    const { task } = await solve([PLAN, shell(WORKFLOW), DONE], { testCommand });
     expect(task).toMatchObject({ state: "failed", failure: { kind: "protected-paths" } });
     expect(pulls()).toEqual([]);
+    const again = await solve([PLAN, shell(WORKFLOW), DONE], { testCommand, allowCi: true });
+    expect(again.task).toMatchObject({ state: "done", failure: null });
+    expect(changedOn("picoclaw/1-sum-is-wrong")).toEqual([".github/workflows/x.yml"]);
+  });
+
+  test("what the installation wrote is published only where the coder changed it, and then whole", async () => {
+    environments.install =
+      "echo installed > package-lock.json; echo installed > other-lock.json; mkdir -p node_modules/x && echo x > node_modules/x/i.js";
+    try {
+      const change = "echo more >> package-lock.json; mkdir -p web/node_modules && echo y > web/node_modules/y.js";
+      const first = await solve((turn) => {
+        if (turn === 0) return PLAN;
+        addComment(issue, issue.author, "pause");
+        return shell(`${FIX}; ${change}; rm test.sh; printf true > test.sh`);
+      });
+      expect(first.task.state).toBe("paused");
+      // Brought into an environment where the installation has written the same file again.
+      const { task } = await solve([DONE], {}, first.task);
+      expect(task).toMatchObject({ state: "done", failure: null });
+    } finally {
+      environments.install = "true";
+    }
+    expect(changedOn("picoclaw/1-sum-is-wrong")).toEqual(["calc.sh", "package-lock.json", "test.sh"]);
+    const lock = git(repository.folder ?? "", "show", "picoclaw/1-sum-is-wrong:package-lock.json");
+    expect(lock).toBe("installed\nmore");
+  });
+
+  test("a known secret is never pushed", async () => {
+    const { task } = await solve([PLAN, shell(`${FIX}; echo ${world.token} > token.txt`), DONE]);
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "secret-in-change" } });
+    expect(task.failure?.message).toContain("token.txt");
+    expect(git(repository.folder ?? "", "branch", "--list", "picoclaw/*")).toBe("");
   });
 
   test("nothing to change is an end without a pull request, and said", async () => {

@@ -62,6 +62,8 @@ describe("publishing a task's change", () => {
     author: { name: "PicoClaw", email: "picoclaw@example.org" },
     at: new Date("2026-01-02T03:04:05Z"),
     isProtected: (path) => path.startsWith(".github/workflows/"),
+    leftOut: () => [],
+    secrets: [],
     insecureTls: false,
     signal: new AbortController().signal,
     ...more,
@@ -99,7 +101,7 @@ describe("publishing a task's change", () => {
   });
 
   test("no change is nothing to push", async () => {
-    expect(await publisher.publish(request(new Uint8Array()))).toEqual({ status: "nothing" });
+    expect(await publisher.publish(request(new Uint8Array()))).toEqual({ status: "nothing", leftOut: [] });
   });
 
   test("a protected path stops everything, however it is reached", async () => {
@@ -115,6 +117,50 @@ describe("publishing a task's change", () => {
     ])
       expect(await publisher.publish(request(patchOf(change)))).toMatchObject({ status: "protected" });
     expect(git(bare, "branch", "--list")).toBe("* main");
+  });
+
+  test("what stays out is as it was, and the rest is published", async () => {
+    const patch = patchOf((tree) => {
+      edit(tree);
+      spawnSync("mkdir", ["-p", join(tree, ".github/workflows"), join(tree, "dir")]);
+      writeFileSync(join(tree, ".github/workflows/ci.yml"), "on: push\n");
+      rmSync(join(tree, "b.txt"));
+      writeFileSync(join(tree, "dir/new.txt"), "x\n");
+    });
+    const out = [".github/workflows/ci.yml", "b.txt"];
+    const leftOut: PublishRequest["leftOut"] = ({ changed, base: tracked }) => {
+      expect(tracked).toEqual(["a.txt", "b.txt"]);
+      return changed.filter((path) => out.includes(path)).map((path) => ({ path, why: "ci" }));
+    };
+    expect(await publisher.publish(request(patch, { leftOut }))).toMatchObject({
+      status: "pushed",
+      paths: ["a.txt", "dir/new.txt"],
+      leftOut: out.map((path) => ({ path, why: "ci" })),
+    });
+    const names = git(bare, "ls-tree", "-r", "--name-only", "picoclaw/7-fix");
+    expect(names.split("\n")).toEqual(["a.txt", "b.txt", "dir/new.txt"]);
+    const all: PublishRequest["leftOut"] = ({ changed }) => changed.map((path) => ({ path, why: "tool" }));
+    expect(await publisher.publish(request(patch, { leftOut: all }))).toMatchObject({ status: "nothing" });
+  });
+
+  test("a known secret is not pushed, in a text, a binary file or many lines; one that was there before is no news", async () => {
+    const key = "-----BEGIN KEY-----\nabcdefghijklmnop0123456789\n-----END KEY-----";
+    const secrets = ["s3cret-value-1", key, "short"];
+    for (const [name, content] of [
+      ["c.txt", "token: s3cret-value-1\n"],
+      ["bin", Buffer.concat([Buffer.from([0, 255]), Buffer.from("s3cret-value-1")])],
+      ["key.pem", `x\n${key}\n`],
+    ] as const) {
+      const patch = patchOf((tree) => writeFileSync(join(tree, name), content));
+      expect(await publisher.publish(request(patch, { secrets }))).toEqual({ status: "secret", paths: [name] });
+    }
+    expect(git(bare, "branch", "--list")).toBe("* main");
+    pushCommit(bare, "main", { "a.txt": "s3cret-value-1\n" });
+    const tip = git(bare, "rev-parse", "main");
+    const patch = patchOf((tree) => writeFileSync(join(tree, "a.txt"), "s3cret-value-1\nshort\n"), tip);
+    const published = await publisher.publish(request(patch, { secrets, baseCommit: tip }));
+    expect(published).toMatchObject({ status: "pushed" });
+    expect(readdirSync(own)).toEqual([]);
   });
 
   test("a patch that reaches outside or into .git is refused", async () => {

@@ -1,6 +1,9 @@
 import type { TestCounts } from "../../work/checks/test-results.ts";
 import type { Locale } from "../locale.ts";
+import { nameFew } from "../name-few.ts";
 import { texts as checks } from "./checks.ts";
+
+const more = (rest: number) => `… and ${rest} more`;
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `The forge did not do what was asked: ${detail}`,
@@ -16,7 +19,9 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "gave-up": (detail) => `The model stopped without finishing: ${detail}`,
   "nothing-changed": () => "Nothing had to be changed, so there is no pull request.",
   "protected-paths": (detail) =>
-    `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it in the configuration.`,
+    `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
+  "secret-in-change": (detail) =>
+    `The change holds a secret of this configuration (${detail}). Nothing was pushed; take it out and try again.`,
   "protected-branch": (detail) => `The branch is protected and cannot be pushed to: ${detail}`,
   "no-permission": (detail) =>
     `The token may not push to this repository. Give it write access to contents. ${detail}`,
@@ -70,6 +75,9 @@ export const texts = {
   // Notes
   baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
   baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
+  ciLeftOut: (paths: readonly string[]) =>
+    `Not part of this change, because the forge's machines run it: ${nameFew(paths, more)}. To allow it, set \`tasks.allow_ci_files: true\`.`,
+  toolsLeftOut: (paths: readonly string[]) => `Left out, as tools made it: ${nameFew(paths, more)}`,
   checkAbsent: (command: string) => `Could not be run in this environment: ${command}`,
   checksFailed: (commands: readonly string[]) => `Still failing: ${commands.join(", ")}`,
   installWarning: (text: string) => `Dependencies: ${text}`,

@@ -1,5 +1,8 @@
 import type { texts as en } from "../en/solve.ts";
+import { nameFew } from "../name-few.ts";
 import { texts as checks } from "./checks.ts";
+
+const more = (rest: number) => `… ほか ${rest} 件`;
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `GitHub/GitLab の操作に失敗しました: ${detail}`,
@@ -15,7 +18,9 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "gave-up": (detail) => `モデルが完了せずに終了しました: ${detail}`,
   "nothing-changed": () => "変更の必要がなかったため、PR/MR は作成していません。",
   "protected-paths": (detail) =>
-    `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、設定で許可してください。`,
+    `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
+  "secret-in-change": (detail) =>
+    `変更に、設定済みの秘密の値が含まれています（${detail}）。何もプッシュしていません。取り除いて、もう一度お試しください。`,
   "protected-branch": (detail) => `ブランチが保護されているためプッシュできません: ${detail}`,
   "no-permission": (detail) =>
     `トークンにこのリポジトリへのプッシュ権限がありません。書き込み権限を付けてください。${detail}`,
@@ -66,6 +71,9 @@ export const texts: typeof en = {
   followUpMessage: "レビューへの対応",
   baseMoved: "作業中にベースブランチが進んだため、変更をその先頭に載せ替えました。",
   baseConflicts: "作業中にベースブランチが進み、変更と競合しています。解消してください。",
+  ciLeftOut: (paths) =>
+    `CI が実行するファイルのため、この変更に含めていません: ${nameFew(paths, more)}。許可するには \`tasks.allow_ci_files: true\` を設定してください。`,
+  toolsLeftOut: (paths) => `ツールが生成したため、含めていません: ${nameFew(paths, more)}`,
   checkAbsent: (command) => `この環境では実行できませんでした: ${command}`,
   checksFailed: (commands) => `まだ失敗しています: ${commands.join(", ")}`,
   installWarning: (text) => `依存関係: ${text}`,

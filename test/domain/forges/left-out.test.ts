@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { leftOut } from "../../../src/domain/forges/left-out.ts";
+import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
+import { refusedEdit } from "../../../src/domain/forges/refused-edit.ts";
+
+const pathsOf = (changed: readonly string[], base: readonly string[] = [], allowCi = false) =>
+  leftOut({ changed, base, allowCi }).map(({ path }) => path);
+
+test("what tools made stays out, unless the project tracks that folder", () => {
+  const made = [
+    "node_modules/x/index.js",
+    "web/node_modules/x.js",
+    "src/__pycache__/a.pyc",
+    "a.pyc",
+    ".venv/bin/python",
+    "my env/pyvenv.cfg",
+    "my env/bin/x",
+    "calc.egg-info/PKG-INFO",
+    ".coverage",
+  ];
+  expect(pathsOf([...made, "src/a.ts"])).toEqual(made);
+  expect(pathsOf(["node_modules/x/index.js"], ["node_modules/y.js"])).toEqual([]);
+  expect(pathsOf(["web/node_modules/x.js"], ["node_modules/y.js"])).toEqual(["web/node_modules/x.js"]);
+  expect(pathsOf(["a.pyc"], ["a.pyc"])).toEqual([]);
+});
+
+test("a folder of an honest name stays out only beside the manifest of its tool", () => {
+  expect(pathsOf(["src/target/a.ts", "target/a.md", "vendor/b.ts", "build/c.ts"])).toEqual([]);
+  expect(pathsOf(["target/debug/x", "src/target/a.rs"], ["Cargo.toml"])).toEqual(["target/debug/x"]);
+  expect(pathsOf(["vendor/x/y.go"], ["go.mod"])).toEqual(["vendor/x/y.go"]);
+  expect(pathsOf(["vendor/x/y.go"], ["go.mod", "vendor/modules.txt"])).toEqual([]);
+});
+
+test("files that the forge's machines run stay out, of every kind, unless allowed", () => {
+  const ci = [
+    ".github/workflows/x.yml",
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    ".gitea/workflows/x.yaml",
+    ".forgejo/workflows/x.yaml",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".cirrus.yml",
+    ".semaphore/semaphore.yml",
+    "Jenkinsfile",
+    "deploy/Jenkinsfile",
+    ".builds/x.yml",
+    ".build.yml",
+    "wercker.yml",
+    "cloudbuild.yaml",
+  ];
+  expect(pathsOf([...ci, "a.txt"])).toEqual(ci);
+  expect(pathsOf(ci, [], true)).toEqual([]);
+  for (const path of ["travis.md", "src/.travis.yml", ".giteax", "docs/appveyor.yml.md"])
+    expect(isWorkflowPath(path)).toBe(false);
+});
+
+test("an edit of such a file is refused with the key that allows it; looking at it is not", () => {
+  for (const path of [".github/workflows/x.yml", "./.travis.yml", "/workspace/project/a/../.gitlab-ci.yml"])
+    expect(refusedEdit("text_editor", { command: "create", path })).toContain("tasks.allow_ci_files");
+  expect(refusedEdit("text_editor", { command: "view", path: ".travis.yml" })).toBeNull();
+  expect(refusedEdit("text_editor", { command: "create", path: "a.yml" })).toBeNull();
+});
