@@ -106,7 +106,10 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
     },
     run: (command, signal) => run(["sh", "-c", command], folder, signal),
     async difference() {
-      const { exitCode, stdout, stderr } = await run(["sh", "-c", changeScript(index, { base, start })], folder);
+      const { exitCode, stdout, stderr } = await run(
+        ["sh", "-c", changeScript(index, { base, start })],
+        folder,
+      );
       if (exitCode !== 0) return stderr;
       return spawnSync("sh", ["-c", diffCommand(base, stdout.trim())], { cwd: folder }).stdout;
     },

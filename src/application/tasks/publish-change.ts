@@ -20,7 +20,10 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   const { pull, ref } = work.item;
   if (pull !== undefined && pull.sourceRepository !== ref.repository) return offerPatch(parts, work, patch);
   const published = await push(parts, work, patch);
-  await work.update({ pushed: published.commit, notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])] });
+  await work.update({
+    pushed: published.commit,
+    notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])],
+  });
   if (pull === undefined) await openOrUpdate(parts, work);
   const { branch, pull: opened } = work.task;
   await work.note({
@@ -97,7 +100,9 @@ function notesOf({ messages }: SolveParts, { base, leftOut: left }: Pushed): str
 
 /** What a person wants to read of ten thousand files is their folder. */
 function toolPlace(path: string): string {
-  return path.includes("/") ? `${path.split("/").slice(0, 2).join("/")}${path.split("/").length > 2 ? "/…" : ""}` : path;
+  return path.includes("/")
+    ? `${path.split("/").slice(0, 2).join("/")}${path.split("/").length > 2 ? "/…" : ""}`
+    : path;
 }
 
 async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): Promise<void> {

@@ -91,7 +91,10 @@ export const tasks = z
     patience: count(900, "Seconds that a task waits for a model's server that is overloaded or failing.", {}),
     label: text("picoclaw", "Issues with this label are taken in."),
     rules: texts([], "What a coder should know about this project."),
-    allow_ci_files: flag(false, "Tasks may change files that the forge's machines run (`.github/workflows` and the like)."),
+    allow_ci_files: flag(
+      false,
+      "Tasks may change files that the forge's machines run (`.github/workflows` and the like).",
+    ),
     test_command: optionalText("Another name of `checks.command`, which wins."),
   })
   .prefault({});

@@ -420,7 +420,8 @@ describe("solving an issue", () => {
     environments.install =
       "echo installed > package-lock.json; echo installed > other-lock.json; mkdir -p node_modules/x && echo x > node_modules/x/i.js";
     try {
-      const change = "echo more >> package-lock.json; mkdir -p web/node_modules && echo y > web/node_modules/y.js";
+      const change =
+        "echo more >> package-lock.json; mkdir -p web/node_modules && echo y > web/node_modules/y.js";
       const first = await solve((turn) => {
         if (turn === 0) return PLAN;
         addComment(issue, issue.author, "pause");

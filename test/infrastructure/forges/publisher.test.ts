@@ -152,7 +152,10 @@ describe("publishing a task's change", () => {
       ["key.pem", `x\n${key}\n`],
     ] as const) {
       const patch = patchOf((tree) => writeFileSync(join(tree, name), content));
-      expect(await publisher.publish(request(patch, { secrets }))).toEqual({ status: "secret", paths: [name] });
+      expect(await publisher.publish(request(patch, { secrets }))).toEqual({
+        status: "secret",
+        paths: [name],
+      });
     }
     expect(git(bare, "branch", "--list")).toBe("* main");
     pushCommit(bare, "main", { "a.txt": "s3cret-value-1\n" });
