@@ -43,7 +43,8 @@ const gone = 'rm -f "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw"';
 const names = TOOL_FOLDERS.join(" ");
 const pattern = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
-const writeTree = `{ cp .git/index "$GIT_INDEX_FILE" 2>/dev/null
+// With its time, by which git knows what may have changed in the same second.
+const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
 tracked=" $(git ls-files | grep -oE '(^|/)(${pattern})/' | tr -d / | sort -u | tr '\\n' ' ') "
 set -- .
 for name in ${names}; do
