@@ -98,6 +98,8 @@ describe("a patch of a container that lies", () => {
         author: { name: "x", email: "x@example.org" },
         at: new Date("2026-01-02T03:04:05Z"),
         isProtected: () => false,
+        leftOut: () => [],
+        secrets: [],
         insecureTls: false,
         signal: new AbortController().signal,
       })

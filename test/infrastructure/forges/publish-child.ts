@@ -22,6 +22,8 @@ await publisher.publish({
   author: { name: "x", email: "x@example.org" },
   at: new Date(0),
   isProtected: () => false,
+  leftOut: () => [],
+  secrets: [],
   insecureTls: false,
   signal: new AbortController().signal,
 });
