@@ -3,8 +3,9 @@ import { createWebChannel } from "../adapters/web/channel.ts";
 import { createAdmission } from "../application/inbox/admission.ts";
 import { createAnswering, finishedJobs } from "../application/inbox/answer-messages.ts";
 import { createBus } from "../application/inbox/bus.ts";
+import { createWorkKeeper } from "../application/inbox/keep-work.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
-import { createReceiver } from "../application/inbox/receive-messages.ts";
+import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
 import { createViewerJobs, type ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
@@ -12,7 +13,6 @@ import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
-import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import type { ServeParts } from "./serve-parts.ts";
 
 const { now } = timers;
@@ -20,11 +20,11 @@ const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
 /** Receiving, answering and sending, with every channel there is. Nothing runs before it is started. */
 export async function openInbox(parts: ServeParts) {
-  const { state, store, words, onTrouble } = parts;
-  const owners = createOwnerNames(process.pid);
+  const { state, store, queue, words, onTrouble } = parts;
   const bus = createBus();
+  const keeper = createWorkKeeper({ queue, timers, onTrouble });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
-  const common = { store, bus, owner: owners.next(), timers, channel: (name: string) => channels.get(name) };
+  const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
   const labels = () => chatMessagesFor(state.current().locale).actions;
   const sending = createSending({
     ...common,
@@ -48,7 +48,6 @@ export async function openInbox(parts: ServeParts) {
     dayOf: (at) => dayIn(state.current().config.session.timezone, at),
     limit: parts.config.serve.max_chats,
     isBusy: () => receiver.isBusy(),
-    replyWaits: (chat) => sending.sendWaiting(chat),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
   const viewerJobs: ViewerJobs = createViewerJobs({
@@ -64,7 +63,7 @@ export async function openInbox(parts: ServeParts) {
     admit: admissionOf(parts),
     workspace: state.current().workspace.root,
     bus,
-    wake: (message) => answering.wake(message),
+    wayOf: (message) => wayOf(state.current().conversation, message),
     now,
     random,
   });
@@ -78,7 +77,7 @@ export async function openInbox(parts: ServeParts) {
     viewerJobs,
     receive: receiver.receive,
     reached,
-    isGone: owners.isGone,
+    keeper,
   };
 }
 

@@ -1,6 +1,10 @@
 import { createWebApp } from "../adapters/web/app.ts";
 import type { ListenOptions, Serving } from "../application/inbox/server.ts";
+import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { createMessageStore } from "../infrastructure/store/message-store.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
 import type { ListenParts, ServeParts } from "./serve-parts.ts";
 import { startRounds } from "./serve-rounds.ts";
@@ -17,13 +21,10 @@ export async function listenAndServe(
 ): Promise<Serving> {
   const { state } = given;
   const publicUrl = given.config.serve.public_url?.replace(/\/+$/, "") ?? null;
-  const parts: ServeParts = {
-    ...given,
-    startedAt: new Date(),
-    publicUrl,
-    log,
-    onTrouble: (error, place = "serve") => log(`${place}: ${state.current().workspace.mask(textOf(error))}`),
-  };
+  const onTrouble = (error: unknown, place = "serve") =>
+    log(`${place}: ${state.current().workspace.mask(textOf(error))}`);
+  const { queue, store } = await openWork(given, onTrouble);
+  const parts: ServeParts = { ...given, queue, store, startedAt: new Date(), publicUrl, log, onTrouble };
   const closing = new AbortController();
   const inbox = await openInbox(parts);
   const forges = await openForges(parts);
@@ -48,23 +49,41 @@ export async function listenAndServe(
       closing.abort();
       server.drain();
       const tasksEnd = forges?.stop();
+      // A store that does not answer is not waited for longer than anything else.
+      const giveUp = timers.after(ANSWER_GRACE_MS + SEND_GRACE_MS, () => inbox.keeper.stop());
       await inbox.answering.stop(ANSWER_GRACE_MS);
       await inbox.sending.stop(SEND_GRACE_MS);
+      giveUp();
+      inbox.keeper.stop();
       await tasksEnd;
       await mcp.close();
       await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
       await server.close();
+      await queue.close().catch(onTrouble);
     },
   };
 }
 
+/** The queue of this process, and the inbox and outbox over it. */
+async function openWork({ db, databaseUrl, state }: ListenParts, onTrouble: (error: unknown) => void) {
+  const owners = createOwnerNames(process.pid);
+  const { isGone } = owners;
+  const owner = owners.next();
+  const { queue, newWorkId } = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
+  const workspace = state.current().workspace.root;
+  return { queue, store: await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId }) };
+}
+
 /** First what an earlier process left half done, then what waits. */
-async function startInbox({ state }: ServeParts, inbox: Inbox): Promise<void> {
+async function startInbox({ state, queue }: ServeParts, inbox: Inbox): Promise<void> {
   const { workspace } = state.current();
   await workspace.repair();
   await workspace.closeDeadJobs();
-  await inbox.answering.start(inbox.isGone);
-  await inbox.sending.start();
+  await inbox.keeper.start();
+  for (const { look } of [inbox.answering, inbox.sending]) {
+    queue.onWork(look);
+    look();
+  }
   await inbox.reached.start();
 }
 

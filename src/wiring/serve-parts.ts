@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { MessageStore } from "../application/ports/message-store.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
+import type { WorkQueue } from "../application/ports/work-queue.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { ServeMessages } from "../domain/texts/texts.ts";
@@ -15,7 +16,8 @@ export interface ListenParts {
   readonly db: Kysely<Database>;
   readonly state: Extract<OpenedState, { ok: true }>;
   readonly access: AccessStore;
-  readonly store: MessageStore;
+  /** As `database_url`, its reference resolved. */
+  readonly databaseUrl: string | undefined;
   /** As it was at the start: address, limits. */
   readonly config: Config;
   readonly secrets: Secrets;
@@ -25,6 +27,8 @@ export interface ListenParts {
 
 /** The same once it is known where it listens and who hears of troubles. */
 export interface ServeParts extends ListenParts {
+  readonly store: MessageStore;
+  readonly queue: WorkQueue;
   readonly startedAt: Date;
   /** Without a slash at its end; null when nobody named it. */
   readonly publicUrl: string | null;

@@ -7,7 +7,6 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { memoryMessagesFor, serveMessagesFor } from "../domain/texts/texts.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
-import { createMessageStore } from "../infrastructure/store/message-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { openServeState } from "./serve-state.ts";
 
@@ -40,7 +39,6 @@ export async function openServe(
     return state.refused;
   }
   const access = await createAccessStore(db, now);
-  const store = await createMessageStore({ db, now, workspace: state.current().workspace.root });
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
   return {
@@ -55,7 +53,7 @@ export async function openServe(
     },
     listen: async (at) =>
       (await import("./serve-listen.ts")).listenAndServe(
-        { env, options, db, state, access, store, config, secrets, home, words },
+        { env, options, db, databaseUrl, state, access, config, secrets, home, words },
         at,
       ),
   };

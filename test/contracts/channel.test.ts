@@ -11,12 +11,12 @@ import { createWebChannel } from "../../src/adapters/web/channel.ts";
 import type { Channel, Receive } from "../../src/application/ports/channel.ts";
 import type { Timers } from "../../src/application/ports/timers.ts";
 import { lineMessagesFor, slackMessagesFor } from "../../src/domain/texts/texts.ts";
-import { createMessageStore } from "../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createPages } from "../adapters/web/pages-kit.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
 import { startLine } from "../fakes/line/line-server.ts";
 import { startSlack } from "../fakes/slack/slack-server.ts";
+import { openMessages } from "../infrastructure/store/open-messages.ts";
 import { describeChannel } from "./channel.contract.ts";
 
 describeChannel("the fake", async (receive) => {
@@ -42,7 +42,7 @@ describeChannel(
   async (receive) => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-web-channel-"));
     const db = openSqlite(join(folder, "store.db"));
-    const store = await createMessageStore({ db, now: () => new Date(), workspace: "/ws" });
+    const { store } = await openMessages({ db, now: () => new Date() });
     const pages = await createPages(db, store, receive);
     const inner = createWebChannel();
     // A reply reaches the page through the store, as `serve` has it: delivered is what the outbox holds.

@@ -13,6 +13,7 @@ export function createFakeConversation(
   return {
     asked,
     interrupts: ({ text }) => text.startsWith("/stop"),
+    needsNoModel: (text) => text.startsWith("/"),
     async handle(message, { signal, onEvent }) {
       asked.push(message);
       onEvent?.({ type: "queued", ahead: 0 });

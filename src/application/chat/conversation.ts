@@ -21,6 +21,9 @@ import type { ChatParts } from "./parts.ts";
 import { coderWish, goesToPlanner } from "./plan-first.ts";
 import type { Answer, Asked, ChatTurn } from "./turn.ts";
 
+/** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
+const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
+
 /**
  * The way of a message:
  *   clean → its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
@@ -31,6 +34,10 @@ export function createConversation(parts: ChatParts): Conversation {
       const command = readSlashCommand(text);
       if (command !== undefined) return command.name === "stop";
       return parts.steering.isOpen(`${channel}:${chatId}`);
+    },
+    needsNoModel(text) {
+      const name = readSlashCommand(text)?.name;
+      return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(parts).includes(name);
     },
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;

@@ -1,5 +1,6 @@
 import type { InboundMessage, Receive, Received } from "../ports/channel.ts";
-import type { ChatKey, MessageStore } from "../ports/message-store.ts";
+import type { Conversation } from "../ports/conversation.ts";
+import type { ChatKey, MessageStore, NewMessage } from "../ports/message-store.ts";
 import { newJobId } from "../work/job-id.ts";
 import type { Bus } from "./bus.ts";
 
@@ -10,16 +11,25 @@ export interface ReceiveParts {
   /** The root of the workspace that messages are sent to here. */
   readonly workspace: string;
   readonly bus: Bus;
-  /** Something waits to be answered in this chat. */
-  readonly wake: (message: Arrived) => void;
+  /** Whether a message waits for its turn and needs a lane. */
+  readonly wayOf: (message: Arrived) => Way;
   readonly now: () => Date;
   readonly random: (bytes: number) => Uint8Array;
 }
 
-/** A message that has just been stored. */
 export interface Arrived extends ChatKey {
-  readonly id: string;
   readonly text: string;
+}
+
+export type Way = Pick<NewMessage, "beside" | "light">;
+
+/** What ends or steers the message that runs must not wait behind it; what needs no model must not wait for a lane. */
+export function wayOf(
+  conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
+  message: Arrived,
+): Way {
+  const beside = conversation.interrupts(message);
+  return { beside, light: beside || conversation.needsNoModel(message.text) };
 }
 
 export interface Receiver {
@@ -28,10 +38,7 @@ export interface Receiver {
   isBusy(): boolean;
 }
 
-interface Waiting {
-  readonly message: InboundMessage;
-  readonly id: string;
-  readonly at: string;
+interface Waiting extends NewMessage {
   readonly resolve: (result: Received) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -79,8 +86,6 @@ export function createReceiver(parts: ReceiveParts): Receiver {
       type: "received",
       message: { ...message, id, workspace: parts.workspace, receivedAt: at, state: "received", attempts: 0 },
     });
-    const { channel, chatId, text } = message;
-    parts.wake({ channel, chatId, text, id });
   }
 
   async function receive(message: InboundMessage): Promise<Received> {
@@ -91,7 +96,7 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     const now = parts.now();
     return new Promise((resolve, reject) => {
       const id = newMessageId(now, parts.random);
-      waiting.push({ message, id, at: now.toISOString(), resolve, reject });
+      waiting.push({ message, id, at: now.toISOString(), ...parts.wayOf(message), resolve, reject });
       if (!writing.now) void write();
     });
   }

@@ -2,9 +2,10 @@ import type { Channel, Delivered } from "../ports/channel.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { ChatKey, ClaimedReply, MessageStore } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
+import type { Work } from "../ports/work-queue.ts";
 import type { Bus } from "./bus.ts";
-import { createLanes } from "./chat-lanes.ts";
-import { leaseUntil } from "./lease.ts";
+import { pause, type WorkKeeper } from "./keep-work.ts";
+import { createTaking, type Lane } from "./take-work.ts";
 
 export interface SendParts {
   readonly store: MessageStore;
@@ -12,7 +13,7 @@ export interface SendParts {
   /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
   readonly present: (reply: Reply) => Reply;
   readonly bus: Bus;
-  readonly owner: string;
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
   readonly timers: Timers;
   /** Between 0 and 1. */
   readonly chance: () => number;
@@ -20,10 +21,16 @@ export interface SendParts {
 }
 
 export interface Sending {
-  /** A reply waits in this chat. */
+  /** There may be replies to send. */
+  look(): void;
+  /** A reply that rests in this chat is tried now. */
   sendWaiting(chat: ChatKey): void;
-  start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
+}
+
+interface Claimed {
+  readonly work: Work;
+  readonly reply: ClaimedReply;
 }
 
 const DELIVERY_MS = 60_000;
@@ -38,25 +45,54 @@ const SENDERS = 32;
  * when its process died goes out again under the same key, unless the channel knows that it arrived.
  */
 export function createSending(parts: SendParts): Sending {
-  const { store, owner, timers } = parts;
+  const { store, keeper, timers } = parts;
   const stopping = new AbortController();
-  const alarms = new Map<string, () => void>();
+  /** Ends the rest of the reply that this chat waits for. */
+  const resting = new Map<string, AbortController>();
   const closed = { now: false };
-
-  const lanes = createLanes(SENDERS, async (chat) => {
-    try {
-      for (;;) {
-        if (closed.now) return;
-        const claimed = await store.claimReply(chat, leaseUntil(owner, timers.now()));
-        if (claimed === null) return;
-        if ("notBefore" in claimed) return alarm(chat, claimed.notBefore);
-        await settle(claimed, await send(claimed));
-      }
-    } catch (error) {
-      parts.onTrouble(error);
-      alarm(chat, new Date(timers.now().getTime() + LONGEST_WAIT_MS).toISOString());
-    }
+  const taking = createTaking<Claimed>({
+    claim: () => store.claimReply(),
+    run: bringOut,
+    limit: SENDERS,
+    perGroup: SENDERS,
+    timers,
+    onTrouble: parts.onTrouble,
   });
+
+  /** A reply stays in hand until it is sent or given up, so that none of its chat can overtake it. */
+  async function bringOut({ work, reply }: Claimed, lane: Lane): Promise<void> {
+    const lost = keeper.hold(work);
+    try {
+      let next = reply;
+      let until = reply.restsUntil;
+      for (;;) {
+        if (until !== null) {
+          await rest(next, until, lane, lost);
+          if (lost.aborted) return;
+          if (closed.now) return void (await keeper.end(() => store.handBackReply(work)));
+          await keeper.end(async () => {
+            await store.resendReply(reply.key);
+            return "done";
+          });
+        }
+        until = await settle(work, next, await send(next));
+        if (until === null || lost.aborted) return;
+        next = { ...next, attempt: next.attempt + 1, mayHaveArrived: false };
+      }
+    } finally {
+      keeper.drop(work);
+    }
+  }
+
+  async function rest(chat: ChatKey, until: string, lane: Lane, lost: AbortSignal): Promise<void> {
+    const ms = Date.parse(until) - timers.now().getTime();
+    if (ms <= 0 || closed.now) return;
+    const key = nameOf(chat);
+    const woken = new AbortController();
+    resting.set(key, woken);
+    await lane.rest(pause(timers, ms, AbortSignal.any([woken.signal, lost])));
+    resting.delete(key);
+  }
 
   async function send(reply: ClaimedReply): Promise<Delivered> {
     const channel = parts.channel(reply.channel);
@@ -87,47 +123,44 @@ export function createSending(parts: SendParts): Sending {
     return { ...reply, content: { kind: "reply", reply: parts.present(content.reply) } };
   }
 
-  async function settle(reply: ClaimedReply, delivered: Delivered): Promise<void> {
+  /** Null when the reply has ended, else when to try again. */
+  async function settle(work: Work, reply: ClaimedReply, delivered: Delivered): Promise<string | null> {
     const now = timers.now();
     const at = now.toISOString();
     parts.bus.publish({ type: "delivered", channel: reply.channel, ok: delivered.status === "sent" });
-    if (delivered.status === "sent") return store.markSent(reply.key, at);
-    if (delivered.status === "impossible") return store.giveUp(reply.key, at, delivered.reason);
-    if (now.getTime() - Date.parse(reply.createdAt) > GIVE_UP_MS)
-      return store.giveUp(reply.key, at, delivered.reason);
+    const tooOld = now.getTime() - Date.parse(reply.createdAt) > GIVE_UP_MS;
+    if (delivered.status !== "later" || tooOld) {
+      const end =
+        delivered.status === "sent"
+          ? ({ state: "sent", at, reason: null } as const)
+          : ({ state: "failed", at, reason: delivered.reason } as const);
+      await keeper.end(() => store.endReply(work, end));
+      return null;
+    }
     const wait = Math.max(backoffMs(reply.attempt, parts.chance()), delivered.afterMs ?? 0);
-    await store.retryAt(reply.key, new Date(now.getTime() + wait).toISOString(), delivered.reason);
-  }
-
-  function alarm(chat: ChatKey, notBefore: string): void {
-    if (closed.now) return;
-    const key = JSON.stringify([chat.channel, chat.chatId]);
-    alarms.get(key)?.();
-    const wait = Math.max(1, Date.parse(notBefore) - timers.now().getTime());
-    alarms.set(
-      key,
-      timers.after(wait, () => {
-        alarms.delete(key);
-        lanes.wake(chat);
-      }),
-    );
+    const until = new Date(now.getTime() + wait).toISOString();
+    await keeper.end(async () => {
+      await store.restReply(reply.key, until, delivered.reason);
+      return "done";
+    });
+    return until;
   }
 
   return {
-    sendWaiting: (chat) => lanes.wake(chat),
-    async start() {
-      for (const chat of await store.replyChats()) lanes.wake(chat);
-    },
+    look: taking.look,
+    sendWaiting: (chat) => resting.get(nameOf(chat))?.abort(),
     async stop(graceMs) {
       closed.now = true;
-      lanes.close();
-      for (const cancel of alarms.values()) cancel();
+      taking.close();
+      for (const woken of resting.values()) woken.abort();
       const late = timers.after(graceMs, () => stopping.abort());
-      await lanes.idle();
+      await taking.idle();
       late();
     },
   };
 }
+
+const nameOf = ({ channel, chatId }: ChatKey): string => JSON.stringify([channel, chatId]);
 
 /** 1 s, 2 s, 4 s … one minute, each up to a fifth more or less, so that many do not come back at once. */
 export function backoffMs(attempt: number, chance: number): number {

@@ -19,6 +19,8 @@ export interface Conversation {
    * for a coder at work. It is handed to `handle` like any other.
    */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
+  /** Whether a message is answered without a model: a command that looks, takes back or sets something. */
+  needsNoModel(text: string): boolean;
 }
 
 export interface IncomingMessage {

@@ -1,48 +1,46 @@
 import type { Delivery, InboundMessage, Outgoing, StoredMessage } from "./channel.ts";
+import type { ClaimRequest, Work } from "./work-queue.ts";
 
 /**
- * Inbox and outbox of one workspace. What `add` and `finish` resolve for survives the death of the process. Several
- * processes may share one store: a message or a reply belongs to whoever claimed it, until its lease ends. A message is
- * kept with the workspace it was sent to; it is claimed, answered and shown there only, and waits while nobody serves
- * that workspace.
+ * Inbox and outbox of one workspace. What `addAll` and `finish` resolve for survives the death of the process. Several
+ * processes may share one store: a message or a reply belongs to whoever claimed its work. A message is kept with the
+ * workspace it was sent to; it is claimed, answered and shown there only, and waits while nobody serves that workspace.
  */
 export interface MessageStore {
-  /** Stores a message, unless its channel has sent the same event id before. */
-  add(
-    message: InboundMessage,
-    id: string,
-    at: string,
-  ): Promise<{ readonly added: boolean; readonly id: string }>;
-  /** Many at once, in one transaction and in order. */
+  /** Stores messages in one transaction and in order, without those whose channel has sent the same event id before. */
   addAll(
-    messages: readonly { readonly message: InboundMessage; readonly id: string; readonly at: string }[],
+    messages: readonly NewMessage[],
   ): Promise<readonly { readonly added: boolean; readonly id: string }[]>;
-  /** Chats with messages that nobody has claimed, or whose lease is over. */
-  waitingChats(now: string): Promise<ChatKey[]>;
-  /** The chat's oldest unanswered message, now claimed; null while another of this chat is being answered. */
-  claimNext(chat: ChatKey, claim: Claim): Promise<StoredMessage | null>;
-  /** Claims that message though another of its chat is being answered; null when it is no longer waiting. */
-  claimBeside(messageId: string, claim: Claim): Promise<StoredMessage | null>;
-  /** Prolongs the leases of this owner. */
-  renew(owner: string, leaseUntil: string): Promise<void>;
+  /** The next message that may be answered, now claimed; null when there is none. */
+  claimMessage(request: MessageRequest): Promise<ClaimedMessage | null>;
   /** Notes that a message has caused a job, before anything of the job is applied. */
   noteJob(job: OwnedJob): Promise<void>;
   jobsOf(messageId: string): Promise<string[]>;
-  /** Ends a message and puts its replies into the outbox, both or neither. False when the claim was lost. */
-  finish(messageId: string, owner: string, replies: readonly NewReply[]): Promise<boolean>;
+  /**
+   * Ends a message and puts its replies into the outbox, both or neither; `lost` when it belongs to another by now. May be
+   * repeated when it rejects. `dead`: why the message was given up.
+   */
+  finish(
+    work: Work,
+    end: { readonly replies: readonly NewReply[]; readonly dead?: string },
+  ): Promise<"done" | "lost">;
   /** Gives a claimed message back. Unless it had `begun`, this attempt does not count. */
-  handBack(messageId: string, owner: string, options: { readonly begun: boolean }): Promise<void>;
+  handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /** Puts a reply of nobody's asking into the outbox. */
   post(reply: NewReply): Promise<void>;
-  /** Chats with replies that were not sent yet. */
-  replyChats(): Promise<ChatKey[]>;
-  /** The chat's oldest unsent reply, now claimed; or when to ask again; null when there is none. */
-  claimReply(chat: ChatKey, claim: Claim): Promise<ClaimedReply | { readonly notBefore: string } | null>;
-  markSent(key: string, at: string): Promise<void>;
-  retryAt(key: string, at: string, reason: string): Promise<void>;
-  giveUp(key: string, at: string, reason: string): Promise<void>;
-  /** Takes away the claims of other owners that `isGone` says are dead. */
-  releaseDead(isGone: (owner: string) => boolean): Promise<number>;
+  /** The next reply that may be sent, now claimed and marked as being sent; null when there is none. */
+  claimReply(): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
+  /** Ends a reply: it was sent, or it never will be. */
+  endReply(
+    work: Work,
+    end: { readonly state: "sent" | "failed"; readonly at: string; readonly reason: string | null },
+  ): Promise<"done" | "lost">;
+  /** A claimed reply is not being sent: it has certainly not arrived, and waits until that time. */
+  restReply(key: string, until: string, reason: string): Promise<void>;
+  /** A claimed reply that rested is being sent again. */
+  resendReply(key: string): Promise<void>;
+  /** Gives a claimed reply that rests back. */
+  handBackReply(work: Work): Promise<"done" | "lost">;
   /** What was said in a chat, oldest first; the newest `limit`. */
   transcript(filter: {
     readonly channel: string;
@@ -72,10 +70,21 @@ export interface MessageStore {
   prune(before: string): Promise<number>;
 }
 
-export interface Claim {
-  readonly owner: string;
-  readonly now: string;
-  readonly leaseUntil: string;
+export interface NewMessage {
+  readonly message: InboundMessage;
+  readonly id: string;
+  readonly at: string;
+  /** It does not wait for its turn in the chat. */
+  readonly beside: boolean;
+  /** It is answered without a model, and needs no lane. */
+  readonly light: boolean;
+}
+
+export type MessageRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;
+
+export interface ClaimedMessage {
+  readonly work: Work;
+  readonly message: StoredMessage;
 }
 
 export interface ChatKey {
@@ -121,6 +130,8 @@ export interface ClaimedReply extends Delivery {
   /** It was being sent when its process died: it may have arrived. */
   readonly mayHaveArrived: boolean;
   readonly createdAt: string;
+  /** It was not marked as being sent: it rests until then. */
+  readonly restsUntil: string | null;
 }
 
 /** A message and what was answered. */

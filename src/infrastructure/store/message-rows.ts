@@ -11,7 +11,7 @@ import { storable } from "./storable.ts";
 
 export function toMessageRow(
   message: InboundMessage,
-  kept: Pick<MessageRow, "id" | "workspace" | "received_at" | "position">,
+  kept: Pick<MessageRow, "id" | "workspace" | "received_at" | "position" | "work_id">,
 ): MessageRow {
   const { channel, eventId, chatId, userId, ...body } = message;
   return {
@@ -45,7 +45,10 @@ export function fromMessageRow(row: MessageRow): StoredMessage {
   };
 }
 
-export function toReplyRow(reply: NewReply, workspace: string, position: number): ReplyRow {
+export function toReplyRow(
+  reply: NewReply,
+  kept: Pick<ReplyRow, "workspace" | "position" | "work_id">,
+): ReplyRow {
   const { decision, model, usage }: Partial<Reply> =
     reply.content.kind === "reply" ? reply.content.reply : {};
   return {
@@ -57,13 +60,12 @@ export function toReplyRow(reply: NewReply, workspace: string, position: number)
     input_tokens: usage?.inputTokens ?? null,
     output_tokens: usage?.outputTokens ?? null,
     cost_usd: usage?.costUsd ?? null,
+    ...kept,
     key: reply.key,
-    workspace,
     message_id: reply.messageId,
-    channel: reply.channel,
-    chat_id: reply.chatId,
-    user_id: reply.userId,
-    position,
+    channel: storable(reply.channel),
+    chat_id: storable(reply.chatId),
+    user_id: storable(reply.userId),
     created_at: reply.at,
     since: reply.since,
     state: "waiting",
@@ -78,7 +80,7 @@ export function toReplyRow(reply: NewReply, workspace: string, position: number)
   };
 }
 
-export function toClaimedReply(row: ReplyRow, mayHaveArrived: boolean): ClaimedReply {
+export function toClaimedReply(row: ReplyRow, restsUntil: string | null): ClaimedReply {
   return {
     key: row.key,
     channel: row.channel,
@@ -89,8 +91,9 @@ export function toClaimedReply(row: ReplyRow, mayHaveArrived: boolean): ClaimedR
     ...(row.reply_to !== null && { replyTo: JSON.parse(row.reply_to) as Record<string, unknown> }),
     since: row.since,
     attempt: Number(row.attempts) + 1,
-    mayHaveArrived,
+    mayHaveArrived: row.state === "sending",
     createdAt: row.created_at,
+    restsUntil,
   };
 }
 

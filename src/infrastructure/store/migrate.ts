@@ -6,6 +6,7 @@ import * as solve from "./migrations/005-solve.ts";
 import * as pushes from "./migrations/007-pushes.ts";
 import * as workspaces from "./migrations/008-workspaces.ts";
 import * as taskSteps from "./migrations/009-task-steps.ts";
+import * as queue from "./migrations/010-queue.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -17,6 +18,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "007-pushes", up: pushes.up },
     { name: "008-workspaces", up: workspaces.up },
     { name: "009-task-steps", up: taskSteps.up },
+    { name: "010-queue", up: queue.up },
   ];
 
 /** Any number: whoever migrates a Postgres holds this lock. */

@@ -50,12 +50,16 @@ export interface MessageRow {
   owner: string | null;
   lease_until: string | null;
   finished_at: string | null;
+  /** The work in the queue that answers it; null when it came before there was a queue. */
+  work_id: string | null;
   /** The rest of an `InboundMessage`, as JSON. */
   body: string;
 }
 
 export interface ReplyRow {
   key: string;
+  /** The work in the queue that sends it; null when it came before there was a queue. */
+  work_id: string | null;
   message_id: string | null;
   workspace: string;
   channel: string;

@@ -10,6 +10,7 @@ import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { newMessage } from "../../infrastructure/store/open-messages.ts";
 
 const now = () => new Date();
 const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
@@ -43,7 +44,8 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
     async receive(message) {
       const received = await receive(message);
       last.id = `msg_1_${crypto.randomUUID().slice(0, 8)}`;
-      if (received.status === "accepted") await store.add(message, last.id, now().toISOString());
+      if (received.status === "accepted")
+        await store.addAll([newMessage(message, last.id, now().toISOString())]);
       return received;
     },
     cancelMessage: () => false,

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { backoffMs } from "../../../src/application/inbox/send-replies.ts";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
-import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";
 import { settle } from "../../fakes/timers.ts";
@@ -131,10 +129,11 @@ describe("answering", () => {
     });
     const bench = await open({ conversation, limit: 3 });
     await Promise.all(
-      Array.from({ length: 20 }, (_, n) => bench.receive(inbound(n, { chatId: `chat-${n}` }))),
+      Array.from({ length: 20 }, (_, n) =>
+        bench.receive(inbound(n, { chatId: `chat-${n}`, userId: `user-${n % 5}` })),
+      ),
     );
-    while (bench.answering.running > 0) await settle();
-    await settle();
+    while (bench.fake.shown.length < 20) await settle();
     expect(counts.most).toBe(3);
     expect(bench.fake.shown.length).toBe(20);
   });
@@ -187,8 +186,8 @@ describe("after a death", () => {
       await bench.receive(inbound(2));
       await settle();
     });
-    const second = await open({ file: first.file });
-    await second.answering.start((owner) => owner === "host:dead");
+    const second = await open({ file: first.file, isGone: (owner) => owner === "host:dead" });
+    await second.start();
     await settle();
     expect(shown(second)).toEqual(["re: text 1", "re: text 2"]);
     benches.splice(benches.indexOf(first), 1);
@@ -200,8 +199,12 @@ describe("after a death", () => {
       await bench.receive(inbound(1));
       await settle();
     });
-    const second = await open({ file: first.file, finishedJobs: () => ["job_1_aaaaaaaa"] });
-    await second.answering.start(() => true);
+    const second = await open({
+      file: first.file,
+      finishedJobs: () => ["job_1_aaaaaaaa"],
+      isGone: () => true,
+    });
+    await second.start();
     await settle();
     expect(shown(second)[0]).toStartWith("PicoClaw was ended while it worked on this message.");
     expect(shown(second)[0]).toContain("job_1_aaaaaaaa");
@@ -210,11 +213,12 @@ describe("after a death", () => {
 
   test("a message from before messages had a workspace is carried out nowhere; its sender is told", async () => {
     const conversation = createFakeConversation();
-    const bench = await open({ conversation });
-    const db = openSqlite(bench.file);
-    const before = await createMessageStore({ db, now: bench.timers.now, workspace: "" });
-    await before.add(inbound(1), "msg_old", bench.timers.now().toISOString());
-    await db.destroy();
+    const first = await open({ listens: false });
+    await first.receive(inbound(1));
+    await first.db.updateTable("messages").set({ workspace: "", work_id: null }).execute();
+    await first.db.deleteFrom("work").execute();
+    const bench = await open({ file: first.file, conversation });
+    await bench.start();
     await bench.receive(inbound(2));
     await settle();
     expect(conversation.asked.map(({ text }) => text)).toEqual(["text 2"]);
@@ -228,29 +232,31 @@ describe("after a death", () => {
       await settle();
     });
     for (const n of [2, 3]) {
-      const next = await open({ file: first.file, owner: `host:dead${n}`, conversation: stuck });
-      await next.answering.start(() => true);
+      const owner = `host:dead${n}`;
+      const next = await open({ file: first.file, owner, conversation: stuck, isGone: () => true });
+      await next.start();
       await settle();
       benches.splice(benches.indexOf(next), 1);
     }
-    const last = await open({ file: first.file });
-    await last.answering.start(() => true);
+    const last = await open({ file: first.file, isGone: () => true });
+    await last.start();
     await settle();
     expect(shown(last)[0]).toStartWith("PicoClaw ended 3 times");
+    expect(await last.queue.dead(5)).toMatchObject([{ attempt: 4, reason: "ended 3 times over it" }]);
     benches.splice(benches.indexOf(first), 1);
   });
 
-  test("a living process keeps its messages, until it has not renewed its lease for a minute", async () => {
+  test("a living process keeps its messages, until nothing was heard of it for 15 seconds", async () => {
     const stuck = createFakeConversation(() => new Promise(() => {}));
     const first = await killed({ conversation: stuck }, async (bench) => {
       await bench.receive(inbound(1));
       await settle();
     });
     const second = await open({ file: first.file, timers: first.timers });
-    await second.answering.start(() => false);
-    await first.timers.advance(45_000);
+    await second.start();
+    await first.timers.advance(14_000);
     expect(shown(second)).toEqual([]);
-    await first.timers.advance(46_000);
+    await first.timers.advance(5_000);
     expect(shown(second)).toEqual(["re: text 1"]);
     benches.splice(benches.indexOf(first), 1);
   });
@@ -260,8 +266,8 @@ describe("after a death", () => {
     first.fake.faults.push({ status: "later", reason: "network" });
     await first.receive(inbound(1));
     await settle();
-    const second = await open({ file: first.file, fake: first.fake });
-    await second.sending.start();
+    const second = await open({ file: first.file, fake: first.fake, isGone: () => true });
+    await second.start();
     await settle();
     await second.timers.advance(2_000);
     expect(shown(second)).toEqual(["re: text 1"]);
@@ -270,13 +276,12 @@ describe("after a death", () => {
   test("a reply that was sent but not marked is sent again under its key, and shows once", async () => {
     const first = await open({
       owner: "host:dead",
-      around: (store) => ({ ...store, markSent: () => new Promise(() => {}) }),
+      around: (store) => ({ ...store, endReply: () => new Promise(() => {}) }),
     });
     await first.receive(inbound(1));
     await settle();
-    const second = await open({ file: first.file, fake: first.fake });
-    await second.answering.start(() => true);
-    await second.sending.start();
+    const second = await open({ file: first.file, fake: first.fake, isGone: () => true });
+    await second.start();
     await settle();
     const keys = second.fake.calls.map(({ key }) => key);
     expect(keys.length).toBe(2);
@@ -288,14 +293,13 @@ describe("after a death", () => {
   test("a channel that knows of the reply is not asked to send it again", async () => {
     const first = await open({
       owner: "host:dead",
-      around: (store) => ({ ...store, markSent: () => new Promise(() => {}) }),
+      around: (store) => ({ ...store, endReply: () => new Promise(() => {}) }),
     });
     await first.receive(inbound(1));
     await settle();
-    const second = await open({ file: first.file, fake: first.fake });
+    const second = await open({ file: first.file, fake: first.fake, isGone: () => true });
     Object.assign(first.fake.channel, { wasDelivered: async () => true });
-    await second.answering.start(() => true);
-    await second.sending.start();
+    await second.start();
     await settle();
     expect(second.fake.calls.length).toBe(1);
     expect((await second.store.counts()).waitingReplies).toBe(0);
@@ -396,7 +400,7 @@ describe("stopping", () => {
     await bench.timers.advance(20_000);
     await stopped;
     const next = await open({ file: bench.file });
-    await next.answering.start(() => false);
+    await next.start();
     await settle();
     expect(shown(next)).toEqual(["re: text 1"]);
   });

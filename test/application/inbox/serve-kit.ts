@@ -3,12 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAnswering } from "../../../src/application/inbox/answer-messages.ts";
 import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
-import { createReceiver } from "../../../src/application/inbox/receive-messages.ts";
+import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
+import { createReceiver, wayOf } from "../../../src/application/inbox/receive-messages.ts";
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
 import type { Conversation, Reply } from "../../../src/application/ports/conversation.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { openWorkQueue } from "../../../src/infrastructure/inbox/queue/open-work-queue.ts";
 import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createFakeChannel } from "../../fakes/channel.ts";
 import { createFakeConversation } from "../../fakes/conversation.ts";
@@ -19,6 +22,9 @@ export interface ServeChoices {
   readonly conversation?: Conversation;
   readonly limit?: number;
   readonly owner?: string;
+  readonly isGone?: (owner: string) => boolean;
+  /** False: nothing is answered or sent before `start`. */
+  readonly listens?: boolean;
   readonly finishedJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
   readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
@@ -33,21 +39,31 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const file = choices.file ?? join(folder, "store.db");
   const timers = choices.timers ?? createManualTimers();
   const db = openSqlite(file);
-  const plain = await createMessageStore({ db, now: timers.now, workspace: "/ws" });
+  await migrate(db, timers.now);
+  const troubles: unknown[] = [];
+  const owner = choices.owner ?? "host:1";
+  const { queue, newWorkId } = await openWorkQueue({
+    db,
+    databaseUrl: undefined,
+    owner,
+    isGone: choices.isGone ?? (() => false),
+    timers,
+    onTrouble: (error) => troubles.push(error),
+  });
+  const plain = await createMessageStore({ db, now: timers.now, workspace: "/ws", queue, newWorkId });
   const store = choices.around?.(plain) ?? plain;
   const fake = choices.fake ?? createFakeChannel();
   const conversation = choices.conversation ?? createFakeConversation();
   const events: ServeEvent[] = [];
-  const troubles: unknown[] = [];
   const bus = createBus();
   bus.subscribe((event) => events.push(event));
-  const owner = choices.owner ?? "host:1";
+  const keeper = createWorkKeeper({ queue, timers, onTrouble: (error) => troubles.push(error) });
   const sending = createSending({
     store,
     channel: (name) => (name === fake.channel.name ? fake.channel : undefined),
     present: choices.present ?? ((reply) => reply),
     bus,
-    owner,
+    keeper,
     timers,
     chance: () => 0.5,
     onTrouble: (error) => troubles.push(error),
@@ -59,14 +75,13 @@ export async function createServeBench(choices: ServeChoices = {}) {
     finishedJobs: choices.finishedJobs ?? ((_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,
-    owner,
+    keeper,
     timers,
     uuid: () => crypto.randomUUID(),
     messages: () => serveMessagesFor("en"),
     dayOf: (at) => at.toISOString().slice(0, 10),
     limit: choices.limit ?? 10,
     isBusy: () => false,
-    replyWaits: (chat) => sending.sendWaiting(chat),
     onTrouble: (error) => troubles.push(error),
   });
   const { receive, isBusy } = createReceiver({
@@ -74,12 +89,24 @@ export async function createServeBench(choices: ServeChoices = {}) {
     admit: async () => null,
     workspace: "/ws",
     bus,
-    wake: (chat) => answering.wake(chat),
+    wayOf: (message) => wayOf(conversation, message),
     now: timers.now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });
+  if (choices.listens !== false) {
+    queue.onWork(answering.look);
+    queue.onWork(sending.look);
+  }
   return {
     file,
+    /** Takes up what a dead process left, then whatever comes. */
+    async start() {
+      await keeper.start();
+      answering.look();
+      sending.look();
+    },
+    queue,
+    db,
     store,
     timers,
     fake,
@@ -92,6 +119,8 @@ export async function createServeBench(choices: ServeChoices = {}) {
     async close() {
       await answering.stop(0);
       await sending.stop(0);
+      keeper.stop();
+      await queue.close();
       await db.destroy();
       rmSync(folder, { recursive: true, force: true });
     },

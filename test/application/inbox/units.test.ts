@@ -15,12 +15,12 @@ import type { StoreCounts } from "../../../src/application/ports/message-store.t
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
-import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 import { archiveOf, storedJob } from "../../infrastructure/store/jobs-kit.ts";
+import { openMessages } from "../../infrastructure/store/open-messages.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -37,7 +37,7 @@ async function openStores() {
   });
   return {
     timers,
-    store: await createMessageStore({ db, now: timers.now, workspace: "/ws" }),
+    store: (await openMessages({ db, now: timers.now })).store,
     access: await createAccessStore(db, timers.now),
   };
 }

@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { Claim, NewReply } from "../../../src/application/ports/message-store.ts";
+import type { ClaimedMessage, NewMessage, NewReply } from "../../../src/application/ports/message-store.ts";
+import type { Work } from "../../../src/application/ports/work-queue.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
-import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
 import { requirePart } from "../../require.ts";
+import { newMessage, openMessages } from "./open-messages.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 const now = () => new Date("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(now().getTime() + seconds * 1000).toISOString();
-const claim = (owner: string, seconds = 0): Claim => ({
-  owner,
-  now: at(seconds),
-  leaseUntil: at(seconds + 60),
-});
 const chat = { channel: "test", chatId: "chat-1" };
 
 function reply(key: string, messageId: string | null, more: Partial<NewReply> = {}): NewReply {
@@ -41,25 +37,50 @@ function reply(key: string, messageId: string | null, more: Partial<NewReply> = 
 }
 
 /** Each test has chats of its own, since the database is shared. */
-function describeServeStores(name: string, open: () => Kysely<Database>): void {
+function describeServeStores(
+  name: string,
+  open: () => Kysely<Database>,
+  url: () => string | undefined = () => undefined,
+): void {
   describe(`inbox, outbox and access in ${name}`, () => {
+    const closing: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close();
+    });
     const fresh = async (id: string) => {
       const key = { channel: `c-${id}`, chatId: "chat" };
-      const store = await createMessageStore({ db: open(), now, workspace: "/ws" });
-      const add = (n: number) =>
-        store.add(inbound(n, { ...key, text: `text \0 ${n}` }), `msg_${id}_${n}`, at(0));
-      return { store, key, add };
+      const clock = { seconds: 0 };
+      const process = async (owner: string) => {
+        const opened = await openMessages({
+          db: open(),
+          databaseUrl: url(),
+          now: () => new Date(at(clock.seconds)),
+          workspace: `/ws/${id}`,
+          owner: `${id} ${owner}`,
+          isGone: (other) => other === `${id} dead`,
+        });
+        closing.push(opened.queue.close);
+        return opened;
+      };
+      const { store, queue } = await process("a");
+      const add = (n: number, more: Partial<NewMessage> = {}) => {
+        const message = inbound(n, { ...key, text: `text \0 ${n}` });
+        return store.addAll([{ ...newMessage(message, `msg_${id}_${n}`, at(0)), ...more }]);
+      };
+      return { store, queue, key, add, clock, process };
     };
 
     test("an event is stored once, however many bring it at the same time", async () => {
       const { store, key } = await fresh("dedupe");
       const tries = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => store.add(inbound(1, key), `msg_dedupe_${n}`, at(0))),
+        Array.from({ length: 10 }, (_, n) =>
+          store.addAll([newMessage(inbound(1, key), `msg_dedupe_${n}`, at(0))]),
+        ),
       );
-      expect(tries.filter(({ added }) => added).length).toBe(1);
-      expect(new Set(tries.map(({ id }) => id)).size).toBe(1);
+      expect(tries.flat().filter(({ added }) => added).length).toBe(1);
+      expect(new Set(tries.flat().map(({ id }) => id)).size).toBe(1);
       const all = await store.addAll(
-        [1, 2, 2].map((n, i) => ({ message: inbound(n, key), id: `msg_d2_${i}`, at: at(0) })),
+        [1, 2, 2].map((n, i) => newMessage(inbound(n, key), `msg_d2_${i}`, at(0))),
       );
       expect(all.map(({ added }) => added)).toEqual([false, true, false]);
     });
@@ -67,84 +88,86 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
     test("a character that a database does not take is replaced, and its event is still one message", async () => {
       const { store } = await fresh("nul");
       const bad = inbound(1, { channel: "c-nul", chatId: "a\0b", userId: "u\ud800", eventId: "e\0" });
-      const twice = [1, 2].map((n) => ({ message: bad, id: `msg_nul_${n}`, at: at(0) }));
+      const twice = [1, 2].map((n) => newMessage(bad, `msg_nul_${n}`, at(0)));
       expect((await store.addAll(twice)).map(({ added }) => added)).toEqual([true, false]);
       expect(await store.message("msg_nul_1")).toMatchObject({ chatId: "a\ufffdb", userId: "u\ufffd" });
     });
 
-    test("a chat's messages are claimed in order, one at a time, by one owner", async () => {
-      const { store, key, add } = await fresh("order");
+    test("a chat's messages are claimed in order, one at a time, by one process", async () => {
+      const { store, key, add, process } = await fresh("order");
       for (const n of [1, 2, 3]) await add(n);
-      const claims = await Promise.all(
-        ["a", "b", "c", "d"].map((owner) => store.claimNext(key, claim(owner))),
-      );
+      const others = await Promise.all(["b", "c", "d"].map((owner) => process(owner)));
+      const stores = [store, ...others.map((other) => other.store)];
+      const claims = await Promise.all(stores.map((one) => one.claimMessage({})));
       const won = claims.filter((one) => one !== null);
-      expect(won.map(({ id, attempts, state }) => [id, attempts, state])).toEqual([
+      expect(won.map(({ message: { id, attempts, state } }) => [id, attempts, state])).toEqual([
         ["msg_order_1", 1, "working"],
       ]);
-      const owner = ["a", "b", "c", "d"][claims.findIndex((one) => one !== null)] as string;
-      expect(await store.finish("msg_order_1", "somebody else", [])).toBe(false);
-      expect(await store.finish("msg_order_1", owner, [reply("k-order-1", "msg_order_1", key)])).toBe(true);
-      expect((await store.claimNext(key, claim("z")))?.id).toBe("msg_order_2");
-      expect((await store.waitingChats(at(0))).some(({ channel }) => channel === key.channel)).toBe(true);
+      const { work } = won[0] as ClaimedMessage;
+      const late = { ...work, fence: work.fence + 1 };
+      expect(await store.finish(late, { replies: [] })).toBe("lost");
+      expect(await store.finish(work, { replies: [reply("k-order-1", "msg_order_1", key)] })).toBe("done");
+      expect((await store.message("msg_order_1"))?.state).toBe("done");
+      expect((await store.claimMessage({}))?.message.id).toBe("msg_order_2");
     });
 
     test("a message may be claimed beside the one that is being answered, once", async () => {
-      const { store, key, add } = await fresh("beside");
-      for (const n of [1, 2]) await add(n);
-      await store.claimNext(key, claim("a"));
-      const claims = await Promise.all(
-        ["b", "c"].map((owner) => store.claimBeside("msg_beside_2", claim(owner))),
-      );
-      const won = claims.filter((one) => one !== null);
-      expect(won.map(({ id, attempts, state }) => [id, attempts, state])).toEqual([
-        ["msg_beside_2", 1, "working"],
-      ]);
-      expect(await store.claimBeside("msg_beside_1", claim("b"))).toBeNull();
-      expect(await store.claimNext(key, claim("d"))).toBeNull();
+      const { store, add } = await fresh("beside");
+      await add(1);
+      await store.claimMessage({});
+      await add(2);
+      await add(3, { beside: true });
+      const claims = await Promise.all([store.claimMessage({}), store.claimMessage({})]);
+      expect(claims.flatMap((one) => one?.message.id ?? [])).toEqual(["msg_beside_3"]);
     });
 
-    test("a lease that is over, or whose owner is dead, is anybody's", async () => {
-      const { store, key, add } = await fresh("lease");
+    test("what a dead process answered is another's; what is given back has not been tried", async () => {
+      const { store, queue, add, process } = await fresh("lease");
       await add(1);
-      await store.claimNext(key, claim("dead"));
-      expect(await store.claimNext(key, claim("b", 30))).toBeNull();
-      await store.renew("dead", at(200));
-      expect(await store.claimNext(key, claim("b", 100))).toBeNull();
-      expect(await store.releaseDead((owner) => owner === "dead")).toBeGreaterThan(0);
-      expect((await store.claimNext(key, claim("b", 100)))?.attempts).toBe(2);
-      await store.handBack("msg_lease_1", "b", { begun: false });
-      expect((await store.claimNext(key, claim("c", 100)))?.attempts).toBe(2);
+      const dead = await process("dead");
+      expect((await dead.store.claimMessage({}))?.message.attempts).toBe(1);
+      expect(await store.claimMessage({})).toBeNull();
+      await queue.beat();
+      const { work, message } = (await store.claimMessage({})) as ClaimedMessage;
+      expect(message.attempts).toBe(2);
+      await store.handBack(work, { begun: false });
+      expect((await store.message("msg_lease_1"))?.state).toBe("received");
+      expect((await store.claimMessage({}))?.message.attempts).toBe(2);
     });
 
     test("replies are claimed in order and told from those that may have arrived", async () => {
-      const { store, key, add } = await fresh("out");
+      const { store, queue, key, add, clock, process } = await fresh("out");
       await add(1);
-      await store.claimNext(key, claim("a"));
-      await store.finish("msg_out_1", "a", [
-        reply("k-out-1", "msg_out_1", key),
-        reply("k-out-2", "msg_out_1", key),
-      ]);
-      const first = await store.claimReply(key, claim("a"));
-      expect(first).toMatchObject({
+      const { work } = (await store.claimMessage({})) as ClaimedMessage;
+      const two = [reply("k-out-1", "msg_out_1", key), reply("k-out-2", "msg_out_1", key)];
+      await store.finish(work, { replies: two });
+      const first = await store.claimReply();
+      expect(first?.reply).toMatchObject({
         key: "k-out-1",
         attempt: 1,
         mayHaveArrived: false,
         replyTo: { token: "t" },
       });
-      expect(await store.claimReply(key, claim("b"))).toHaveProperty("notBefore");
-      await store.retryAt("k-out-1", at(10), "429");
-      expect(await store.claimReply(key, claim("a", 5))).toEqual({ notBefore: at(10) });
-      await store.claimReply(key, claim("dead", 10));
-      await store.releaseDead((owner) => owner === "dead");
-      expect(await store.claimReply(key, claim("a", 11))).toMatchObject({
+      expect(await store.claimReply()).toBeNull();
+      await store.restReply("k-out-1", at(10), "429");
+      await store.handBackReply(first?.work as Work);
+      const dead = await process("dead");
+      expect((await dead.store.claimReply())?.reply).toMatchObject({
         key: "k-out-1",
-        mayHaveArrived: true,
+        attempt: 2,
+        mayHaveArrived: false,
+        restsUntil: at(10),
       });
-      await store.markSent("k-out-1", at(12));
-      expect(await store.claimReply(key, claim("a", 13))).toMatchObject({ key: "k-out-2" });
-      await store.giveUp("k-out-2", at(14), "blocked");
-      expect(await store.claimReply(key, claim("a", 15))).toBeNull();
+      clock.seconds = 10;
+      await dead.store.resendReply("k-out-1");
+      await queue.beat();
+      const again = await store.claimReply();
+      expect(again?.reply).toMatchObject({ key: "k-out-1", mayHaveArrived: true, restsUntil: null });
+      await store.endReply(again?.work as Work, { state: "sent", at: at(12), reason: null });
+      const next = await store.claimReply();
+      expect(next?.reply).toMatchObject({ key: "k-out-2" });
+      await store.endReply(next?.work as Work, { state: "failed", at: at(14), reason: "blocked" });
+      expect(await store.claimReply()).toBeNull();
       const [exchange] = await store.transcript({ ...key, limit: 5 });
       expect(exchange?.message.text).toBe("text \0 1");
       expect(exchange?.replies.map(({ state }) => state)).toEqual(["sent", "failed"]);
@@ -165,8 +188,8 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
       expect(await store.jobIdsOf(user, 5)).toEqual([`job_1_${name.length}`]);
       expect((await store.ownerOf(`job_1_${name.length}`))?.userId).toBe("user-1");
       expect(await store.jobsOf("msg_look_1")).toEqual([`job_1_${name.length}`]);
-      await store.claimNext(key, claim("a"));
-      await store.finish("msg_look_1", "a", [reply("k-look", "msg_look_1", key)]);
+      const { work } = (await store.claimMessage({})) as ClaimedMessage;
+      await store.finish(work, { replies: [reply("k-look", "msg_look_1", key)] });
       expect(await store.usage({ fromDay: "2026-03-01", user })).toEqual([
         {
           day: "2026-03-01",
@@ -183,8 +206,8 @@ function describeServeStores(name: string, open: () => Kysely<Database>): void {
       expect((await store.chats({ channel: key.channel, limit: 5 })).map(({ messages }) => messages)).toEqual(
         [1],
       );
-      await store.claimReply(key, claim("a"));
-      await store.markSent("k-look", at(0));
+      const sending = (await store.claimReply())?.work as Work;
+      await store.endReply(sending, { state: "sent", at: at(0), reason: null });
       expect(await store.prune(at(60))).toBeGreaterThan(0);
       expect(await store.message("msg_look_1")).toBeNull();
     });
@@ -234,13 +257,19 @@ describe("sqlite", () => {
 describe.if(requirePart("postgres"))("postgres", () => {
   let server: PostgresServer;
   let db: Kysely<Database>;
+  let url: string;
   beforeAll(() => {
     server = startPostgres();
-    db = openPostgres(server.newDatabase());
+    url = server.newDatabase();
+    db = openPostgres(url);
   }, 60_000);
   afterAll(async () => {
     await db?.destroy();
     server?.stop();
   });
-  describeServeStores("Postgres", () => db);
+  describeServeStores(
+    "Postgres",
+    () => db,
+    () => url,
+  );
 });

@@ -1,12 +1,12 @@
 /** One store, several workspaces: what belongs to one is out of the others' sight, also after an upgrade. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
+import type { ClaimedMessage } from "../../../src/application/ports/message-store.ts";
 import type { NewSession } from "../../../src/application/ports/sessions.ts";
 import { createChatLeases } from "../../../src/infrastructure/store/chat-leases.ts";
-import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import * as jobs from "../../../src/infrastructure/store/migrations/001-jobs.ts";
 import * as chats from "../../../src/infrastructure/store/migrations/002-chats.ts";
@@ -21,12 +21,12 @@ import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
 import { requirePart } from "../../require.ts";
+import { newMessage, openMessages } from "./open-messages.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 const NOW = "2026-03-01T12:00:00.000Z";
 const now = () => new Date(NOW);
 const LATER = "2026-03-01T12:01:00.000Z";
-const claim = { owner: "host:1", now: NOW, leaseUntil: LATER };
 const chat = { channel: "test", chatId: "chat-1" };
 const KEY = "cli:default";
 const session: NewSession = {
@@ -49,12 +49,26 @@ const reply = (key: string, messageId: string) => ({
   at: NOW,
 });
 
-function describeWorkspaces(name: string, empty: () => Kysely<Database>): void {
+function describeWorkspaces(
+  name: string,
+  empty: () => Kysely<Database>,
+  urlOf: (db: Kysely<Database>) => string | undefined,
+): void {
+  const closing: (() => Promise<void>)[] = [];
+  const messagesAt = async (db: Kysely<Database>, workspace: string) => {
+    const owner = `host:1 ${workspace}`;
+    const { store, queue } = await openMessages({ db, databaseUrl: urlOf(db), now, workspace, owner });
+    closing.push(() => queue.close().catch(() => {}));
+    return store;
+  };
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
   describe(`workspaces in ${name}:`, () => {
     const opened = async (db = empty()) => {
       await migrate(db, now);
       const at = async (workspace: string) => ({
-        messages: await createMessageStore({ db, now, workspace }),
+        messages: await messagesAt(db, workspace),
         sessions: createSessionStore({ db, now, workspace }),
         leases: createChatLeases({ db, workspace }),
         routing: createRoutingStore({ db, workspace }),
@@ -64,43 +78,41 @@ function describeWorkspaces(name: string, empty: () => Kysely<Database>): void {
 
     test("a message is claimed, shown and counted in its own workspace only, and waits for it", async () => {
       const { db, a, b } = await opened();
-      await a.messages.add(inbound(1), "msg_1", NOW);
-      expect(await b.messages.waitingChats(LATER)).toEqual([]);
-      expect(await b.messages.claimNext(chat, claim)).toBeNull();
+      await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
+      expect(await b.messages.claimMessage({})).toBeNull();
       expect(await b.messages.message("msg_1")).toBeNull();
       expect(await b.messages.transcript({ ...chat, limit: 9 })).toEqual([]);
       expect(await b.messages.chats({ limit: 9 })).toEqual([]);
       expect((await b.messages.counts()).received).toBe(0);
-      expect(await a.messages.waitingChats(LATER)).toEqual([chat]);
-      expect(await a.messages.claimNext(chat, claim)).toMatchObject({ id: "msg_1", workspace: "/a" });
+      const { message } = (await a.messages.claimMessage({})) as ClaimedMessage;
+      expect(message).toMatchObject({ id: "msg_1", workspace: "/a" });
       await db.destroy();
     });
 
     test("what is being answered in one workspace holds up no other", async () => {
       const { db, a, b } = await opened();
-      await a.messages.add(inbound(1), "msg_1", NOW);
-      await b.messages.add(inbound(2), "msg_2", NOW);
-      expect(await a.messages.claimNext(chat, claim)).toMatchObject({ id: "msg_1" });
-      expect(await b.messages.claimNext(chat, { ...claim, owner: "host:2" })).toMatchObject({ id: "msg_2" });
+      await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
+      await b.messages.addAll([newMessage(inbound(2), "msg_2", NOW)]);
+      expect((await a.messages.claimMessage({}))?.message.id).toBe("msg_1");
+      expect((await b.messages.claimMessage({}))?.message.id).toBe("msg_2");
       await db.destroy();
     });
 
     test("the same event is one message, wherever it comes a second time", async () => {
       const { db, a, b } = await opened();
-      await a.messages.add(inbound(1), "msg_1", NOW);
-      expect(await b.messages.add(inbound(1), "msg_2", NOW)).toEqual({ added: false, id: "msg_1" });
+      await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
+      const [again] = await b.messages.addAll([newMessage(inbound(1), "msg_2", NOW)]);
+      expect(again).toEqual({ added: false, id: "msg_1" });
       await db.destroy();
     });
 
     test("a reply is sent from its own workspace", async () => {
       const { db, a, b } = await opened();
-      await a.messages.add(inbound(1), "msg_1", NOW);
-      await a.messages.claimNext(chat, claim);
-      await a.messages.finish("msg_1", claim.owner, [reply("k1", "msg_1")]);
-      expect(await b.messages.replyChats()).toEqual([]);
-      expect(await b.messages.claimReply(chat, claim)).toBeNull();
-      expect(await a.messages.replyChats()).toEqual([chat]);
-      expect(await a.messages.claimReply(chat, claim)).toMatchObject({ key: "k1", messageId: "msg_1" });
+      await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
+      const { work } = (await a.messages.claimMessage({})) as ClaimedMessage;
+      await a.messages.finish(work, { replies: [reply("k1", "msg_1")] });
+      expect(await b.messages.claimReply()).toBeNull();
+      expect((await a.messages.claimReply())?.reply).toMatchObject({ key: "k1", messageId: "msg_1" });
       await db.destroy();
     });
 
@@ -146,11 +158,13 @@ function describeWorkspaces(name: string, empty: () => Kysely<Database>): void {
       await db.destroy();
     });
 
-    test("after an upgrade, a message that waited is everybody's to refuse; a chat's history goes where it goes on", async () => {
+    test("after an upgrade, a message that waited is for whoever comes first to refuse; a chat's history goes where it goes on", async () => {
       const db = empty();
       await fillOld(db);
       const { a, b } = await opened(db);
-      expect(await b.messages.claimNext(chat, claim)).toMatchObject({ id: "msg_old", workspace: "" });
+      expect(await b.messages.claimMessage({})).toBeNull();
+      const { message: old } = (await a.messages.claimMessage({})) as ClaimedMessage;
+      expect(old).toMatchObject({ id: "msg_old", workspace: "" });
       expect((await a.messages.transcript({ ...chat, limit: 9 })).map(({ message }) => message.id)).toEqual([
         "msg_old",
       ]);
@@ -195,7 +209,11 @@ async function fillOld(db: Kysely<Database>): Promise<void> {
 describe("sqlite", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-workspaces-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  describeWorkspaces("SQLite", () => openSqlite(join(folder, `${crypto.randomUUID()}.db`)));
+  describeWorkspaces(
+    "SQLite",
+    () => openSqlite(join(folder, `${crypto.randomUUID()}.db`)),
+    () => undefined,
+  );
 });
 
 describe.if(requirePart("postgres"))("postgres", () => {
@@ -204,5 +222,12 @@ describe.if(requirePart("postgres"))("postgres", () => {
     server = startPostgres();
   }, 60_000);
   afterAll(() => server?.stop());
-  describeWorkspaces("Postgres", () => openPostgres(server.newDatabase()));
+  const urls = new Map<Kysely<Database>, string>();
+  const empty = () => {
+    const url = server.newDatabase();
+    const db = openPostgres(url);
+    urls.set(db, url);
+    return db;
+  };
+  describeWorkspaces("Postgres", empty, (db) => urls.get(db));
 });

@@ -1,0 +1,116 @@
+import { CompiledQuery, sql } from "kysely";
+import { type CommandResponse, type Db, type JobWithMetadata, PgBoss } from "pg-boss";
+import type { NewWork } from "../../../application/ports/work-queue.ts";
+import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
+import { listenForWork } from "./work-notices.ts";
+
+/** The schema of the engine's own tables, beside ours. */
+const SCHEMA = "picoclaw_queue";
+const CHANNEL = "picoclaw_work";
+const [HOUR_S, DAY_S] = [3_600, 86_400];
+
+const QUEUE = {
+  policy: "key_strict_fifo",
+  // A job that fails for good would block its key: whether work is given up is decided by whoever claims it.
+  retryLimit: 1_000_000_000,
+  retryDelay: 0,
+  expireInSeconds: DAY_S,
+  retentionSeconds: 3_650 * DAY_S,
+  deleteAfterSeconds: HOUR_S,
+} as const;
+
+/**
+ * The queue in Postgres. Order, exclusion and the fence are pg-boss's; its workers, schedules and heartbeats are not
+ * used. A dead process is noticed by its own missing beat, and what it had fails by name of the attempt.
+ */
+export async function createPgBossEngine(
+  connectionString: string,
+  onTrouble: (error: unknown) => void,
+): Promise<WorkEngine> {
+  const boss = new PgBoss({
+    connectionString,
+    schema: SCHEMA,
+    application_name: "picoclaw queue",
+    max: 2,
+    schedule: false,
+    superviseIntervalSeconds: 60,
+    maintenanceIntervalSeconds: 600,
+  });
+  boss.on("error", onTrouble);
+  await boss.start();
+  const known = new Map<string, Promise<void>>();
+  /** A queue is made by whoever uses it first. */
+  const ready = (name: string): Promise<void> => {
+    const making = known.get(name) ?? boss.createQueue(name, QUEUE);
+    known.set(name, making);
+    making.catch(() => known.delete(name));
+    return making;
+  };
+  return {
+    mayHave: async (_, { queue }) => {
+      await ready(queue);
+      return true;
+    },
+    async insert(within, work) {
+      for (const [queue, part] of Map.groupBy(work, (one) => one.queue)) {
+        await ready(queue);
+        await boss.insert(queue, part.map(toJob), { db: over(within) });
+      }
+    },
+    async fetch(within, { queue, lightOnly = false, notGroups = [] }) {
+      const [job] = await boss.fetch<JobData>(queue, {
+        db: over(within),
+        includeMetadata: true,
+        ...(notGroups.length > 0 && { ignoreGroups: [...notGroups] }),
+        ...(lightOnly && { minPriority: 1 }),
+      });
+      return job === undefined ? null : toFetched(queue, job);
+    },
+    async complete(within, { id, queue, fence }) {
+      return hit(await boss.complete(queue, { id, retryCount: fence }, null, { db: over(within) }));
+    },
+    async release(within, { id, queue, fence }) {
+      await ready(queue);
+      return hit(await boss.fail(queue, { id, retryCount: fence }, null, { db: over(within) }));
+    },
+    clock: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    listen: (callback) => listenForWork(connectionString, CHANNEL, callback),
+    notify: async (within) => void (await sql`select pg_notify(${CHANNEL}, '')`.execute(within)),
+    close: () => boss.stop({ graceful: false }),
+  };
+}
+
+interface JobData {
+  readonly ref: string;
+}
+
+function toJob({ id, key, group, ref, light }: NewWork) {
+  return { id, singletonKey: key, group: { id: group }, priority: light ? 1 : 0, data: { ref } };
+}
+
+function toFetched(queue: string, job: JobWithMetadata<JobData>): Fetched {
+  return {
+    id: job.id,
+    queue,
+    key: job.singletonKey ?? "",
+    group: job.groupId ?? "",
+    ref: job.data.ref,
+    light: job.priority > 0,
+    fence: job.retryCount,
+  };
+}
+
+/** Whether the attempt was still the one in hand; the engine says so, its types do not. */
+function hit(response: CommandResponse): boolean {
+  return "affected" in response && response.affected === 1;
+}
+
+/** Our transaction, as the engine writes to it. */
+function over(within: Within): Db {
+  return {
+    executeSql: async (text, values = []) => {
+      const { rows } = await within.executeQuery(CompiledQuery.raw(text, [...values]));
+      return { rows };
+    },
+  };
+}

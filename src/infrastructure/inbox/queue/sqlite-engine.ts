@@ -1,0 +1,81 @@
+import { type Kysely, sql } from "kysely";
+import type { ClaimRequest } from "../../../application/ports/work-queue.ts";
+import type { WorkRow } from "../../store/queue-tables.ts";
+import type { Database } from "../../store/schema.ts";
+import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
+
+/**
+ * The queue in the embedded store. The oldest row of each key is marked as its head, and only heads are looked at: a
+ * claim costs the same with ten waiting and with ten thousand. Writers of SQLite take turns, so that a transaction
+ * sees no other. The machine's clock is the database's.
+ */
+export function createSqliteEngine(now: () => Date): WorkEngine {
+  return {
+    mayHave: async (db, request) => (await head(db, request)) !== undefined,
+    async insert(within, work) {
+      for (const { id, queue, key, group, ref, light } of work)
+        await sql`insert into work (id, queue, work_key, owner_group, ref, light, claimed, fence, head)
+          select ${id}, ${queue}, ${key}, ${group}, ${ref}, ${light ? 1 : 0}, 0, 0,
+            not exists (select 1 from work where queue = ${queue} and work_key = ${key})`.execute(within);
+    },
+    async fetch(within, request) {
+      const row = await head(within, request);
+      if (row === undefined) return null;
+      const fence = Number(row.fence) + 1;
+      await within.updateTable("work").set({ claimed: 1, fence }).where("seq", "=", row.seq).execute();
+      return toFetched({ ...row, fence });
+    },
+    async complete(within, { id, fence }) {
+      const [row] = await within
+        .deleteFrom("work")
+        .where("id", "=", id)
+        .where("fence", "=", fence)
+        .where("claimed", "=", 1)
+        .returning(["queue", "work_key"])
+        .execute();
+      if (row === undefined) return false;
+      await sql`update work set head = 1 where seq =
+        (select min(seq) from work where queue = ${row.queue} and work_key = ${row.work_key})`.execute(
+        within,
+      );
+      return true;
+    },
+    async release(within, { id, fence }) {
+      const { numUpdatedRows } = await within
+        .updateTable("work")
+        .set({ claimed: 0 })
+        .where("id", "=", id)
+        .where("fence", "=", fence)
+        .where("claimed", "=", 1)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    clock: () => sql<number>`${now().getTime()}`,
+    listen: () => () => {},
+    notify: async () => {},
+    close: async () => {},
+  };
+}
+
+function head(
+  db: Kysely<Database> | Within,
+  { queue, lightOnly = false, notGroups = [] }: ClaimRequest,
+): Promise<WorkRow | undefined> {
+  let query = db.selectFrom("work").selectAll();
+  query = query.where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
+  if (lightOnly) query = query.where("light", "=", 1);
+  if (notGroups.length > 0) query = query.where("owner_group", "not in", notGroups);
+  return query.orderBy("light", "desc").orderBy("seq").limit(1).executeTakeFirst();
+}
+
+function toFetched(row: WorkRow): Fetched {
+  return {
+    id: row.id,
+    queue: row.queue,
+    key: row.work_key,
+    group: row.owner_group,
+    ref: row.ref,
+    light: Number(row.light) === 1,
+    fence: Number(row.fence),
+  };
+}

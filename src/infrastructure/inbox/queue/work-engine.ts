@@ -1,0 +1,37 @@
+import type { Kysely, RawBuilder, Transaction } from "kysely";
+import type { ClaimRequest, NewWork } from "../../../application/ports/work-queue.ts";
+import type { Database } from "../../store/schema.ts";
+
+export type Within = Transaction<Database>;
+
+/** A piece of work and which claim of it is meant. */
+export interface Held {
+  readonly id: string;
+  readonly queue: string;
+  readonly fence: number;
+}
+
+export interface Fetched extends NewWork {
+  readonly fence: number;
+}
+
+/**
+ * What keeps work in the order of its keys: a table of ours in SQLite, pg-boss in Postgres. Each call is part of a
+ * transaction of ours, and each end names the claim it ends.
+ */
+export interface WorkEngine {
+  /** False when there is surely nothing to claim, so that no transaction is begun for it. */
+  mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
+  insert(within: Within, work: readonly NewWork[]): Promise<void>;
+  fetch(within: Within, request: ClaimRequest): Promise<Fetched | null>;
+  /** False when the claim is not held any more. */
+  complete(within: Within, held: Held): Promise<boolean>;
+  release(within: Within, held: Held): Promise<boolean>;
+  /** Milliseconds since 1970 by the database's clock, as an expression. */
+  clock(): RawBuilder<number>;
+  /** Calls back when another process added work. */
+  listen(callback: () => void): () => void;
+  /** Tells the listeners of every process, once the transaction is done. */
+  notify(within: Within): Promise<void>;
+  close(): Promise<void>;
+}

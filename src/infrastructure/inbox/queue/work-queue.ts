@@ -1,0 +1,153 @@
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Timers } from "../../../application/ports/timers.ts";
+import type { NewWork, Work, WorkQueue } from "../../../application/ports/work-queue.ts";
+import type { Database } from "../../store/schema.ts";
+import { claimName, createBeat } from "./beat.ts";
+import { createDeadWork, noteDead } from "./dead-work.ts";
+import type { Fetched, Held, Within, WorkEngine } from "./work-engine.ts";
+
+export interface WorkQueueParts {
+  readonly db: Kysely<Database>;
+  readonly engine: WorkEngine;
+  /** This process, as claims name it. */
+  readonly owner: string;
+  /** Whether a process of this machine is surely gone. */
+  readonly isGone: (owner: string) => boolean;
+  readonly timers: Timers;
+  readonly newId: () => string;
+}
+
+const POLL_MS = 1_000;
+
+/** Claims, fences, attempts and the dead, the same over both engines; every change is one transaction. */
+export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
+  const { db, engine, owner } = parts;
+  /** Claimed by this process and not ended yet, by claim. */
+  const inHand = new Map<string, Work>();
+  const signals = createSignals(parts);
+
+  async function insert(within: Within, work: readonly NewWork[]): Promise<void> {
+    if (work.length === 0) return;
+    await engine.insert(within, work);
+    await engine.notify(within);
+    signals.soon();
+  }
+
+  async function end(work: Held, act: (within: Within) => Promise<boolean>): Promise<"done" | "lost"> {
+    const done = await db.transaction().execute(act);
+    inHand.delete(claimName(work));
+    if (done) signals.now();
+    return done ? "done" : "lost";
+  }
+
+  return {
+    ...createDeadWork({ db, newId: parts.newId, insert }),
+    add: (work, within) =>
+      within === undefined ? db.transaction().execute((own) => insert(own, work)) : insert(within, work),
+    async claim(request, read) {
+      if (!(await engine.mayHave(db, request))) return null;
+      const claimed = await db.transaction().execute(async (within) => {
+        const fetched = await engine.fetch(within, request);
+        if (fetched === null) return null;
+        const work = await noteClaim(within, fetched, { owner, at: engine.clock() });
+        return { work, read: await read(work, within) };
+      });
+      if (claimed !== null) inHand.set(claimName(claimed.work), claimed.work);
+      return claimed;
+    },
+    finish: (work, { add = [], write, dead }) =>
+      end(work, async (within) => {
+        if (!(await engine.complete(within, work))) return false;
+        await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
+        if (dead !== undefined) await noteDead(within, work, dead, engine.clock());
+        await write?.(within);
+        await insert(within, add);
+        return true;
+      }),
+    handBack: (work, { begun, write }) =>
+      end(work, async (within) => {
+        if (!(await giveBack(engine, within, work, begun ? 0 : 1))) return false;
+        await write?.(within);
+        await engine.notify(within);
+        return true;
+      }),
+    beat: createBeat({ ...parts, inHand, release: (held) => release(parts, held).then(signals.now) }),
+    onWork: signals.listen,
+    async close() {
+      signals.close();
+      try {
+        await db.deleteFrom("work_owners").where("owner", "=", owner).execute();
+      } finally {
+        await engine.close();
+      }
+    },
+  };
+}
+
+/** The attempts of a piece of work are counted beside the engine, which cannot take one back. */
+async function noteClaim(
+  within: Within,
+  { id, queue, key, group, ref, light, fence }: Fetched,
+  { owner, at }: { readonly owner: string; readonly at: RawBuilder<number> },
+): Promise<Work> {
+  const row = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
+  const { attempts } = await within
+    .insertInto("work_claims")
+    .values({ ...row, attempts: 1, fence, owner, claimed_at: at })
+    .onConflict((conflict) =>
+      conflict
+        .column("id")
+        .doUpdateSet({ fence, owner, claimed_at: at, attempts: sql`work_claims.attempts + 1` }),
+    )
+    .returning("attempts")
+    .executeTakeFirstOrThrow();
+  return { id, queue, key, group, ref, light, fence, attempt: Number(attempts) };
+}
+
+async function giveBack(engine: WorkEngine, within: Within, held: Held, uncounted: 0 | 1): Promise<boolean> {
+  if (!(await engine.release(within, held))) return false;
+  await within
+    .updateTable("work_claims")
+    .set((is) => ({ owner: null, attempts: is("attempts", "-", uncounted) }))
+    .where("id", "=", held.id)
+    .execute();
+  return true;
+}
+
+/** What a dead process had: its attempt counts, since nobody knows how far it came. */
+async function release({ db, engine }: WorkQueueParts, held: Held): Promise<void> {
+  await db.transaction().execute(async (within) => {
+    if (await giveBack(engine, within, held, 0)) await engine.notify(within);
+  });
+}
+
+function createSignals({ engine, timers }: WorkQueueParts) {
+  const listeners = new Set<() => void>();
+  const now = () => {
+    for (const listener of listeners) listener();
+  };
+  const state = { closed: false, stop: () => {} };
+  const poll = () => {
+    if (state.closed) return;
+    state.stop = timers.after(POLL_MS, () => {
+      now();
+      poll();
+    });
+  };
+  poll();
+  const unlisten = engine.listen(now);
+  return {
+    now,
+    /** The claim that follows waits for the transaction that is being written, where there is one connection. */
+    soon: () => queueMicrotask(now),
+    listen(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close() {
+      state.closed = true;
+      state.stop();
+      unlisten();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Kysely } from "kysely";
+import type { InboundMessage } from "../../../src/application/ports/channel.ts";
+import type { NewMessage } from "../../../src/application/ports/message-store.ts";
+import type { Timers } from "../../../src/application/ports/timers.ts";
+import { openWorkQueue } from "../../../src/infrastructure/inbox/queue/open-work-queue.ts";
+import { createMessageStore } from "../../../src/infrastructure/store/message-store.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+
+export interface OpenMessages {
+  readonly db: Kysely<Database>;
+  readonly databaseUrl?: string | undefined;
+  readonly now: () => Date;
+  readonly workspace?: string;
+  readonly owner?: string;
+  readonly isGone?: (owner: string) => boolean;
+}
+
+/** Inbox and outbox of one process, over a queue whose time stands still. */
+export async function openMessages({ db, now, workspace = "/ws", ...more }: OpenMessages) {
+  await migrate(db, now);
+  const timers: Timers = { now, after: () => () => {} };
+  const { queue, newWorkId } = await openWorkQueue({
+    db,
+    databaseUrl: more.databaseUrl,
+    owner: more.owner ?? "host:1",
+    isGone: more.isGone ?? (() => false),
+    timers,
+    onTrouble: () => {},
+  });
+  return { queue, store: await createMessageStore({ db, now, workspace, queue, newWorkId }) };
+}
+
+/** A message that waits for its turn. */
+export function newMessage(message: InboundMessage, id: string, at: string): NewMessage {
+  return { message, id, at, beside: false, light: false };
+}
