@@ -2,18 +2,19 @@ import type { ExecResult } from "../../../application/ports/sandbox.ts";
 import type { SupervisedRequest, Supervisor } from "./supervisor.ts";
 
 /**
- * Where the engine has no quota: while commands run, what the container's user can fill is measured from time to time,
- * and all that runs is ended once it is too much. A single file is held by RLIMIT_FSIZE besides.
+ * Where the engine has no quota: while commands or what they left behind run, what the container's user can fill is
+ * measured from time to time, and all that runs is ended once it is too much. A single file is held by RLIMIT_FSIZE besides.
  */
 export interface DiskWatch {
   run(
     request: SupervisedRequest,
     start: (request: SupervisedRequest) => Promise<ExecResult>,
   ): Promise<ExecResult>;
+  close(): void;
 }
 
 export interface DiskWatchParts {
-  readonly supervisor: Pick<Supervisor, "run">;
+  readonly supervisor: Pick<Supervisor, "run" | "list" | "end">;
   readonly limitBytes: number;
   readonly now: () => number;
 }
@@ -25,15 +26,25 @@ const SHARE = 1 / 20;
 const PLACES = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
 
 export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts): DiskWatch {
-  const running = new Set<(usedBytes: number) => void>();
-  const state: { timer?: ReturnType<typeof setTimeout> } = {};
+  const running = new Set<() => void>();
+  const state: { timer?: ReturnType<typeof setTimeout>; closed: boolean } = { closed: false };
+  const plan = (ms: number) => {
+    if (state.closed) return;
+    state.timer = setTimeout(() => void look(), ms);
+    // A look at what is left behind keeps no process alive.
+    if (running.size === 0) state.timer.unref();
+  };
   const look = async () => {
     const started = now();
-    const used = await measure(supervisor);
-    if (used > limitBytes) for (const end of running) end(used);
-    const pause = Math.max(SHORTEST_PAUSE_MS, (now() - started) / SHARE);
-    if (running.size > 0) state.timer = setTimeout(look, pause);
-    else delete state.timer;
+    const full = (await measure(supervisor)) > limitBytes;
+    if (full) for (const end of running) end();
+    const left = running.size > 0 ? [] : await supervisor.list();
+    const background = "ok" in left ? [] : left;
+    if (full) for (const { pid } of background) await supervisor.end(pid);
+    delete state.timer;
+    // Where nothing runs, nothing grows.
+    if (running.size > 0 || background.length > 0)
+      plan(Math.max(SHORTEST_PAUSE_MS, (now() - started) / SHARE));
   };
   return {
     async run(request, start) {
@@ -44,20 +55,22 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
         stop.abort();
       };
       running.add(end);
-      state.timer ??= setTimeout(look, FIRST_LOOK_MS);
+      if (state.timer === undefined) plan(FIRST_LOOK_MS);
+      else state.timer.ref();
       const signal = request.signal ? AbortSignal.any([request.signal, stop.signal]) : stop.signal;
       const result = await start({ ...request, signal });
       running.delete(end);
-      if (running.size === 0) {
-        clearTimeout(state.timer);
-        delete state.timer;
-      }
+      if (running.size === 0) state.timer?.unref();
       if (!over.full) return result;
       return {
         ...result,
         outcome: result.outcome === "aborted" ? "signaled" : result.outcome,
         limit: { kind: "disk", limitBytes },
       };
+    },
+    close() {
+      state.closed = true;
+      clearTimeout(state.timer);
     },
   };
 }

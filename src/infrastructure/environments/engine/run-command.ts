@@ -10,6 +10,7 @@ import { createDiskWatch, type DiskWatch } from "./disk-watch.ts";
 import type { Engine } from "./engine.ts";
 import { failed } from "./failures.ts";
 import { type ContainerSettings, LABEL, readSettings } from "./labels.ts";
+import { startDespiteLeftovers } from "./leftovers.ts";
 import { openPlain } from "./plain-exec.ts";
 import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
 
@@ -39,6 +40,23 @@ interface Channel {
   readonly supervisor: Supervisor;
   readonly watch: DiskWatch;
   readonly sessions: Map<string, Promise<unknown>>;
+}
+
+/** Commands of ours that are under way, by container. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const add = (name: string, by: number) => counts.set(name, (counts.get(name) ?? 0) + by);
+  return {
+    isAlone: (name: string) => (counts.get(name) ?? 0) <= 1,
+    async during<T>(name: string, work: () => Promise<T>): Promise<T> {
+      add(name, 1);
+      try {
+        return await work();
+      } finally {
+        if (add(name, -1).get(name) === 0) counts.delete(name);
+      }
+    },
+  };
 }
 
 export function createChannels({ engine, now, restart, onUse }: ChannelParts): Channels {
@@ -74,7 +92,11 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
   const close = (container: string) => {
     const channel = channels.get(container);
     channels.delete(container);
-    void channel?.then((each) => "ok" in each || each.supervisor.close());
+    void channel?.then((each) => {
+      if ("ok" in each) return;
+      each.watch.close();
+      each.supervisor.close();
+    });
   };
 
   const channelOf = async (container: string): Promise<Channel | SandboxFailure> => {
@@ -90,7 +112,7 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
     return fresh;
   };
 
-  const run = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
+  const runOnce = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
     const started = now();
     if (request.signal?.aborted) return { ...lost(failed("aborted", "aborted"), 0), outcome: "aborted" };
     const channel = await orAborted(channelOf(container), request.signal);
@@ -116,10 +138,25 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
     return mine;
   };
 
+  const counts = createCounts();
+  const run = (container: string, request: ExecRequest) =>
+    counts.during(container, () =>
+      startDespiteLeftovers({
+        start: () => runOnce(container, request, false),
+        isAlone: () => counts.isAlone(container),
+        async restart() {
+          restartOnce(container);
+          await restarting.get(container);
+        },
+        pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        signal: request.signal,
+      }),
+    );
+
   return {
-    run: (container, request) => run(container, request, false),
+    run,
     runOwn: (container, argv, signal) =>
-      run(
+      runOnce(
         container,
         { command: argv, timeoutMs: 60_000, outputLimitBytes: 64 * 1024, ...(signal && { signal }) },
         true,
