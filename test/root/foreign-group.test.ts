@@ -1,7 +1,7 @@
 /** Files whose group is not the user's own: what `chown user` leaves behind, and folders that a team shares. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chownSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, createCli, jobIdIn, PROGRAM, type Ran, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -62,6 +62,24 @@ describe.if(isRoot && requirePart("bwrap"))("files of a group that is not the us
     const ran = run(["apply"], [shell("echo two >> d/b.txt")], { groups: `${TEAM}` });
     expect(ran).toMatchObject({ code: 0 });
     expect([cli.read("d/b.txt"), statSync(at("d/b.txt")).gid]).toEqual(["one\ntwo\n", TEAM]);
+  });
+
+  test("keep it in an edit where the user is in that group, and say so where not", () => {
+    chownSync(at("a.txt"), USER + 1, TEAM);
+    chmodSync(at("a.txt"), 0o664);
+    const edit = { type: "file_edit", action: "append", target: "a.txt", content: "two\n" };
+    const team = run(["apply"], [edit], { groups: `${TEAM}` });
+    expect([team.code, kindOf(team)]).toEqual([0, "direct"]);
+    const { gid, mode } = statSync(at("a.txt"));
+    expect([cli.read("a.txt"), gid, mode & 0o7777]).toEqual(["one\ntwo\n", TEAM, 0o664]);
+    expect(team.out).toContain("a.txt: it belongs to you now");
+    expect(team.out).not.toContain("your own group");
+    chownSync(at("a.txt"), USER, 0);
+    const stranger = run(["apply"], [edit]);
+    expect([stranger.code, statSync(at("a.txt")).mode & 0o7777]).toEqual([0, 0o664]);
+    expect(stranger.out).toContain("a.txt: it has your own group now");
+    expect(run(["undo", jobIdIn(stranger.out)], "").code).toBe(0);
+    expect(statSync(at("a.txt")).gid).toBe(0);
   });
 
   test("that come later commit nothing once, and the next job works", () => {

@@ -236,11 +236,12 @@ function replaceFile(
   }
 }
 
-/** An ordinary user cannot give files away; the mode still holds. */
+/** An ordinary user cannot give files away, but to a group of theirs; the mode still holds. */
 export function adoptOwner(fd: number, owner: { readonly uid: number; readonly gid: number }): void {
-  if (process.getuid?.() !== 0 && owner.gid === process.getgid?.()) return;
+  const user = process.getuid?.();
+  if (user !== 0 && owner.gid === process.getgid?.()) return;
   try {
-    fchownSync(fd, owner.uid, owner.gid);
+    fchownSync(fd, user === undefined || user === 0 ? owner.uid : user, owner.gid);
   } catch {
     // Not ours to give.
   }

@@ -8,6 +8,7 @@ import type { CopiedRoot } from "./copy-roots.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
 import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { lostOwners } from "./lost-owners.ts";
 import { foldersAbove, isHidden, type Manifest } from "./manifest.ts";
 import { onlyModeDiffers, sameToAPerson } from "./same.ts";
 
@@ -99,7 +100,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     ops.push(op);
   }
   takeFolders(folder, made);
-  notes.push(...lostGroups(ops));
+  notes.push(...lostOwners(ops));
   const seen = new Set(found.map(({ path }) => path));
   for (const [path, a] of manifest.entries) {
     if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
@@ -145,12 +146,4 @@ function goesWithItsFolder(
   if (slash < 0) return false;
   const parent = path.slice(0, slash);
   return manifest.entries.get(parent)?.kind === "directory" && !folders.has(parent) && !above.has(parent);
-}
-
-/** Who is not in a file's group cannot copy it with that group. Root changes owners on purpose. */
-function lostGroups(ops: readonly Op[]): string[] {
-  if (process.getuid?.() === 0) return [];
-  return ops
-    .filter(({ a, b }) => a?.kind === "file" && b?.kind === "file" && a.gid !== b.gid)
-    .map(({ path }) => `${path}: it has your own group now`);
 }

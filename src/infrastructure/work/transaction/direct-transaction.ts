@@ -18,6 +18,7 @@ import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
 import { judgeOps } from "./judge-ops.ts";
+import { lostOwners } from "./lost-owners.ts";
 import { makeDurable } from "./make-durable.ts";
 import { changesOf } from "./plan-changes.ts";
 import { foldersOnTheWay } from "./way-folders.ts";
@@ -58,7 +59,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
-      return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: [] };
+      return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: lostOwners(ops) };
     },
     discard: async () => removeSlots(folder),
   };
