@@ -84,6 +84,25 @@ export const describeCommit: ContractPart = (kind, current) => {
     });
   });
 
+  test(`a ${kind} job that met a conflict commits once the file is what the job was based on`, async () => {
+    const { jobId, transaction } = await bench.begin();
+    transaction.view.write("edited.txt", text("two\n"));
+    transaction.view.remove("gone.txt");
+    transaction.takeChanges({ processRan: false });
+    bench.save("edited.txt", "mine\n");
+    bench.save("gone.txt", "mine\n");
+    await transaction.seal(landsAll);
+    await bench.transactions.stage(jobId);
+    await expectConflict(bench, jobId, "edited.txt", "changed");
+    bench.save("edited.txt", "one\n");
+    await expectConflict(bench, jobId, "gone.txt", "changed");
+    bench.save("gone.txt", "to be deleted\n");
+    expect((await bench.transactions.commit(jobId)).status).toBe("done");
+    expect(bench.read("edited.txt")).toBe("two\n");
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(bench.read("gone.txt")).toBe("to be deleted\n");
+  });
+
   describe(`the commit of a ${kind} job does not mind`, () => {
     const harmless: readonly [string, (bench: TransactionBench) => void][] = [
       ["a save of the same bytes", (b) => b.save("edited.txt", "one\n")],

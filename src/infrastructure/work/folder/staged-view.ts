@@ -24,9 +24,16 @@ type Staged =
   | { readonly kind: "gone" }
   | { readonly kind: "file" | "symlink" | "directory"; readonly slotPath: string };
 
+interface Base {
+  readonly base: Identity | null;
+  /** Of its bytes, from when it was staged. */
+  hash?: string | undefined;
+  readonly n: number;
+}
+
 export interface StagedView extends View {
   /** Every path that was staged, with what stood there when it was first looked at. */
-  staged(): Map<string, { base: Identity | null; slotPath: string | null; n: number }>;
+  staged(): Map<string, Base & { slotPath: string | null }>;
   /** The folder that stood above a staged path when that was first looked at; null where none did. */
   folderBase(path: string): Identity | null;
   /** Paths staged since the last call, with what they were before. */
@@ -37,6 +44,8 @@ export interface StagedView extends View {
 export interface StagedViewParts {
   readonly root: string;
   readonly slotPath: (n: number) => string;
+  /** The hash of what stands at a path, if that is still `base`. */
+  readonly hashBase: (path: string, base: Identity) => string | undefined;
   /** Copies extended attributes and ACLs of the file that is being replaced. */
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
 }
@@ -45,9 +54,9 @@ export interface StagedViewParts {
  * The view of a job that only edits files: the workspace with pending changes laid over it. Nothing of the
  * workspace is copied; a changed file is written whole into its slot, so cost follows the change alone.
  */
-export function createStagedView({ root, slotPath, copyAttributes }: StagedViewParts): StagedView {
+export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewParts): StagedView {
   const entries = new Map<string, Staged>();
-  const bases = new Map<string, { base: Identity | null; n: number }>();
+  const bases = new Map<string, Base>();
   const folders = new Map<string, Identity | null>();
   let touched = new Map<string, Entry>();
   const { refuseShut, refuseShutFolder } = createStagedPermissions(
@@ -81,12 +90,13 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
   /** Notes what stands at a path before it is staged for the first time; returns its slot. */
   function touch(path: string): string {
     refuseUnusable(path);
-    const { n } = baseOf(path);
+    const known = baseOf(path);
+    if (known.base !== null && !("hash" in known)) known.hash = hashBase(path, known.base);
     if (!touched.has(path)) touched.set(path, look(path));
-    return slotPath(n);
+    return slotPath(known.n);
   }
 
-  function baseOf(path: string): { base: Identity | null; n: number } {
+  function baseOf(path: string): Base {
     const known = bases.get(path);
     if (known !== undefined) return known;
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
@@ -94,7 +104,7 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
       if (folders.has(folder)) break;
       folders.set(folder, identify(root, folder));
     }
-    const base = { base: identifySettled(root, path), n: bases.size };
+    const base: Base = { base: identifySettled(root, path), n: bases.size };
     bases.set(path, base);
     return base;
   }
@@ -270,9 +280,9 @@ export function createStagedView({ root, slotPath, copyAttributes }: StagedViewP
     }),
     list: guarded(list),
     staged() {
-      const out = new Map<string, { base: Identity | null; slotPath: string | null; n: number }>();
+      const out = new Map<string, Base & { slotPath: string | null }>();
       for (const [path, entry] of entries) {
-        const known = bases.get(path) as { base: Identity | null; n: number };
+        const known = bases.get(path) as Base;
         out.set(path, { ...known, slotPath: entry.kind === "gone" ? null : entry.slotPath });
       }
       return out;

@@ -8,7 +8,7 @@ import { sameToAPerson } from "../transaction/same.ts";
 import { copyEntry } from "./copy-entry.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { makeFreshFolder } from "./fresh-folder.ts";
-import { type SealedUpper, standingAtBegin, UNKNOWN } from "./overlay-seal.ts";
+import { baseHash, type SealedUpper, standingAtBegin, UNKNOWN } from "./overlay-seal.ts";
 import { stripMarks } from "./strip-marks.ts";
 import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
 
@@ -53,15 +53,14 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     return parts.leftOut.some((out) => absolute === out || absolute.startsWith(`${out}/`));
   };
   const asOf = (path: string) =>
+    parts.sight.file(join(root.path, path))?.identity ??
     standingAtBegin(root.path, path, parts.stamp, parts.sight.existed(join(root.path, path)));
   const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
     const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
   };
   const hashOf = (path: string, a: Identity | null) =>
-    a === null || a.ctime === UNKNOWN
-      ? undefined
-      : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
+    baseHash(root, path, a, parts.sight, isIndexFile(path, area(path)));
   const remove = (path: string) => {
     const a = isLeftOut(path) ? null : asOf(path);
     if (a !== null) add(path, a, null, hashOf(path, a));

@@ -1,6 +1,8 @@
 import { type BigIntStats, lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { isAbsence } from "../folder/identity.ts";
+import { type Identity, identifyAt, identityOf, isAbsence, sameUntouched } from "../folder/identity.ts";
+import { hashAt } from "../transaction/content.ts";
+import { mayBeIndex } from "../transaction/git-area.ts";
 import { type FolderBase, NO_FOLDER } from "../transaction/way-folders.ts";
 
 /**
@@ -12,6 +14,8 @@ export interface FirstSight {
   note(absolute: string, look?: () => BigIntStats | undefined): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
+  /** A file that had not been touched since the view was opened. */
+  file(absolute: string): SeenFile | undefined;
   /** Which folder the view has at a path, as far as it can be told; null where none stood. */
   folder(absolute: string): FolderBase | null;
   /** A view was opened again at this stamp: it shows what the workspace had by then. */
@@ -20,9 +24,16 @@ export interface FirstSight {
   since(absolute: string): bigint | undefined;
 }
 
+export interface SeenFile {
+  readonly identity: Identity;
+  /** Absent where it would cost too much. */
+  readonly hash: string | undefined;
+}
+
 export function createFirstSight(begin: bigint): FirstSight {
   const seen = new Map<string, boolean>();
   const folders = new Map<string, FolderBase>();
+  const files = new Map<string, SeenFile>();
   const stamps = new Map<string, bigint>();
   let current: bigint | null = null;
   return {
@@ -31,9 +42,12 @@ export function createFirstSight(begin: bigint): FirstSight {
       const stats = look();
       seen.set(absolute, stats !== undefined);
       if (stats?.isDirectory()) folders.set(absolute, folderSince(absolute, stats, current ?? begin));
+      else if (stats?.isFile() && stats.ctimeNs < (current ?? begin) && !mayBeIndex(absolute))
+        files.set(absolute, seenFile(absolute, stats));
       if (current !== null) stamps.set(absolute, current);
     },
     existed: (absolute) => seen.get(absolute),
+    file: (absolute) => files.get(absolute),
     folder(absolute) {
       const known = folders.get(absolute);
       if (known !== undefined || seen.has(absolute)) return known ?? null;
@@ -45,6 +59,12 @@ export function createFirstSight(begin: bigint): FirstSight {
     },
     since: (absolute) => stamps.get(absolute),
   };
+}
+
+function seenFile(absolute: string, stats: BigIntStats): SeenFile {
+  const identity = identityOf(stats);
+  const hash = hashAt(absolute, identity, false);
+  return { identity, hash: sameUntouched(identifyAt(absolute), identity) ? hash : undefined };
 }
 
 /**

@@ -50,14 +50,15 @@ export function sealUpper(
   };
   const asOf = (path: string) => {
     const absolute = join(root.path, path);
+    const seen = sight.file(absolute);
+    if (seen !== undefined) return seen.identity;
     return standingAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
   };
+  const hashOf = (path: string, a: Identity | null) =>
+    baseHash(root, path, a, sight, isIndexFile(path, area(path)));
   const remove = (path: string) => {
     const a = asOf(path);
-    if (a === null) return;
-    const aHash =
-      a.ctime === UNKNOWN ? undefined : hashAt(join(root.path, path), a, isIndexFile(path, area(path)));
-    add(path, a, null, aHash);
+    if (a !== null) add(path, a, null, hashOf(path, a));
   };
   let entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
   if (entries.some(({ source }) => source !== undefined)) {
@@ -97,7 +98,7 @@ export function sealUpper(
         const now = identityOf(stats);
         const bHash = hashAt(absolute, now, isIndex);
         const original = join(root.path, path);
-        const aHash = a === null || a.ctime === UNKNOWN ? undefined : hashAt(original, a, isIndex);
+        const aHash = hashOf(path, a);
         const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
         if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, ...compared })) break;
         if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
@@ -128,6 +129,20 @@ export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): F
   const mark = `${root.redirects ? "trusted" : "user"}.overlay.origin`;
   const base = sight.folder(join(root.path, path));
   return base ?? (getXattr(join(root.upper, path), mark).ok ? NO_FOLDER : null);
+}
+
+/** The hash of what stood there at begin; what was seen then is not read again, and what was touched since cannot be. */
+export function baseHash(
+  root: LaidRoot,
+  path: string,
+  a: Identity | null,
+  sight: FirstSight,
+  isIndex: boolean,
+): string | undefined {
+  if (a === null || a.ctime === UNKNOWN) return undefined;
+  const absolute = join(root.path, path);
+  const seen = sight.file(absolute);
+  return seen === undefined ? hashAt(absolute, a, isIndex) : seen.hash;
 }
 
 /**

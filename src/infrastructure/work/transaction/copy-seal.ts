@@ -20,6 +20,8 @@ export interface CopySeal {
   readonly ownFolders: readonly string[];
   /** After the copy was made, before the first command: what is older was not touched by the job. */
   readonly started: bigint;
+  /** Hashes of originals as they were when the job was first seen to change them, by root and path. */
+  readonly hashes: Map<string, string>;
   /** What each copy held by then under names that are no UTF-8. */
   readonly bytes: readonly ByteLook[];
 }
@@ -38,6 +40,8 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   const root = copies[index] as CopiedRoot;
   const isNewRepository = (path: string) => !manifest.entries.has(path);
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
+  const hashOf = (path: string, a: Identity, isIndex: boolean) =>
+    state.hashes.get(`${index}:${path}`) ?? hashIfUntouched(root.original, path, a, isIndex);
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
   const notes: string[] = [];
   const unreadable = (path: string) => {
@@ -78,7 +82,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     const mode = Number(stats.mode & 0o7777n);
     const now = { ...(identifyAt(absolute) as Identity), mode };
     const bHash = hashAt(absolute, now, isIndex);
-    const aHash = a === null ? undefined : hashIfUntouched(root.original, path, a, isIndex);
+    const aHash = a === null ? undefined : hashOf(path, a, isIndex);
     const compared = {
       a: a as Identity,
       b: now,
@@ -105,7 +109,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   for (const [path, a] of manifest.entries) {
     if (seen.has(path) || above.has(path) || isHidden(manifest.hidden, path)) continue;
     if (goesWhole(path)) continue;
-    const aHash = hashIfUntouched(root.original, path, a, isIndexFile(path, area(path)));
+    const aHash = hashOf(path, a, isIndexFile(path, area(path)));
     const n = firstSlot + ops.length;
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
   }

@@ -13,13 +13,14 @@ import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
 import type { LimitCopy, LimitedCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
-import { readNoFollow } from "./content.ts";
+import { hashIfUntouched, readNoFollow } from "./content.ts";
 import { byteLook } from "./copy-bytes.ts";
 import { createCopyChecks } from "./copy-check.ts";
 import { type CopyLook, FOLDER, lookAtCopies } from "./copy-look.ts";
 import { type CopiedRoot, copyRoots, restoreEntry } from "./copy-roots.ts";
 import { type CopySeal, sealRoot } from "./copy-seal.ts";
 import { takeStamp } from "./fs-stamp.ts";
+import { mayBeIndex } from "./git-area.ts";
 import { repointGit } from "./git-pointers.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
@@ -100,6 +101,7 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
       stamp,
       started,
       bytes: copies.map(bytesOf),
+      hashes: new Map(),
       confined,
       confine,
       limited,
@@ -195,6 +197,15 @@ function open(state: OpenCopy): Transaction {
     );
   }
 
+  /** So that the file is known again when the user changes it now and takes that back later. */
+  function noteOriginal(path: string): void {
+    const { root, below, key } = place(path);
+    const a = manifests[root]?.entries.get(below);
+    if (a?.kind !== "file" || mayBeIndex(below) || state.hashes.has(key)) return;
+    const hash = hashIfUntouched((copies[root] as CopiedRoot).original, below, a, false);
+    if (hash !== undefined) state.hashes.set(key, hash);
+  }
+
   const changes = () =>
     differences(initial(), snapshot(last ?? initial())).filter(
       ({ path, kind }) => kind !== "modified" || isChanged(place(path).key),
@@ -216,7 +227,9 @@ function open(state: OpenCopy): Transaction {
       const now = processRan ? snapshot(before) : glance(before);
       last = now;
       touched.clear();
-      return differences(before, now);
+      const changes = differences(before, now);
+      for (const { path, kind } of changes) if (kind !== "added") noteOriginal(path);
+      return changes;
     },
     revert(paths) {
       for (const path of paths) {

@@ -32,7 +32,12 @@ export interface DirectParts {
 /** Stages a job that only edits files: the touched paths are known, everything else stays where it is. */
 export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectParts): Transaction {
   const stamp = takeStamp(`${folder.path}/stamp`);
-  const view = createStagedView({ root: workspace, slotPath: (n) => slot(folder, n, "b"), copyAttributes });
+  const view = createStagedView({
+    root: workspace,
+    slotPath: (n) => slot(folder, n, "b"),
+    hashBase: (path, base) => hashIfUntouched(workspace, path, base, isIndexFile(path, areaAt(path))),
+    copyAttributes,
+  });
   return {
     kind: "direct",
     view,
@@ -54,7 +59,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     repository: null,
     layers: directLayers(workspace, folder, view),
     seal: async (judge): Promise<Sealed> => {
-      const left = stagedOps(workspace, view);
+      const left = stagedOps(view);
       const { ops } = judgeOps({ folder, workspace, roots: [workspace], ops: left }, judge);
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
@@ -103,15 +108,18 @@ function directLayers(workspace: string, folder: JobFolder, view: StagedView): L
   };
 }
 
-function stagedOps(workspace: string, view: StagedView): Op[] {
+function areaAt(path: string): Op["area"] {
+  return areaOf(path, false, () => false);
+}
+
+function stagedOps(view: StagedView): Op[] {
   const ops: Op[] = [];
-  for (const [path, { base, slotPath, n }] of view.staged()) {
-    const area = areaOf(path, false, () => false);
+  for (const [path, { base, hash: aHash, slotPath, n }] of view.staged()) {
+    const area = areaAt(path);
     const b = slotPath === null ? null : identifyAt(slotPath);
     if (b === null && base === null) continue;
     if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
     const isIndex = isIndexFile(path, area);
-    const aHash = base === null ? undefined : hashIfUntouched(workspace, path, base, isIndex);
     const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
     if (base !== null && b !== null && unchanged(base, b, aHash, bHash)) continue;
     ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });

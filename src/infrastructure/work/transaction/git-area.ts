@@ -27,7 +27,12 @@ function insideGitDirectory(path: string, isNewRepository: (gitDirectory: string
 /** Also in a repository that the job made, whose files follow the rules of files. */
 export function isIndexFile(path: string, area: Op["area"]): boolean {
   if (area === "file") return /(^|\/)\.git\/(.*\/)?index$/.test(path);
-  return area === "git" && (path === "index" || path.endsWith("/index"));
+  return area === "git" && mayBeIndex(path);
+}
+
+/** Whether a file may be an index, which is compared by what it lists. */
+export function mayBeIndex(path: string): boolean {
+  return path === "index" || path.endsWith("/index");
 }
 
 /** What an index lists (mode, object, stage, path), without the stat cache that `git status` refreshes. */
