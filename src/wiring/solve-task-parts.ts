@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Meter } from "../application/models/meter.ts";
 import type { Forge } from "../application/ports/forge.ts";
@@ -63,6 +64,7 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     clock: parts.clock,
     readSettings: readProjectSettings,
     pause,
+    uuid: randomUUID,
     costUsd: () => metered.used().costUsd,
     owner,
     isGone: owners.isGone,

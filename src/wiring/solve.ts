@@ -19,7 +19,7 @@ export async function openSolve(
   return {
     ok: true,
     ...opened.solver,
-    async solve({ url, worker: kind, fresh, signal, say, onStep }) {
+    async solve({ url, worker: kind, candidates, fresh, signal, say, onStep }) {
       const item = parseItemUrl(url, knownSites(config));
       if (item === null) return { status: "refused", exitCode: 2, message: texts.notAnItem(url) };
       if (kind !== null && !isWorkerKind(kind))
@@ -36,7 +36,7 @@ export async function openSolve(
       if (trouble !== null) return { status: "refused", exitCode: 3, message: trouble };
       const { task, began } = await takeIn(
         { store, now: () => new Date(), uuid: randomUUID },
-        { item, askedBy: "hand", trigger: "hand", worker: kind, fresh },
+        { item, askedBy: "hand", trigger: "hand", worker: kind, candidates, fresh },
       );
       say(began === "new" ? texts.started(itemUrl(item)) : texts.resumed(itemUrl(item)));
       const ended = await run(forge, task.id, { signal, say, ...(onStep !== undefined && { onStep }) });

@@ -8,11 +8,13 @@ import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
+const MOST_CANDIDATES = 5;
+
 /** `solve URL`: one issue, PR or MR, from reading it to its pull request. */
 export const command: Subcommand = {
   name: "solve",
   usage: "solve URL",
-  flags: { worker: "string", fresh: "boolean" },
+  flags: { worker: "string", candidates: "string", fresh: "boolean" },
   words: 1,
   run: solve,
 };
@@ -26,6 +28,11 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
     await opened.close();
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "picoclaw solve URL" });
   }
+  const candidates = Number(flags.values.candidates ?? 1);
+  if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES) {
+    await opened.close();
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: opened.texts.badCandidates });
+  }
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.on("SIGINT", interrupt);
@@ -34,7 +41,7 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
     const worker = typeof flags.values.worker === "string" ? flags.values.worker : null;
     const say = (text: string) => program.err(`${text}\n`);
     const fresh = flags.values.fresh === true;
-    const solved = await opened.solve({ url, worker, fresh, signal: stop.signal, say });
+    const solved = await opened.solve({ url, worker, candidates, fresh, signal: stop.signal, say });
     if (solved.status === "refused")
       return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
     return report(program, solved, opened.texts, json);

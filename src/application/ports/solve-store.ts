@@ -67,6 +67,8 @@ export interface SolveTask {
   readonly trigger: "hand" | "label" | "assignment" | "mention" | "review";
   /** A worker CLI instead of our own loop. */
   readonly worker: string | null;
+  /** How many coders work on it at once, each in a container of its own. Default: 1. */
+  readonly candidates?: number;
   readonly title: string;
   /** What is pushed to, once known; `attempt` counts names that were taken. */
   readonly branch: string | null;

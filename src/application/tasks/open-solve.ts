@@ -14,6 +14,8 @@ export interface SolveRequest {
   readonly url: string;
   /** The kind of worker CLI; null: our own loop. */
   readonly worker: string | null;
+  /** Coders that work on it at once, each in a container of its own; the checks choose. */
+  readonly candidates: number;
   /** Begins anew instead of going on from what an earlier task of the item kept. */
   readonly fresh: boolean;
   readonly signal: AbortSignal;

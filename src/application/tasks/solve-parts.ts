@@ -1,4 +1,4 @@
-import type { StepFacts } from "../../domain/tasks/step.ts";
+import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Patience } from "../models/complete.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
@@ -30,6 +30,7 @@ export interface SolveParts {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** What all answers of the task cost so far in this process. */
   readonly costUsd: () => number;
+  readonly uuid: () => string;
   /** This process, for leases. */
   readonly owner: string;
   /** Whether an owner, as leases name it, is surely dead. */
@@ -71,13 +72,19 @@ export interface Work {
   environment: TaskEnvironment | null;
   /** Whether the coder's work was finished before, so that only checking and publishing are left. */
   worked: boolean;
+  /** Whether its change went through the checks already. */
+  judged: boolean;
+  /** Whose container `environment` is: the task's own, or that of the candidate that was kept. */
+  environmentId: string;
+  /** One of several, whose words the forge does not hear. */
+  readonly isCandidate: boolean;
   readonly patience: Patience;
   /** When it was last touched before it was taken up. */
   readonly since: string;
   /** How much of the cost is in the steps already. */
   costNoted: number;
   /** Writes down what happened. */
-  note(step: StepFacts): Promise<void>;
+  note(step: StepFacts & Pick<TaskStep, "candidate">): Promise<void>;
   /** For whoever watches: the terminal, the console. */
   readonly say: (text: string) => void;
 }

@@ -11,6 +11,7 @@ import { createProgressReport } from "./progress-comment.ts";
 import { publishChange } from "./publish-change.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
+import { tryCandidates } from "./try-candidates.ts";
 import { verify } from "./verify.ts";
 import { workLoop } from "./work-loop.ts";
 import { workerRun } from "./worker-run.ts";
@@ -90,7 +91,7 @@ export async function solveTask(
       try {
         if (orders.given !== "lost-lease") await keepChange(open);
       } finally {
-        await parts.environments.remove(taskId);
+        await Promise.all([...new Set([taskId, open.environmentId])].map(parts.environments.remove));
       }
     }
     if (orders.given !== "lost-lease") {
@@ -124,6 +125,9 @@ async function begin(
     repository,
     environment: null,
     since: found.updatedAt,
+    judged: false,
+    environmentId: found.id,
+    isCandidate: false,
     costNoted: 0,
     worked: hadWorked(found.phase) && !MENDED_BY_WORK.has(found.failure?.kind ?? ""),
     patience: createPatience({
@@ -158,7 +162,9 @@ function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Prom
     case "plan":
       return makePlan(parts, work);
     case "prepare":
-      return prepareTask(parts, work);
+      return (work.task.candidates ?? 1) > 1
+        ? tryCandidates(parts, work, { doWork: (one, heard) => doWork(parts, one, heard), uuid: parts.uuid })
+        : prepareTask(parts, work);
     case "work":
       return doWork(parts, work, news);
     case "verify":

@@ -28,6 +28,7 @@ const SAID_CHARS = 2000;
 const NOTED_CHARS = 4000;
 const SUMMARY_CHARS = 4000;
 
+const POST = "issue_comment";
 const ISSUE_TOOLS: readonly ModelTool[] = [
   {
     name: "issue_read_comments",
@@ -35,7 +36,7 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
     parameters: { type: "object", properties: {}, additionalProperties: false },
   },
   {
-    name: "issue_comment",
+    name: POST,
     description: "Posts one comment on the issue, PR or MR of this task. Progress is reported without it.",
     parameters: {
       type: "object",
@@ -50,7 +51,8 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
 export async function workLoop(parts: SolveParts, work: Work, news: News): Promise<void> {
   const environment = work.environment as TaskEnvironment;
   const { environments, config } = parts;
-  const tools = [...environments.tools, ...ISSUE_TOOLS];
+  const own = ISSUE_TOOLS.filter(({ name }) => !work.isCandidate || name !== POST);
+  const tools = [...environments.tools, ...own];
   const system = workPrompt({ tools, fragment: environments.promptFragment, today: parts.now() });
   const hands = openHands(parts, work, environment);
   let asked = false;

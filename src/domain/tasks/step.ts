@@ -4,7 +4,11 @@ import type { TestCounts } from "../work/checks/test-results.ts";
  * One thing that happened to a task. Steps are only ever added: progress, what a resumed coder is told and the final report are
  * made of them.
  */
-export type TaskStep = StepFacts & { readonly at: string };
+export type TaskStep = StepFacts & {
+  readonly at: string;
+  /** Which of several candidates it happened to. */
+  readonly candidate?: number;
+};
 
 export type StepFacts =
   /** `again`: it had ended, or its process had, and goes on from what was kept. */
@@ -43,6 +47,8 @@ export type StepFacts =
   | { readonly kind: "compacted"; readonly messages: number }
   /** The change so far, kept for whoever goes on. */
   | { readonly kind: "kept"; readonly bytes: number }
+  /** Of several candidates one was kept. */
+  | { readonly kind: "chosen"; readonly candidate: number; readonly discarded: readonly number[] }
   | {
       readonly kind: "published";
       readonly branch: string;

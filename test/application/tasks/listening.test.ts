@@ -116,6 +116,7 @@ describe("listening while a task runs", () => {
       clock: () => performance.now(),
       pause: async () => {},
       costUsd: () => 0,
+      uuid: () => crypto.randomUUID(),
       readSettings: async () => ({ rules: [], checkCommand: null }),
       owner: "test",
       isGone: () => false,

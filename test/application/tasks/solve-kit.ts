@@ -40,6 +40,7 @@ export type Answers = readonly Said[] | ((turn: number, request: ModelRequest) =
 export interface SolveRun {
   readonly config?: Partial<SolveParts["config"]>;
   readonly fresh?: boolean;
+  readonly candidates?: number;
   readonly worker?: string | null;
   readonly parts?: Partial<SolveParts>;
   readonly signal?: AbortSignal;
@@ -113,6 +114,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     clock: () => performance.now(),
     pause: async () => {},
     costUsd: () => 0,
+    uuid: () => crypto.randomUUID(),
     readSettings: readProjectSettings,
     owner: "test",
     isGone: () => false,
@@ -129,14 +131,14 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     /** As `solve` of the issue's address: a new task, or the one that did not come to its end. */
     async solve(
       answers: Answers,
-      { config = {}, fresh = false, worker = null, parts, signal }: SolveRun = {},
+      { config = {}, fresh = false, worker = null, candidates = 1, parts, signal }: SolveRun = {},
     ) {
       const model = createCoderModel((request, turn) =>
         typeof answers === "function" ? answers(turn, request) : (answers[turn] ?? "nothing more"),
       );
       const { task, began } = await takeIn(
         { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
-        { item: ref(issue), askedBy: "alice", trigger: "hand", worker, fresh },
+        { item: ref(issue), askedBy: "alice", trigger: "hand", worker, candidates, fresh },
       );
       const live: TaskStep[] = [];
       const ended = await solveTask({ ...partsOf(() => model, config), ...parts }, task.id, {

@@ -116,6 +116,7 @@ describe("solving an issue", () => {
       clock: () => performance.now(),
       pause: async () => {},
       costUsd: () => 0,
+      uuid: () => crypto.randomUUID(),
       readSettings: async () => ({ rules: [], checkCommand: null }),
       owner: "test",
       isGone: (owner) => owner === "the dead",

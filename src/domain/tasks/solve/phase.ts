@@ -6,8 +6,9 @@ export type Phase = (typeof PHASES)[number];
 /** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` go on when resumed. */
 export type SolveState = "waiting" | "running" | "paused" | "done" | "failed" | "stopped";
 
-/** `worked`: the work was finished before and came into the new environment whole. */
-export function phaseAfter(phase: Phase, { worked = false } = {}): Phase | null {
+/** `worked`: the work was finished before and came into the new environment whole. `judged`: it is checked as well. */
+export function phaseAfter(phase: Phase, { worked = false, judged = false } = {}): Phase | null {
+  if (phase === "prepare" && judged) return "publish";
   if (phase === "prepare" && worked) return "verify";
   return PHASES[PHASES.indexOf(phase) + 1] ?? null;
 }

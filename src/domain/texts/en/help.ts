@@ -54,6 +54,7 @@ export const texts = {
       does: "work on one issue, PR or MR of GitHub or GitLab, up to its pull request",
       flags: {
         "--worker KIND": "a worker CLI instead of our own loop: codex-cli, claude-code, gemini-cli",
+        "--candidates N": "N coders at once, each in a container of its own; the checks choose (1 to 5)",
         "--fresh": "begin anew instead of going on from what the last try kept",
       },
     },

@@ -1,3 +1,4 @@
+import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
 import type { TestCounts } from "../../work/checks/test-results.ts";
 import type { Locale } from "../locale.ts";
 import { nameFew } from "../name-few.ts";
@@ -32,6 +33,14 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   stopped: () => "Stopped, as asked. Nothing was pushed after that.",
   "lost-lease": () => "Another PicoClaw took this task over.",
 };
+
+function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {
+  if (failure !== null) return `not finished (${failure})`;
+  if (patchBytes === 0) return "changed nothing";
+  const red = ran.filter((exitCode) => exitCode !== 0).length;
+  if (ran.length === 0) return "not checked";
+  return red === 0 ? "checks green" : `${red} of ${ran.length} checks red`;
+}
 
 export const texts = {
   locale: "en" as Locale,
@@ -87,6 +96,12 @@ export const texts = {
     "PicoClaw may not push to the source of this pull request. The change as a patch, for `git apply`:",
   patchTooLarge:
     "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment or cannot be shown in one.",
+  /** Which candidate was kept, and what became of the others. */
+  candidates: (kept: number, all: readonly CandidateFacts[]) =>
+    `Of ${all.length} candidates, number ${kept} was kept. ${all
+      .map((one, i) => `${i + 1}: ${candidateWords(one)}`)
+      .join("; ")}.`,
+  badCandidates: "--candidates is a whole number from 1 to 5",
   // The terminal
   alreadyRunning: (url: string) => `Already being worked on: ${url}`,
   notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,

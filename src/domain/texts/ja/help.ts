@@ -48,6 +48,7 @@ export const texts: typeof en = {
       does: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
       flags: {
         "--worker KIND": "自前のループの代わりに CLI を使う",
+        "--candidates N": "N 人のコーダーが別々のコンテナーで同時に作業し、検証で選ぶ（1〜5）",
         "--fresh": "前回の続きからではなく、最初からやり直す",
       },
     },

@@ -1,3 +1,4 @@
+import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
 import type { texts as en } from "../en/solve.ts";
 import { nameFew } from "../name-few.ts";
 import { texts as checks } from "./checks.ts";
@@ -31,6 +32,14 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   stopped: () => "ご指示により停止しました。以後は何もプッシュしていません。",
   "lost-lease": () => "別の PicoClaw がこのタスクを引き継ぎました。",
 };
+
+function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {
+  if (failure !== null) return `未完了（${failure}）`;
+  if (patchBytes === 0) return "変更なし";
+  const red = ran.filter((exitCode) => exitCode !== 0).length;
+  if (ran.length === 0) return "未検証";
+  return red === 0 ? "検証はすべて成功" : `検証 ${ran.length} 件中 ${red} 件が失敗`;
+}
 
 export const texts: typeof en = {
   locale: "ja",
@@ -82,6 +91,11 @@ export const texts: typeof en = {
     "PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更を patch として示します（`git apply` で適用できます）。",
   patchTooLarge:
     "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、patch は大きすぎるか表示できないため、コメントに載せられません。",
+  candidates: (kept, all) =>
+    `候補 ${all.length} 件のうち ${kept} 番を採用しました。${all
+      .map((one, i) => `${i + 1}: ${candidateWords(one)}`)
+      .join("、")}。`,
+  badCandidates: "--candidates は 1 から 5 の整数です",
   alreadyRunning: (url) => `すでに作業中です: ${url}`,
   notAnItem: (url) => `Issue / PR / MR の URL ではありません: ${url}`,
   noToken: (forge, variable) => `${forge} のトークンがありません。${variable} を設定してください。`,

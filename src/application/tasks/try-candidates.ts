@@ -1,0 +1,120 @@
+import { type CandidateFacts, rankCandidates } from "../../domain/tasks/solve/rank-candidates.ts";
+import type { SolveTask } from "../ports/solve-store.ts";
+import { keepChange } from "./keep-change.ts";
+import { createNews, type News } from "./news.ts";
+import { prepareTask } from "./prepare-task.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { SolveStop } from "./solve-stop.ts";
+import { verify } from "./verify.ts";
+
+export interface CandidateParts {
+  /** One go of whoever works: our own loop, or a worker CLI. */
+  readonly doWork: (work: Work, news: News) => Promise<void>;
+  readonly uuid: () => string;
+}
+
+interface Candidate {
+  readonly work: Work;
+  stop: SolveStop | null;
+}
+
+/**
+ * Several coders work on one task at once, each in a container of its own; the project's checks say which one is kept, and the
+ * others are discarded and named. The task goes on as the kept one; where none came to its end, the best of them is what the next
+ * time goes on from.
+ */
+export async function tryCandidates(
+  parts: SolveParts,
+  work: Work,
+  { doWork, uuid }: CandidateParts,
+): Promise<void> {
+  const count = work.task.candidates ?? 1;
+  await work.update({ phase: "work" });
+  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, uuid()));
+  try {
+    await Promise.all(candidates.map((candidate) => tryOne(parts, candidate, doWork)));
+    const facts = candidates.map(factsOf);
+    const [best = 0, ...others] = rankCandidates(facts);
+    const kept = candidates[best] as Candidate;
+    const note = parts.messages.candidates(best + 1, facts);
+    const { id: _, stepsBefore: __, ...came } = kept.work.task;
+    const steps = candidates.reduce((sum, { work: one }) => sum + one.task.steps, 0);
+    await work.update({
+      ...came,
+      id: work.task.id,
+      // Only this one goes on; what the others used does not count against it.
+      candidates: 1,
+      steps,
+      stepsBefore: steps - kept.work.task.steps,
+      notes: [...came.notes, note],
+    });
+    await work.note({ kind: "chosen", candidate: best + 1, discarded: others.map((place) => place + 1) });
+    work.say(note);
+    if (kept.stop !== null) throw kept.stop;
+    work.environment = kept.work.environment;
+    work.environmentId = kept.work.task.id;
+    work.judged = true;
+  } finally {
+    const gone = candidates.filter((one) => one.work.task.id !== work.environmentId);
+    await Promise.all(gone.map((one) => parts.environments.remove(one.work.task.id)));
+  }
+}
+
+async function tryOne(
+  parts: SolveParts,
+  candidate: Candidate,
+  doWork: CandidateParts["doWork"],
+): Promise<void> {
+  const { work } = candidate;
+  const news = createNews(parts, work);
+  try {
+    await prepareTask(parts, work);
+    await doWork(work, news);
+    await verify(parts, work, () => doWork(work, news));
+  } catch (error) {
+    if (!(error instanceof SolveStop)) throw error;
+    candidate.stop = error;
+  } finally {
+    await keepChange(work);
+  }
+}
+
+function factsOf({ work, stop }: Candidate): CandidateFacts {
+  return {
+    failure: stop === null ? null : stop.kind,
+    checks: work.task.checks.map(({ exitCode }) => exitCode),
+    patchBytes: Math.floor((work.task.patch.length * 3) / 4),
+  };
+}
+
+/** The task with a conversation and a container of its own. Nothing of it is stored but its steps. */
+function openCandidate(parent: Work, place: number, count: number, id: string): Candidate {
+  const text = `You are one of ${count} coders who work on this task, each alone in a copy of the project. The best change is kept. Go your own way.`;
+  const task: SolveTask = {
+    ...parent.task,
+    id,
+    steps: 0,
+    stepsBefore: 0,
+    transcript: [...parent.task.transcript, { role: "user", text }],
+  };
+  const work: Work = {
+    ...parent,
+    task,
+    isCandidate: true,
+    environment: null,
+    environmentId: id,
+    say: (line) => parent.say(`[${place}] ${line}`),
+    note: (step) => parent.note({ ...step, candidate: place }),
+    get costNoted() {
+      return parent.costNoted;
+    },
+    set costNoted(usd) {
+      parent.costNoted = usd;
+    },
+    async update(change) {
+      work.task = { ...work.task, ...change };
+      if (change.steps !== undefined) await parent.update({ steps: parent.task.steps + 1 });
+    },
+  };
+  return { work, stop: null };
+}
