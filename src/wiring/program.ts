@@ -21,7 +21,13 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
-    openDemo: async () => (await import("../infrastructure/inbox/demo-place.ts")).openDemo(env),
+    openDemo: async () => {
+      const place = await (await import("../infrastructure/inbox/demo-place.ts")).openDemo(env);
+      // The project is ours: its tests may run where nothing confines them.
+      const { trustWorkspace } = await import("../config/trust.ts");
+      trustWorkspace({ home: resolveHome(place.env), workspace: place.workspace, now: new Date() });
+      return place;
+    },
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./model-troubles.ts")).modelTroubles(env, options),
     askLine: async (question) => (await import("../infrastructure/runtime/ask-line.ts")).askLine(question),

@@ -1,16 +1,14 @@
+import { resolveLocale } from "../../config/locale.ts";
+import { setupMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 type Dispatch = (command: string, args: readonly string[], program: CliProgram) => Promise<number>;
 
-const PATCH = `[
-  {"type":"file_edit","action":"update","target":"hello.txt","content":"こんにちは, PicoClaw\\n"},
-  {"type":"shell_command","action":"run","target":"rm notes.txt && date > built.txt"},
-  {"type":"file_edit","action":"update","target":".env","content":"TOKEN=stolen\\n"}
-]`;
+const RASH = "```bash\nrm -rf src\n```\n";
 
-/** A tour in a throw-away folder: dry run, preview, apply, undo, with the real program and its real output. */
+/** A tour in a throw-away project: a failing test is fixed, `rm -rf src` taken back, with the real program. */
 export const commandWith = (dispatch: Dispatch): Subcommand => {
   const command: Subcommand = {
     name: "demo",
@@ -26,41 +24,49 @@ export const commandWith = (dispatch: Dispatch): Subcommand => {
 };
 
 async function demo(program: CliProgram, run: Dispatch): Promise<number> {
-  const { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } = await import("node:fs");
-  const { tmpdir } = await import("node:os");
-  const { join } = await import("node:path");
-  const place = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
-  const folder = join(place, "workspace");
-  mkdirSync(folder);
-  writeFileSync(join(folder, "hello.txt"), "hello\n");
-  writeFileSync(join(folder, "notes.txt"), "do not lose me\n");
-  writeFileSync(join(folder, ".env"), "TOKEN=secret\n");
+  const place = await program.openDemo();
+  const words = setupMessagesFor(resolveLocale({ env: program.env })).demo;
   const inside: CliProgram = {
-    ...program.elsewhere({ cwd: folder, env: { ...program.env, PICOCLAW_HOME: join(place, "home") } }),
+    ...program.elsewhere({ cwd: place.workspace, env: place.env }),
     inIsTerminal: false,
-    readInput: () => Buffer.from(PATCH),
+    readInput: () => Buffer.from(RASH),
   };
+  const say = (text: string) => program.out(`\n${text}\n`);
   const step = async (command: string, ...args: string[]) => {
-    program.out(`\n$ picoclaw ${[command, ...args].join(" ")}\n`);
-    await run(command, args, inside);
-  };
-  const files = () => {
-    for (const name of readdirSync(folder).sort())
-      program.out(`  ${name}: ${JSON.stringify(readFileSync(join(folder, name), "utf8"))}\n`);
+    const shown = args.map((arg) => (/\s/.test(arg) ? JSON.stringify(arg) : arg));
+    say(`$ picoclaw ${[command, ...shown].join(" ")}`);
+    return run(command, args, inside);
   };
   try {
-    program.out(`${folder}\n`);
-    files();
-    program.out(`\npatch.json:\n${PATCH}\n`);
-    await step("apply", "--dry-run");
-    await step("apply", "--preview");
-    files();
+    program.out(`${words.project(place.workspace)}\n`);
+    const fixed = await step("chat", words.fix);
+    await step("show", "--diff");
+    const before = await snapshot(place.workspace);
+    say(words.rash(RASH.trimEnd()));
     await step("apply");
-    files();
+    const gone = !(await snapshot(place.workspace)).has("src/cart.js");
     await step("undo");
-    files();
-    return EXIT.done;
+    const after = await snapshot(place.workspace);
+    const same = [...before].every(([path, text]) => after.get(path) === text) && after.size === before.size;
+    say(gone && same ? words.back(before.size) : words.notBack);
+    say(words.connect);
+    return fixed === EXIT.done && gone && same ? EXIT.done : EXIT.failed;
   } finally {
-    await program.removeFolder(place);
+    await place.remove();
   }
+}
+
+/** Every file of the project with its bytes. */
+async function snapshot(folder: string): Promise<Map<string, string>> {
+  const { readdirSync, readFileSync } = await import("node:fs");
+  const { join } = await import("node:path");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true, encoding: "utf8" }).filter(
+    (entry) => entry.isFile(),
+  );
+  return new Map(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(folder.length + 1), readFileSync(path, "base64")];
+    }),
+  );
 }

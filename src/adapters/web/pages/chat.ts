@@ -53,7 +53,7 @@ function firstWords(context: PageContext, view: ChatView): Markup {
   return empty(
     t.chatEmptyTitle,
     t.chatEmpty,
-    html`<ul class="examples">${t.chatExamples.map((example) => html`<li><a href="/chat/${encodeURIComponent(view.chatId)}?draft=${encodeURIComponent(example)}">${example}</a></li>`)}</ul>`,
+    html`<ul class="examples">${(context.demo ? t.demoExamples : t.chatExamples).map((example) => html`<li><a href="/chat/${encodeURIComponent(view.chatId)}?draft=${encodeURIComponent(example)}">${example}</a></li>`)}</ul>`,
   );
 }
 

@@ -23,7 +23,8 @@ export const texts = {
   themes: { auto: "Auto", light: "Light", dark: "Dark" },
   logout: "Sign out",
   signedInAs: (name: string, role: "operator" | "user") => (name === role ? name : `${name} · ${role}`),
-  demoBanner: "Demo: a scripted model and a throw-away workspace. Nothing here touches your files.",
+  demoBanner:
+    "Demo: a scripted model and a throw-away workspace. Nothing here touches your files. Connect your model: picoclaw init",
   connectionLost: "Connection lost. Trying again…",
   // Login.
   loginTitle: "Sign in",
@@ -46,6 +47,8 @@ export const texts = {
   chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
+  /** What the demo shows best. */
+  demoExamples: ["Fix the failing test", "oops: rm -rf src", "/preview Write a test for greet"],
   chatExamples: ["What can you do?", "/code3 Add a greeting to hello.txt", "/preview Write a test for greet"],
   newChat: "New chat",
   chats: "Your chats",

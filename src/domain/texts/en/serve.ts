@@ -22,7 +22,8 @@ export const texts = {
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
-    "To connect a real model: put its address into ~/.picoclaw/config.yaml (see docs/models.md), then picoclaw serve.",
+    "Try: Fix the failing test, then: oops: rm -rf src, and Undo.",
+    "Connect your model: picoclaw init, then picoclaw serve.",
   ],
   stopping:
     "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",

@@ -59,6 +59,14 @@ export const texts = {
     "  1. a local model: install Ollama (https://ollama.com/download), ollama pull qwen3:8b, picoclaw init",
     "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
+  demo: {
+    project: (folder: string) => `A small project with a failing test: ${folder}`,
+    fix: "Fix the failing test",
+    rash: (patch: string) => `And now something rash, as one patch:\n${patch}`,
+    back: (files: number) => `✓ All ${files} files are back, byte for byte.`,
+    notBack: "✗ The files are not as they were.",
+    connect: "This was a scripted model. Connect yours: picoclaw init",
+  },
   next: (command: string) => `Try next: ${command}`,
   /** A message that is worth trying first. */
   hello: "Hello",

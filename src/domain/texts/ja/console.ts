@@ -22,7 +22,8 @@ export const texts: typeof en = {
   logout: "ログアウト",
   signedInAs: (name, role) =>
     name === role ? "管理者" : `${name} · ${role === "operator" ? "管理者" : "利用者"}`,
-  demoBanner: "デモ: 台本モデルと使い捨ての workspace で動いています。あなたのファイルには触れません。",
+  demoBanner:
+    "デモ: 台本モデルと使い捨ての workspace で動いています。あなたのファイルには触れません。モデルをつなぐには: picoclaw init",
   connectionLost: "接続が切れました。再接続しています…",
   loginTitle: "ログイン",
   loginNeeded: "このコンソールはリンクから開きます。",
@@ -43,6 +44,11 @@ export const texts: typeof en = {
   chatTitle: "チャット",
   chatEmptyTitle: "やりたいことを書いてください",
   chatEmpty: "PicoClaw が担当を選び、すぐに実行します。どの変更も元に戻せます。",
+  demoExamples: [
+    "落ちているテストを直して",
+    "おっと: rm -rf src を実行して",
+    "/preview greet のテストを書いて",
+  ],
   chatExamples: [
     "何ができますか？",
     "/code3 hello.txt にあいさつを追加して",

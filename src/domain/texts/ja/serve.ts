@@ -18,7 +18,8 @@ export const texts: typeof en = {
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
     "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
-    "本物のモデルをつなぐには、接続先を ~/.picoclaw/config.yaml に書き（docs/models.md 参照）、picoclaw serve を実行してください。",
+    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf src を実行して」と「元に戻す」。",
+    "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
   stopping:
     "停止します。新しい受付を止め、実行中のものを終えます（最大 30 秒。もう一度押すとすぐに終了します）。",
