@@ -63,9 +63,11 @@ async function images(program: CliProgram, args: readonly string[]): Promise<num
         const text = [
           texts.failure("image-failed", outcome.name, outcome.message),
           ...(outcome.code === "root-missing" ? [texts.rootNeedsRoot] : []),
+          ...(outcome.code === "no-root" ? [texts.buildFrom] : []),
           ...(shown ? [] : said),
         ].join("\n");
-        const exitCode = outcome.code === "build-failed" ? EXIT.failed : EXIT.refused;
+        const exitCode =
+          outcome.code === "build-failed" || outcome.code === "no-root" ? EXIT.failed : EXIT.refused;
         return fail(program, json, { exitCode, code: outcome.code, text });
       }
       built.push(...outcome.built);

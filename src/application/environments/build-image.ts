@@ -26,8 +26,8 @@ export interface BuildRequest extends ImageProgress {
   readonly root?: string;
   /** Builds even what is there unchanged. */
   readonly again?: boolean;
-  /** Told of each image before it is looked at. */
-  readonly onImage?: (name: string, what: "unchanged" | "building") => void;
+  /** Told of each image before it is built. `kept`: what it stands on cannot be had, so the one that is there stays. */
+  readonly onImage?: (name: string, what: "unchanged" | "building" | "kept") => void;
 }
 
 export type Built =
@@ -35,7 +35,7 @@ export type Built =
   | {
       readonly ok: false;
       readonly name: string;
-      readonly code: "recipe-missing" | "root-missing" | "build-failed" | "aborted";
+      readonly code: "recipe-missing" | "root-missing" | "no-root" | "build-failed" | "aborted";
       readonly message: string;
     };
 
@@ -61,11 +61,13 @@ async function buildOne(
   if (folder === null)
     return { ok: false, name, code: "recipe-missing", message: `images/${recipe.folder} is missing` };
   const files = recipe.on === null ? [...folder, ...certificatesIn(recipes)] : folder;
-  const base = recipe.on === null ? root : withTag(recipe.on);
+  const known = await images.inspect(name, signal);
+  // Built on a root that was named once, it is built on that again: nobody wants another below it by accident.
+  const base = recipe.on === null ? (root ?? known?.labels[ROOT_LABEL]) : withTag(recipe.on);
   const baseFacts = base === undefined ? null : await images.inspect(base, signal);
   const args = base === undefined ? {} : { BASE: base };
   const hash = recipeHash(sha256, files, args, baseFacts?.id ?? "");
-  if (again !== true && (await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) {
+  if (again !== true && known?.labels[RECIPE_LABEL] === hash) {
     onImage?.(name, "unchanged");
     return { ok: true, built: false };
   }
@@ -76,14 +78,24 @@ async function buildOne(
     name,
     files,
     args: { ...args, ...(registry !== undefined && { NPM_REGISTRY: registry }) },
-    labels: { [RECIPE_LABEL]: hash },
+    labels: {
+      [RECIPE_LABEL]: hash,
+      ...(recipe.on === null && base !== undefined && { [ROOT_LABEL]: base }),
+    },
     ...(onLine !== undefined && { onLine }),
     ...(signal !== undefined && { signal }),
   });
   if (outcome.ok) return { ok: true, built: true };
-  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
-  return { ok: false, name, code, message: outcome.message };
+  if (outcome.reason === "aborted") return { ok: false, name, code: "aborted", message: outcome.message };
+  const noRoot = recipe.on === null && (outcome.reason === "unreachable" || outcome.reason === "not-found");
+  if (noRoot && known !== null && root === undefined && again !== true) {
+    onImage?.(name, "kept");
+    return { ok: true, built: false };
+  }
+  return { ok: false, name, code: noRoot ? "no-root" : "build-failed", message: outcome.message };
 }
+
+const ROOT_LABEL = "picoclaw.image-root";
 
 const NO_REGISTRY =
   "npm is not there to say where its registry is: install npm, or set command_executor.install.npm_registry";

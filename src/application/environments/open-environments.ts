@@ -39,6 +39,6 @@ export interface ImageRequest {
   readonly from?: string;
   readonly again: boolean;
   readonly signal: AbortSignal;
-  readonly onImage: (name: string, what: "unchanged" | "building") => void;
+  readonly onImage: (name: string, what: "unchanged" | "building" | "kept") => void;
   readonly onLine: (line: string) => void;
 }

@@ -201,7 +201,7 @@ class Preparation {
       code: code === "image-missing" ? "image-missing" : "image-failed",
       subject: image,
       detail: mask(attempts.join("\n")),
-      ...(buildable && { remedy: "images-build" as const }),
+      remedy: buildable ? "images-build" : "check-image",
     } as const;
   }
 

@@ -17,6 +17,8 @@ export type SolveStopKind =
   | "paused"
   | "lost-lease"
   | "forge"
+  | "forge-token"
+  | "forge-missing"
   | "container"
   | "clone"
   | "wrong-base"
@@ -40,7 +42,9 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
   if (got.ok) return got.value;
   const { code, message, scope } = got.failure;
   if (code === "aborted") throw new SolveStop("stopped");
-  throw new SolveStop("forge", scope === undefined ? message : `${message} (${scope})`);
+  const kind =
+    code === "unauthorized" ? "forge-token" : code === "not-found" ? "forge-missing" : ("forge" as const);
+  throw new SolveStop(kind, scope === undefined ? message : `${message} (${scope})`);
 }
 
 /** The end of a task whose model gave no answer. */

@@ -64,6 +64,7 @@ export interface PrepareFailure {
   readonly detail: string;
   readonly remedy?:
     | "images-build"
+    | "check-image"
     | "start-docker"
     | "check-token"
     | "allow-host"

@@ -180,6 +180,44 @@ describe("building", () => {
     });
   });
 
+  test("on a base that is there works without a registry, and says what to name where there is none", async () => {
+    const { parts, calls, folders } = fakeImages(["debian:own"]);
+    const offline: BuildParts = {
+      ...parts,
+      images: {
+        ...parts.images,
+        build: async (build) =>
+          build.name === "coding-agent-executor:latest" && build.args.BASE === undefined
+            ? { ok: false, reason: "unreachable", message: "dial tcp: no such host" }
+            : parts.images.build(build),
+      },
+    };
+    expect(await buildImage(offline, { recipe: python })).toMatchObject({ ok: false, code: "no-root" });
+    expect(await buildImage(offline, { recipe: python, root: "debian:own" })).toMatchObject({ ok: true });
+    // The root that was named once is remembered.
+    folders.base = [file("Dockerfile", "base, changed")];
+    expect(await buildImage(offline, { recipe: python })).toMatchObject({ ok: true });
+    expect(calls.filter((call) => call.includes("debian:own"))).toHaveLength(2);
+    // A base of an older version does not know its root: it stays.
+    const old = fakeImages(["coding-agent-executor:latest"]);
+    const said: string[] = [];
+    const kept = await buildImage(
+      {
+        ...old.parts,
+        images: {
+          ...old.parts.images,
+          build: async (build) =>
+            build.args.BASE === undefined
+              ? { ok: false, reason: "unreachable", message: "" }
+              : old.parts.images.build(build),
+        },
+      },
+      { recipe: python, onImage: (name, what) => said.push(`${what} ${name}`) },
+    );
+    expect(kept).toMatchObject({ ok: true, built: ["coding-agent-executor-python:latest"] });
+    expect(said).toContain("kept coding-agent-executor:latest");
+  });
+
   test("says which recipe is missing", async () => {
     const { parts, folders } = fakeImages([]);
     delete folders.python;

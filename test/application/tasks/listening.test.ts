@@ -215,4 +215,15 @@ describe("listening while a task runs", () => {
     expect(task).toMatchObject({ state: "failed", failure: { kind: "wrong-base" } });
     expect(environments.live.size).toBe(0);
   });
+
+  for (const [status, kind, remedy] of [
+    [401, "forge-token", "GITHUB_PERSONAL_ACCESS_TOKEN"],
+    [404, "forge-missing", "Check the address"],
+  ] as const)
+    test(`a forge that answers ${status} comes with what to do about it`, async () => {
+      world.faults.push({ times: 99, answer: () => Response.json({ message: "no" }, { status }) });
+      const { task } = await solve(() => PLAN);
+      expect(task.failure).toMatchObject({ kind });
+      expect(task.failure?.message).toContain(remedy);
+    });
 });

@@ -38,6 +38,7 @@ const FAILURES: Readonly<Record<PrepareFailure["code"], true>> = {
 };
 const REMEDIES: Readonly<Record<NonNullable<PrepareFailure["remedy"]>, true>> = {
   "images-build": true,
+  "check-image": true,
   "start-docker": true,
   "check-token": true,
   "allow-host": true,

@@ -66,6 +66,8 @@ export const texts = {
     switch (remedy) {
       case "images-build":
         return `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`;
+      case "check-image":
+        return "Check command_executor.environments: the image's name as `docker pull` takes it, `docker login` for a private registry, or an image that is there (`docker images`).";
       case "start-docker":
         return "Start Docker, or say where it is with DOCKER_HOST. `picoclaw doctor` tells more.";
       case "check-token":
@@ -110,7 +112,10 @@ export const texts = {
   leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
   pruned: (count: number) =>
     count === 1 ? "1 stale container removed." : `${count} stale containers removed.`,
-  image: (name: string, what: "unchanged" | "building" | "built") => `${name}: ${what}`,
+  image: (name: string, what: "unchanged" | "building" | "built" | "kept") =>
+    what === "kept"
+      ? `${name}: kept as it is; the Debian image below it could not be had (another one: --from IMAGE)`
+      : `${name}: ${what}`,
   /** For `doctor`. */
   images: (there: readonly string[], missing: readonly string[]) =>
     [
@@ -127,6 +132,8 @@ export const texts = {
     `Unknown environment: ${name}. Known: ${known.join(", ")}`,
   unknownSubcommand: (given: string, known: readonly string[]) =>
     `Unknown: ${given}. Known: ${known.join(", ")}`,
+  buildFrom:
+    "The Debian image below it could not be had. Name one that is there (images build --from IMAGE), or make it from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
   rootNeedsRoot: "Making a Debian root needs root and debootstrap.",
 };
 

@@ -66,6 +66,8 @@ export const texts: typeof en = {
     switch (remedy) {
       case "images-build":
         return `次のコマンドでビルドできます: picoclaw images build ${subject.replace(/:latest$/, "")}`;
+      case "check-image":
+        return "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ (`docker images`) を指定してください。";
       case "start-docker":
         return "Docker を起動するか、DOCKER_HOST で場所を指定してください。詳細は `picoclaw doctor` を参照してください。";
       case "check-token":
@@ -93,7 +95,7 @@ export const texts: typeof en = {
   leftOver: (kind, name, reason) => `残存リソース: ${kind} ${name} (${reason})`,
   pruned: (count) => `残存コンテナを ${count} 件削除しました。`,
   image: (name, what) =>
-    `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了" }[what]}`,
+    `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了", kept: "そのまま使用します。土台の Debian イメージを取得できませんでした（別のものを使うには --from IMAGE）" }[what]}`,
   images: (there, missing) =>
     [
       `実行環境のイメージ: ${there.length === 0 ? "まだありません" : there.join(", ")}`,
@@ -106,6 +108,8 @@ export const texts: typeof en = {
   noCommand: "コマンドがありません。`--` の後に指定してください。",
   unknownEnvironment: (name, known) => `不明な環境です: ${name}。指定できるもの: ${known.join(", ")}`,
   unknownSubcommand: (given, known) => `不明なコマンドです: ${given}。指定できるもの: ${known.join(", ")}`,
+  buildFrom:
+    "土台となる Debian イメージを取得できませんでした。手元にあるイメージを指定するか (images build --from IMAGE)、Debian のパッケージから作成してください (sudo picoclaw images build --from debian-rootfs)。",
   rootNeedsRoot: "Debian のルートの作成には root 権限と debootstrap が必要です。",
 };
 
