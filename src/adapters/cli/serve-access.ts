@@ -20,13 +20,16 @@ export async function admit(program: CliProgram, { values, words }: Flags, opene
   if (userId === "operator" && role === "user") return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {
     const { host, port, public_url: publicUrl } = opened.config.serve;
-    const base =
-      publicUrl?.replace(/\/+$/, "") ??
-      `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const here = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const base = publicUrl?.replace(/\/+$/, "") ?? `http://${here}`;
+    const listens = await answers(`http://${here}/healthz`);
     const login = `${base}/login/${await opened.signIn.createLink({ userId, role })}`;
     program.out(
-      json ? `${JSON.stringify({ login, user: userId, role })}\n` : `${login}\n${say.loginLinkNote}\n`,
+      json
+        ? `${JSON.stringify({ login, user: userId, role, listening: listens })}\n`
+        : `${login}\n${say.loginLinkNote}\n`,
     );
+    if (!listens && !json) program.err(`${say.nothingListens(here)}\n`);
     return EXIT.done;
   }
   if (what !== "token") return bad(say.usage);
@@ -77,4 +80,12 @@ export async function admit(program: CliProgram, { values, words }: Flags, opene
 
 function portFlag({ port }: Flags["values"], configured: number): string {
   return typeof port === "string" ? port : String(configured);
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false;
+  }
 }

@@ -8,6 +8,7 @@ import { createFlashes } from "./flash.ts";
 import { isOurHost, isOurOrigin, secured } from "./guard.ts";
 import type { WebHost } from "./host.ts";
 import { html } from "./markup.ts";
+import { noEntry } from "./no-entry.ts";
 import { barePage } from "./parts/layout.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { jobRoutes } from "./routes/jobs.ts";
@@ -115,11 +116,5 @@ function enter(web: Web, request: Request): Response {
       200,
     );
   }
-  return respond(
-    barePage(t, themeOf(request), assets, {
-      title: t.loginTitle,
-      body: html`<h1>${t.loginNeeded}</h1><p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`,
-    }),
-    401,
-  );
+  return respond(noEntry(web, request, t.loginNeeded), 401);
 }

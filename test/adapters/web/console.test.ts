@@ -36,6 +36,8 @@ if (requirePart("chromium") && requirePart("bwrap"))
         void dialog.dismiss();
       });
       await page.goto(server.login);
+      await page.getByRole("button").click();
+      await page.waitForURL("**/chat**");
     }, 60_000);
     afterAll(async () => {
       await browser?.close();

@@ -62,6 +62,7 @@ export async function createServer(options: ServeOptions = {}) {
     stop,
     pid: () => running.child?.pid ?? 0,
     errors: () => running.err,
+    run: cli.run,
     token: (...args: string[]) => {
       const made = cli.run(["serve", "token", "create", "test", "--json", ...args]);
       return (JSON.parse(made.out) as { token: string }).token;
@@ -100,7 +101,7 @@ export async function signIn(login: string) {
     }
     return response;
   };
-  const first = await request(login);
+  const first = await request(login, { method: "POST" });
   const page = await (await request("/jobs")).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
   return {

@@ -80,14 +80,36 @@ describe("coming in", () => {
     const [cookie = ""] = operator.first.headers.getSetCookie();
     expect(cookie).toMatch(/; HttpOnly/);
     expect(cookie).toMatch(/; SameSite=Strict/);
-    const again = await fetch(server.login, { redirect: "manual" });
+    const again = await fetch(server.login, { method: "POST", redirect: "manual" });
     expect(again.status).toBe(403);
-    expect(await again.text()).toContain("This link was used already");
+    const page = await again.text();
+    expect(page).toContain("This link was used already");
+    expect(page).toContain("picoclaw serve link");
+  });
+
+  test("who only looks at a link does not use it up", async () => {
+    const link = server.link(server.url);
+    for (const method of ["HEAD", "GET", "GET"]) {
+      const looked = await fetch(link, { method, redirect: "manual" });
+      expect([looked.status, looked.headers.getSetCookie()]).toEqual([200, []]);
+    }
+    const foreign = await fetch(link, {
+      method: "POST",
+      redirect: "manual",
+      headers: { origin: "https://elsewhere.example" },
+    });
+    expect(foreign.status).toBe(403);
+    expect((await fetch(link, { method: "POST", redirect: "manual" })).status).toBe(303);
+  });
+
+  test("a link that nobody listens for says so", () => {
+    const made = server.run(["serve", "link", "--port", "1"]);
+    expect([made.code, made.err]).toEqual([0, expect.stringContaining("Nothing listens on 127.0.0.1:1")]);
   });
 
   test("two browsers that open one link at once: one is let in", async () => {
     const link = server.link(server.url);
-    const tries = await Promise.all(Array.from({ length: 8 }, () => fetch(link, { redirect: "manual" })));
+    const tries = await Promise.all(Array.from({ length: 8 }, () => fetch(link, { method: "POST", redirect: "manual" })));
     expect(tries.filter(({ status }) => status === 303).length).toBe(1);
   });
 

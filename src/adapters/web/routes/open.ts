@@ -1,9 +1,13 @@
 import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
-import { isLoopback } from "../guard.ts";
+import { isLoopback, isOurOrigin } from "../guard.ts";
+import { noEntry } from "../no-entry.ts";
 import { html } from "../markup.ts";
-import { localeOf, sessionCookie, signedIn, viewerOfToken } from "../session.ts";
-import { standalonePage, type Web, type WebApp } from "../web.ts";
+import { barePage } from "../parts/layout.ts";
+import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
+import { respond, standalonePage, type Web, type WebApp } from "../web.ts";
 
+/** The address holds a secret: it is told to nobody. */
+const SILENT = { "referrer-policy": "no-referrer" };
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
@@ -34,26 +38,38 @@ export function openRoutes(app: WebApp, web: Web): void {
       return c.text("401: send a token with the scope read\n", 401, { "www-authenticate": "Bearer" });
     return c.body(await host.metrics(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
-  app.get("/login/:secret", async (c) => {
+  // Whoever only looks (a preview of the link, a scanner, HEAD) does not use it up: a person presses a button.
+  app.get("/login/:secret", (c) => c.html(String(openingPage(web, c.req.raw)), 200, SILENT));
+  app.post("/login/:secret", async (c) => {
     const request = c.req.raw;
+    const t = consoleMessagesFor(localeOf(request, host.locale()));
+    if (!isOurOrigin(request))
+      return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403, SILENT);
     const opened = await signIn.openLink(c.req.param("secret"));
-    if (opened === null) {
-      // The link may have been opened twice by the same browser.
-      if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
-      const t = consoleMessagesFor(localeOf(request, host.locale()));
-      return c.html(standalonePage(web, request, t.loginTitle, t.loginUsed), 403);
-    }
-    return c.body(null, 303, {
-      location: "/chat",
-      "set-cookie": sessionCookie(host.place(), opened.secret),
-      "referrer-policy": "no-referrer",
-    });
+    if (opened !== null)
+      return c.body(null, 303, {
+        location: "/chat",
+        "set-cookie": sessionCookie(host.place(), opened.secret),
+        ...SILENT,
+      });
+    // The button may have been pressed twice in the same browser.
+    if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
+    return respond(noEntry(web, request, t.loginUsed), 403, SILENT);
   });
   app.post("/webhooks/:name", (c) => {
     const answer = host.webhooks().get(c.req.param("name"));
     return answer === undefined ? c.notFound() : answer(c.req.raw);
   });
   app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
+}
+
+function openingPage(web: Web, request: Request) {
+  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
+  const assets = { style: web.assets.style.path, script: web.assets.script.path };
+  return barePage(t, themeOf(request), assets, {
+    title: t.loginTitle,
+    body: html`<h1>${t.loginTitle}</h1><p>${t.loginOnce}</p><form method="post"><button class="primary" autofocus>${t.loginOpen}</button></form>`,
+  });
 }
 
 async function isOperator(web: Web, request: Request): Promise<boolean> {

@@ -28,6 +28,9 @@ export const texts = {
   connectionLost: "Connection lost. Trying again…",
   // Login.
   loginTitle: "Sign in",
+  loginOnce: "This link signs this browser in, once.",
+  loginOpen: "Open the console",
+  loginHowDemo: "Stop the demo (Ctrl-C) and start it again: it prints a new link.",
   loginNeeded: "This console opens with a link.",
   loginHow: "The link was printed when the server started. A new one is made on that machine with:",
   loginUsed: "This link was used already, or it is too old.",

@@ -19,6 +19,8 @@ export const texts = {
   listening: (url: string) => `PicoClaw listens on ${url}`,
   loginLink: (url: string) => `Open the console: ${url}`,
   loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",
+  nothingListens: (address: string) =>
+    `Nothing listens on ${address} yet. Start the server within ten minutes: picoclaw serve`,
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",

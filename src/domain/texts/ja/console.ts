@@ -26,6 +26,9 @@ export const texts: typeof en = {
     "デモ: 台本モデルと使い捨ての workspace で動いています。あなたのファイルには触れません。モデルをつなぐには: picoclaw init",
   connectionLost: "接続が切れました。再接続しています…",
   loginTitle: "ログイン",
+  loginOnce: "このリンクで、このブラウザーからログインします（1 回だけ使えます）。",
+  loginOpen: "コンソールを開く",
+  loginHowDemo: "デモを止めて（Ctrl-C）もう一度起動すると、新しいリンクが表示されます。",
   loginNeeded: "このコンソールはリンクから開きます。",
   loginHow:
     "リンクはサーバーの起動時に表示されています。新しいリンクは、そのマシンで次のコマンドを実行すると作れます。",

@@ -14,6 +14,8 @@ export const texts: typeof en = {
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
+  nothingListens: (address) =>
+    `${address} ではまだ何も待ち受けていません。10 分以内にサーバーを起動してください: picoclaw serve`,
   demoLinkNote:
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
