@@ -82,7 +82,8 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
       }),
     );
   let cookie = "";
-  cookie = ((await ask(`/login/${secret}`, { method: "POST" })).headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+  cookie =
+    ((await ask(`/login/${secret}`, { method: "POST" })).headers.get("set-cookie") ?? "").split(";")[0] ?? "";
   const csrf = /name="csrf" value="([^"]+)"/.exec(await (await ask("/jobs")).text())?.[1] ?? "";
   return {
     ask,

@@ -109,7 +109,9 @@ describe("coming in", () => {
 
   test("two browsers that open one link at once: one is let in", async () => {
     const link = server.link(server.url);
-    const tries = await Promise.all(Array.from({ length: 8 }, () => fetch(link, { method: "POST", redirect: "manual" })));
+    const tries = await Promise.all(
+      Array.from({ length: 8 }, () => fetch(link, { method: "POST", redirect: "manual" })),
+    );
     expect(tries.filter(({ status }) => status === 303).length).toBe(1);
   });
 

@@ -1,13 +1,11 @@
 import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import { isLoopback, isOurOrigin } from "../guard.ts";
-import { noEntry } from "../no-entry.ts";
 import { html } from "../markup.ts";
+import { noEntry } from "../no-entry.ts";
 import { barePage } from "../parts/layout.ts";
 import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
 import { respond, standalonePage, type Web, type WebApp } from "../web.ts";
 
-/** The address holds a secret: it is told to nobody. */
-const SILENT = { "referrer-policy": "no-referrer" };
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
@@ -39,22 +37,21 @@ export function openRoutes(app: WebApp, web: Web): void {
     return c.body(await host.metrics(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   // Whoever only looks (a preview of the link, a scanner, HEAD) does not use it up: a person presses a button.
-  app.get("/login/:secret", (c) => c.html(String(openingPage(web, c.req.raw)), 200, SILENT));
+  app.get("/login/:secret", (c) => c.html(String(openingPage(web, c.req.raw))));
   app.post("/login/:secret", async (c) => {
     const request = c.req.raw;
     const t = consoleMessagesFor(localeOf(request, host.locale()));
     if (!isOurOrigin(request))
-      return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403, SILENT);
+      return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403);
     const opened = await signIn.openLink(c.req.param("secret"));
     if (opened !== null)
       return c.body(null, 303, {
         location: "/chat",
         "set-cookie": sessionCookie(host.place(), opened.secret),
-        ...SILENT,
       });
     // The button may have been pressed twice in the same browser.
     if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
-    return respond(noEntry(web, request, t.loginUsed), 403, SILENT);
+    return respond(noEntry(web, request, t.loginUsed), 403);
   });
   app.post("/webhooks/:name", (c) => {
     const answer = host.webhooks().get(c.req.param("name"));
