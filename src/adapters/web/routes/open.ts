@@ -41,8 +41,7 @@ export function openRoutes(app: WebApp, web: Web): void {
   app.post("/login/:secret", async (c) => {
     const request = c.req.raw;
     const t = consoleMessagesFor(localeOf(request, host.locale()));
-    if (!isOurOrigin(request))
-      return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403);
+    if (!isOurOrigin(request)) return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403);
     const opened = await signIn.openLink(c.req.param("secret"));
     if (opened !== null)
       return c.body(null, 303, {
