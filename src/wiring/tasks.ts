@@ -243,7 +243,7 @@ function factsOf(
 }
 
 function maskOf(known: readonly string[], credentials: ReturnType<typeof findCredentials>) {
-  const all = [...known, ...Object.values(credentials.env), ...tokensIn(credentials)];
+  const all = [...known, ...credentials.keys.values(), ...tokensIn(credentials)];
   return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
 }
 

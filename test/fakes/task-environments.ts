@@ -62,7 +62,13 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         ...made,
         async runWorker(prompt: string) {
           const { exitCode, stdout, stderr } = await environments.worker(folder, prompt);
-          return { summary: stdout, error: exitCode === 0 ? null : stderr, exitCode, durationMs: 1 };
+          return {
+            summary: stdout,
+            error: exitCode === 0 ? null : stderr,
+            exitCode,
+            durationMs: 1,
+            notes: [],
+          };
         },
       };
     },

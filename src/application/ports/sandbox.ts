@@ -26,6 +26,14 @@ export interface SandboxManager {
   /** Ends a background process with all its descendants. False when there is none such. */
   endProcess(container: string, pid: number, signal?: AbortSignal): Promise<boolean | SandboxFailure>;
   /**
+   * Connections to a port of the container's loopback, which the engine's own connection carries, go on to a Unix socket
+   * of this machine. Not a network: it works without one. Whatever runs inside may use it until it is closed.
+   */
+  forward(
+    container: string,
+    options: { readonly socket: string; readonly signal: AbortSignal },
+  ): Promise<Forward | SandboxFailure>;
+  /**
    * Stands the whole container still, whatever runs in it and however it hides; nothing can be run in it until it
    * goes on. False when the engine cannot. Both are idempotent.
    */
@@ -185,6 +193,13 @@ export interface BackgroundProcess {
   /** Inside the container. */
   readonly pid: number;
   readonly command: string;
+}
+
+export interface Forward {
+  readonly ok: true;
+  /** Inside. */
+  readonly port: number;
+  close(): void;
 }
 
 export interface StopOptions {

@@ -56,6 +56,8 @@ export interface WorkerOptions {
 }
 
 export interface WorkerOutcome {
+  /** What a person should know of its login. */
+  readonly notes: readonly string[];
   /** What the CLI said at its end. */
   readonly summary: string;
   /** Why it failed; null when it did not. */

@@ -21,6 +21,8 @@ Do not commit or push, and do not touch CI workflow files. End with a short summ
   const outcome = await environment.runWorker?.(prompt, { signal: work.signal, onProgress: work.say });
   if (outcome === undefined) throw new SolveStop("container", `no worker ${worker}`);
   if (work.signal.aborted) throw new SolveStop("stopped");
+  // For whoever runs PicoClaw, not for readers of a pull request.
+  for (const note of outcome.notes) work.say(note);
   const { exitCode, durationMs, error } = outcome;
   const summary = parts.mask(outcome.summary);
   await work.update({

@@ -126,6 +126,8 @@ export interface WorkerRun {
   readonly saidChanged: readonly string[];
   /** The program of the worker CLI, where the container has none. */
   readonly missing?: string;
+  /** What a person should know. */
+  readonly notes?: readonly string[];
   /** What really changed, and where it is kept; null when nothing could be staged. */
   readonly job: RunJob | null;
 }

@@ -42,7 +42,7 @@ export interface TaskRecord {
   readonly usage: TaskUsage;
   /** Everything that happened, in the words of tasks of every kind. */
   readonly steps: readonly TaskStep[];
-  /** What a person should know of the container, of this process alone. */
+  /** What a person should know of the container and its runs. */
   readonly notes: readonly string[];
   /** Whether the last word of a process was that it stopped before the end. */
   readonly interrupted: boolean;
@@ -92,7 +92,10 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return { ...next, loops: [...record.loops, { loop, at, action, reason, prompt }] };
     }
     case "worker-finished":
-      return withLastLoop(next, { run: event.run });
+      return withLastLoop(
+        { ...next, notes: [...new Set([...record.notes, ...(event.run.notes ?? [])])] },
+        { run: event.run },
+      );
     case "tested":
       return withLastLoop(next, { test: event.test });
     case "assessed":

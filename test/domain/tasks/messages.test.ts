@@ -17,6 +17,11 @@ const said = (texts: TaskMessages): readonly string[] => [
   texts.cannotRun("pytest", "agent-runner-codex + node"),
   texts.failingTest("make test", 2, "1 failed"),
   texts.unknownEnvironment({ asked: "rubi", available: ["python", "node"] }),
+  texts.keysOutside("DETAIL"),
+  texts.loginReadable("codex-cli", [".codex/auth.json"]),
+  ...(["host-changed", "unlike", "unwritable"] as const).map((why) =>
+    texts.loginKept(".codex/auth.json", why),
+  ),
   texts.containerFailed("DETAIL"),
   texts.remoteEngine("tcp://x"),
   ...(["pulling", "building", "starting", "copying"] as const).map((step) => texts.setup(step, "WHAT")),

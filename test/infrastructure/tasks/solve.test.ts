@@ -197,7 +197,6 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         issue.body = '1 + 2 is -1\n[[RUN ["sed -i s/a.-.b/a+b/ calc.py"]]]';
         const file = join(home, "config.yaml");
         const config = JSON.parse(readFileSync(file, "utf8"));
-        config.command_executor.docker.network.allowed_hosts.push(model.host);
         config.tasks = { test_command: "python3 -m pytest -q && grep -q a+b calc.py" };
         writeFileSync(file, JSON.stringify(config));
         mkdirSync(join(home, ".codex"));

@@ -21,7 +21,13 @@ export const shellKind: WorkerKind = {
   argv: ["sh"],
   env: {},
   credentials: [{ path: ".codex/auth.json", isLogin: true }],
+  leftOut: [],
   keyVariables: ["CODEX_API_KEY"],
+  plainVariables: [],
+  route: () => ({
+    upstream: "http://127.0.0.1:9",
+    lead: (base) => ({ env: { MODEL_BASE: base }, argv: ["sh"] }),
+  }),
   createReader() {
     let summary = "";
     return {

@@ -10,13 +10,19 @@ import { encode, type Protocol, protocolOf } from "../../fakes/model-server/prot
 export interface WorkerModel {
   /** As a container reaches it, through its proxy. */
   readonly host: string;
+  /** What the CLIs proved themselves with. */
+  readonly keys: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 export async function startWorkerModel(): Promise<WorkerModel> {
+  const keys = new Set<string>();
   const server = createServer((request, response) => {
+    const { authorization, "x-api-key": anthropic, "x-goog-api-key": google } = request.headers;
+    for (const key of [authorization?.replace("Bearer ", ""), anthropic, google])
+      if (key) keys.add(String(key));
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
     request.on("end", () => {
@@ -30,6 +36,7 @@ export async function startWorkerModel(): Promise<WorkerModel> {
   const { port } = server.address() as AddressInfo;
   return {
     host: `host.docker.internal:${port}`,
+    keys,
     async stop() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));

@@ -8,6 +8,8 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { requirePart } from "../../require.ts";
 import { docker } from "../environments/real-engine.ts";
@@ -17,8 +19,8 @@ const containers = () => docker("ps", "-a", "--filter", "name=agent-runner-", "-
 
 describe.if(requirePart("docker"))("a worker's runs on the host's repository", () => {
   const benches: TaskBench[] = [];
-  function bench(name?: string): TaskBench {
-    const made = createTaskBench(name);
+  function bench(name?: string, kind = shellKind): TaskBench {
+    const made = createTaskBench(name, kind);
     benches.push(made);
     made.write("a.txt", "one\n");
     made.write("lib/x", "x\n");
@@ -288,7 +290,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
           text: "echo w > w.txt; git add w.txt; git -c user.name=w -c user.email=w@w commit -qm side && git log --format=%s -1",
         },
       },
-      runner: { worker: { kind: "codex-cli", env: { A: "b" } } },
+      runner: { worker: { kind: "codex-cli", docker_image: shellKind.image, env: { A: "b" } } },
     });
     const file = readTaskFile(source, "t", {});
     if (!file.ok) throw new Error("not read");
@@ -327,7 +329,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       id: "staging11",
       noMeta: true,
       prompts: [
-        `cat $HOME/.codex/auth.json; stat -f -c %T $HOME/.codex/auth.json; stat -c %a $(readlink $HOME/.codex/auth.json); echo ready; sleep 1`,
+        `cat $HOME/.codex/auth.json; stat -f -c %T $HOME/.codex/auth.json; stat -c %a $HOME/.codex/auth.json; echo ready; sleep 1`,
       ],
       onProgress: (progress) => {
         if (progress.kind === "text" && progress.text === "ready")
@@ -335,6 +337,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       },
     });
     expect(record.end?.summary).toContain("tmpfs\n600\n");
+    expect(record.notes).toEqual([expect.stringContaining("the project's own code could read it")]);
     const { workspace } = await at.open();
     const everything = [
       seen,
@@ -345,6 +348,56 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(seen).toContain("agent-runner-staging11");
     expect(everything).not.toContain(secret);
     expect(everything).not.toContain(at.env.CODEX_API_KEY);
+  }, 60_000);
+
+  test("a key stays outside: the worker uses it, and nothing in the container has it", async () => {
+    const got: string[] = [];
+    const server = createServer((request, response) => {
+      got.push(String(request.headers.authorization));
+      response.end("an answer");
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as AddressInfo;
+    const lead = (base: string) => ({ env: { MODEL_BASE: base }, argv: ["sh"] as const });
+    const at = bench("ws", {
+      ...shellKind,
+      route: () => ({ upstream: `http://127.0.0.1:${port}/v1`, lead }),
+    });
+    const { record } = await at.run({
+      id: "staging14",
+      noMeta: true,
+      prompts: [
+        'curl -sS -H "Authorization: Bearer $CODEX_API_KEY" $MODEL_BASE/x; cat /proc/*/environ > seen 2>/dev/null; echo $MODEL_BASE > base; true',
+      ],
+      // When no worker runs, there is no way to the key either.
+      test: '! curl -sS -H "Authorization: Bearer x" "$(cat base)/x"',
+    });
+    server.close();
+    expect(record.loops[0]?.run?.summary).toContain("an answer");
+    expect(got).toEqual([`Bearer ${at.env.CODEX_API_KEY}`]);
+    expect(at.read("seen")).toContain("CODEX_API_KEY=picoclaw-");
+    expect(at.read("seen")).not.toContain(at.env.CODEX_API_KEY);
+    expect([record.state, record.notes]).toEqual(["COMPLETE", []]);
+  }, 60_000);
+
+  test("a login that is refreshed inside is refreshed outside, and one that was tampered with is not", async () => {
+    const at = bench();
+    const file = join(at.folder, "user/.codex/auth.json");
+    const login = (token: string, account = "me") =>
+      JSON.stringify({ tokens: { access_token: token, account_id: account } });
+    writeFileSync(file, login("old-token"), { mode: 0o600 });
+    const write = (text: string) =>
+      `echo '${text}' | tr -d '\\n' > $HOME/.codex/new; mv $HOME/.codex/new $HOME/.codex/auth.json`;
+    await at.run({ id: "staging15", noMeta: true, prompts: [write(login("new-token"))] });
+    expect(readFileSync(file, "utf8")).toBe(login("new-token"));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { record } = await at.run({
+      id: "staging16",
+      noMeta: true,
+      prompts: [write(login("new-token", "thief"))],
+    });
+    expect(readFileSync(file, "utf8")).toBe(login("new-token"));
+    expect(record.notes.at(-1)).toContain("not the same login refreshed");
   }, 60_000);
 });
 

@@ -10,6 +10,12 @@ const SETUP = {
   copying: "copying",
 } as const;
 
+const LOGIN = {
+  "host-changed": "it was changed here meanwhile, too",
+  unlike: "what lies there is not the same login refreshed",
+  unwritable: "the file here cannot be written",
+} as const;
+
 export const texts = {
   // Why a task ended.
   totalTime: (seconds: number) =>
@@ -41,10 +47,15 @@ export const texts = {
   workerEnded: (exitCode: number) => `exit status ${exitCode}`,
   workerKilled: (signal: string) => `killed by ${signal}`,
   workerLost: (detail: string) => `the connection to the container was lost: ${detail}`,
+  keysOutside: (detail: string) => `the way by which the worker gets its key could not be laid: ${detail}`,
   workerAborted: "stopped",
   unauthorized: (kind: string, variables: readonly string[]) =>
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
   unreachable: (kind: string, detail: string) => `${kind} does not reach its model's server: ${detail}`,
+  loginReadable: (kind: string, list: readonly string[]) =>
+    `The login of ${kind} (${paths(list)}) lies in the container's memory while the task runs: the project's own code could read it. A key would stay outside.`,
+  loginKept: (path: string, why: "host-changed" | "unlike" | "unwritable") =>
+    `The login ~/${path} was changed inside the container and not brought back: ${LOGIN[why]}. If this machine is signed out, log in again.`,
   noCredentials: (kind: string, variables: readonly string[]) =>
     `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
 

@@ -3,6 +3,12 @@ import { listPaths } from "../list-paths.ts";
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… 他 ${rest} 件`);
 
+const LOGIN = {
+  "host-changed": "その間にこのマシンでも変更されました",
+  unlike: "同じログインを更新したものではありません",
+  unwritable: "このマシンのファイルに書き込めません",
+} as const;
+
 export const texts: typeof en = {
   totalTime: (seconds) => `合計時間 ${seconds} 秒を使い切りました (runner.max_total_time_sec)`,
   maxLoops: (loops) => `${loops} 回のループで完了しませんでした (runner.max_loops)`,
@@ -31,10 +37,15 @@ export const texts: typeof en = {
   workerEnded: (exitCode) => `終了コード ${exitCode}`,
   workerKilled: (signal) => `${signal} で終了しました`,
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
+  keysOutside: (detail) => `Worker にキーを渡す経路を用意できません: ${detail}`,
   workerAborted: "中断しました",
   unauthorized: (kind, variables) =>
     `${kind} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。このマシンでログインするか、${variables.join(" または ")} を設定してください。`,
   unreachable: (kind, detail) => `${kind} がモデルのサーバーに接続できません: ${detail}`,
+  loginReadable: (kind, list) =>
+    `${kind} のログイン (${paths(list)}) はタスクの実行中コンテナのメモリ上にあり、プロジェクトのコードから読み取れます。キーであれば外に置いたままにできます。`,
+  loginKept: (path, why) =>
+    `ログイン ~/${path} はコンテナ内で変更されましたが、戻していません: ${LOGIN[why]}。このマシンでログアウトされた場合は、もう一度ログインしてください。`,
   noCredentials: (kind, variables) =>
     `${kind} の認証情報がありません。このマシンでログインするか、${variables.join(" または ")}、またはタスクファイルの runner.worker.env を設定してください。`,
 

@@ -13,6 +13,7 @@ import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./co
 import type { Engine } from "./engine.ts";
 import { readFacts } from "./engine-facts.ts";
 import { failed } from "./failures.ts";
+import { openForward } from "./forward.ts";
 import { type Inside, LABEL } from "./labels.ts";
 import { createLeases } from "./leases.ts";
 import { createOwners } from "./owners.ts";
@@ -214,6 +215,10 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     async endProcess(container, pid) {
       const id = await idOf(container);
       return typeof id === "string" ? channels.end(id, pid) : id;
+    },
+    async forward(container, options) {
+      const id = await idOf(container);
+      return typeof id === "string" ? openForward({ engine, container: id, ...options }) : id;
     },
     freeze: (container) => freezeContainer({ engine, pause }, container),
     thaw: (container) => thawContainer({ engine, pause }, container),

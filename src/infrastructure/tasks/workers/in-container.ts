@@ -11,30 +11,62 @@ export const CONTAINER_HOME = "/var/tmp/home";
 const SECRETS = "/dev/shm/picoclaw";
 const QUICK_MS = 30_000;
 
-type Exec = (request: Omit<ExecRequest, "timeoutMs" | "outputLimitBytes">) => Promise<ExecResult>;
+type Exec = (
+  request: Omit<ExecRequest, "timeoutMs" | "outputLimitBytes"> &
+    Partial<Pick<ExecRequest, "outputLimitBytes">>,
+) => Promise<ExecResult>;
 
 function quickly(sandbox: SandboxManager, container: string): Exec {
   return (request) =>
     sandbox.exec(container, { cwd: "/workspace", timeoutMs: QUICK_MS, outputLimitBytes: 4096, ...request });
 }
 
-/** Puts a login's files where the CLI looks for them: their content in memory, a link in HOME. Null when all went well. */
+/**
+ * Puts a login's files where the CLI looks for them: their folders in memory, a link in HOME, so that what the CLI
+ * writes beside them is in memory too. Null when all went well.
+ */
 export async function placeCredentials(
   sandbox: SandboxManager,
   container: string,
   { files }: Credentials,
 ): Promise<string | null> {
   const exec = quickly(sandbox, container);
-  const put =
-    'umask 077; mkdir -p -- "$(dirname -- "$1")" "$(dirname -- "$2")" && cat > "$1" && ln -sfn -- "$1" "$2"';
   const made = await exec({ command: ["mkdir", "-p", CONTAINER_HOME] });
   if (made.exitCode !== 0) return whyNot(made);
+  const link =
+    'umask 077; mkdir -p -- "$(dirname -- "$2")" "$(dirname -- "$1")"; [ -z "$3" ] || mkdir -p -- "$1"; ln -sfn -- "$1" "$2"';
+  for (const top of new Set(files.map(({ path }) => topOf(path)))) {
+    const isFolder = files.some(({ path }) => path.startsWith(`${top}/`));
+    const at = [`${SECRETS}/${top}`, `${CONTAINER_HOME}/${top}`, isFolder ? "folder" : ""] as const;
+    const linked = await exec({ command: ["sh", "-c", link, "sh", ...at] });
+    if (linked.exitCode !== 0) return whyNot(linked);
+  }
+  const put = 'umask 077; mkdir -p -- "$(dirname -- "$1")" && cat > "$1"';
   for (const { path, bytes } of files) {
-    const argv = ["sh", "-c", put, "sh", `${SECRETS}/${path}`, `${CONTAINER_HOME}/${path}`] as const;
-    const result = await exec({ command: argv, stdin: bytes });
+    const result = await exec({ command: ["sh", "-c", put, "sh", `${SECRETS}/${path}`], stdin: bytes });
     if (result.exitCode !== 0) return whyNot(result);
   }
   return null;
+}
+
+/** `.codex` of `.codex/auth.json`, `.config/claude` of what lies below. */
+function topOf(path: string): string {
+  const [first = "", second = ""] = path.split("/");
+  return first === ".config" ? `${first}/${second}` : first;
+}
+
+/** A small file of HOME as it is now; null when it cannot be read. */
+export async function readInside(
+  sandbox: SandboxManager,
+  container: string,
+  path: string,
+): Promise<string | null> {
+  const exec = quickly(sandbox, container);
+  const result = await exec({
+    command: ["cat", "--", `${CONTAINER_HOME}/${path}`],
+    outputLimitBytes: 2 * 1024 ** 2,
+  });
+  return result.exitCode === 0 && result.truncatedBytes === 0 ? result.stdout : null;
 }
 
 /** The first of these programs that the container does not have. Builtins of its shell count; an empty name is passed over. */

@@ -1,7 +1,11 @@
-import type { ExecResult, SandboxManager } from "../../../application/ports/sandbox.ts";
+import type { ExecResult, SandboxFailure, SandboxManager } from "../../../application/ports/sandbox.ts";
 import type { RunOptions, WorkerProgress } from "../../../application/ports/worker-executor.ts";
+import { NO_USAGE } from "../../../domain/tasks/events.ts";
 import type { TaskMessages } from "../../../domain/texts/texts.ts";
+import { bringBackLogins } from "./bring-back-login.ts";
+import type { Credentials } from "./credentials.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
+import { openKeyWay } from "./key-way.ts";
 import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
 
 /** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
@@ -14,7 +18,7 @@ export interface CliRun {
   readonly kind: WorkerKind;
   readonly prompt: string;
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
   readonly messages: TaskMessages;
   readonly mask: (text: string) => string;
   readonly options: RunOptions;
@@ -27,6 +31,8 @@ export interface CliResult {
   readonly rawOutput: string;
   /** The container does not have the CLI. */
   readonly missing: boolean;
+  /** What became of its login, where a person has to know. */
+  readonly notes: readonly string[];
 }
 
 /** One run of the CLI in the container, its events read as they come. */
@@ -42,10 +48,12 @@ export async function runCli(run: CliRun): Promise<CliResult> {
     seen.last = progress.text;
     if (seen[progress.code] >= PATIENCE[progress.code]) giveUp.abort();
   }
+  const way = await openKeyWay({ ...run, signal: options.signal });
+  if (!way.ok) return notStarted(way, messages);
   const exec = await sandbox.exec(container, {
-    command: kind.argv,
+    command: way.argv,
     cwd: run.cwd,
-    env: { HOME: CONTAINER_HOME, ...kind.env, ...run.env },
+    env: { HOME: CONTAINER_HOME, ...kind.env, ...way.env },
     stdin: run.prompt,
     timeoutMs: options.timeoutMs,
     signal: AbortSignal.any([options.signal, giveUp.signal]),
@@ -57,6 +65,8 @@ export async function runCli(run: CliRun): Promise<CliResult> {
           if (troubleOf(line).code === "unreachable") tell(troubleOf(line));
     },
   });
+  await way.close();
+  const notes = await bringBackLogins(run);
   const findings = reader.end();
   const trouble =
     seen.unauthorized > 0
@@ -70,6 +80,7 @@ export async function runCli(run: CliRun): Promise<CliResult> {
     error: whyFailed(),
     rawOutput: mask([exec.stdout, exec.stderr].filter(Boolean).join("\n")),
     missing: exec.failure?.code === "program-missing",
+    notes,
   };
 
   function whyFailed(): string | null {
@@ -100,6 +111,23 @@ export async function runCli(run: CliRun): Promise<CliResult> {
     const last = exec.stderr.split("\n").findLast((line) => /\p{L}{3}/u.test(line));
     return last === undefined ? text : `${text}: ${mask(last.trim())}`;
   }
+}
+
+function notStarted(failure: SandboxFailure, messages: TaskMessages): CliResult {
+  const exec: ExecResult = {
+    outcome: failure.code === "aborted" ? "aborted" : "not-started",
+    exitCode: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    truncatedBytes: 0,
+    durationMs: 0,
+    background: [],
+    failure,
+  };
+  const error = failure.code === "aborted" ? messages.workerAborted : messages.keysOutside(failure.detail);
+  const findings = { summary: "", error, usage: NO_USAGE, saidChanged: [] };
+  return { exec, findings, error, rawOutput: "", missing: false, notes: [] };
 }
 
 function masked(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {

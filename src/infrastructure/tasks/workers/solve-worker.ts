@@ -6,7 +6,7 @@ import { createMasker } from "../../../domain/policy/mask.ts";
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../../domain/tasks/worker-kind-names.ts";
 import type { Locale } from "../../../domain/texts/messages.ts";
 import { taskMessagesFor } from "../../../domain/texts/texts.ts";
-import { findCredentials } from "./credentials.ts";
+import { findCredentials, readableLogins } from "./credentials.ts";
 import { findWorkerKind } from "./find-kind.ts";
 import { placeCredentials } from "./in-container.ts";
 import { runCli } from "./run-cli.ts";
@@ -37,15 +37,16 @@ export async function openSolveWorker(
   if (!credentials.found) return messages.noCredentials(kind.name, kind.keyVariables);
   const placed = await placeCredentials(sandboxes, info.container_id, credentials);
   if (placed !== null) return placed;
-  const { mask } = createMasker({ secrets: [...secrets, ...Object.values(credentials.env)] });
+  const { mask } = createMasker({ secrets: [...secrets, ...credentials.keys.values()] });
+  const logins = readableLogins(credentials);
   return async (prompt, { signal, onProgress }) => {
-    const { exec, findings, error } = await runCli({
+    const { exec, findings, error, notes } = await runCli({
       sandbox: sandboxes,
       container: info.container_id,
       kind,
       prompt,
       cwd: info.workspace_path,
-      env: credentials.env,
+      credentials,
       messages,
       mask,
       options: {
@@ -62,6 +63,7 @@ export async function openSolveWorker(
       error,
       exitCode: exec.exitCode ?? -1,
       durationMs: exec.durationMs,
+      notes: [...(logins.length > 0 ? [messages.loginReadable(kind.name, logins)] : []), ...notes],
     };
   };
 }

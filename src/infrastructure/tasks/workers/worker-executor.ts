@@ -17,7 +17,7 @@ import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
-import type { Credentials } from "./credentials.ts";
+import { type Credentials, readableLogins } from "./credentials.ts";
 import { CONTAINER_HOME, firstMissing, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
 import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
@@ -153,7 +153,12 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
   }
 
   function started({ container, image, layers }: Standing): ExecutorStarted {
-    return { ok: true, container, image, staging: layers.kind, notes: [] };
+    return { ok: true, container, image, staging: layers.kind, notes: readable() };
+  }
+
+  function readable(): readonly string[] {
+    const logins = readableLogins(parts.credentials);
+    return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
   }
 
   function failedStart(failure: SandboxFailure): ExecutorStarted {
@@ -199,7 +204,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
           kind,
           prompt,
           cwd: layers.directory,
-          env: parts.credentials.env,
+          credentials: parts.credentials,
           messages,
           mask,
           options,
@@ -254,6 +259,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       summary: ran?.findings.summary ?? "",
       error: ran === null ? refusalOf(execution) : (ran.error ?? putBackOf(guarded)),
       ...(ran?.missing && { missing: kind.argv[0] }),
+      ...(ran && ran.notes.length > 0 && { notes: ran.notes }),
       usage: ran?.findings.usage ?? NO_USAGE,
       saidChanged: (ran?.findings.saidChanged ?? []).map((path) => path.replace(`${layers.directory}/`, "")),
       job,

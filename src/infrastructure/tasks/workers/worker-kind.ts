@@ -13,11 +13,32 @@ export interface WorkerKind {
   /** The prompt comes on standard input: a command line can be read by everybody, and has a limit. */
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
-  /** Files of a login, from the user's HOME to the container's; the first that exists of each entry. */
+  /** Files and whole folders of a login and its settings, from the user's HOME to the container's. */
   readonly credentials: readonly CredentialFile[];
-  /** Variables of the host that stand in for a login. The first is the one to advise. */
+  /** What of those folders stays out: what the CLI only remembers. */
+  readonly leftOut: readonly string[];
+  /** Variables whose value is a key. The first is the one to advise. */
   readonly keyVariables: readonly string[];
+  /** Variables that belong to a key and are none. */
+  readonly plainVariables: readonly string[];
+  /** Where the CLI sends its key, and how it is led to another server instead. */
+  route(given: RouteInput): KeyRoute;
   createReader(): StreamReader;
+}
+
+export interface RouteInput {
+  readonly env: Readonly<Record<string, string>>;
+  /** A file of the HOME; null where there is none. */
+  readonly textOf: (path: string) => string | null;
+}
+
+export interface KeyRoute {
+  readonly upstream: string;
+  /** What makes the CLI use `base`, an address with the path of `upstream`. */
+  lead(base: string): {
+    readonly env: Readonly<Record<string, string>>;
+    readonly argv: readonly [string, ...string[]];
+  };
 }
 
 export interface CredentialFile {

@@ -28,10 +28,19 @@ export const claudeCode: WorkerKind = {
   credentials: [
     { path: ".claude/.credentials.json", isLogin: true },
     { path: ".config/claude/.credentials.json", isLogin: true },
+    { path: ".config/claude", isLogin: false },
     { path: ".claude.json", isLogin: false },
     { path: ".claude/settings.json", isLogin: false },
   ],
+  leftOut: ["projects", "todos", "logs", "shell-snapshots", "statsig"].map(
+    (name) => `.config/claude/${name}`,
+  ),
   keyVariables: ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"],
+  plainVariables: ["ANTHROPIC_BASE_URL"],
+  route: ({ env }) => ({
+    upstream: env.ANTHROPIC_BASE_URL ?? "https://api.anthropic.com",
+    lead: (base) => ({ env: { ANTHROPIC_BASE_URL: base }, argv: claudeCode.argv }),
+  }),
   createReader,
 };
 

@@ -30,9 +30,37 @@ export const codexCli: WorkerKind = {
     { path: ".codex/auth.json", isLogin: true },
     { path: ".codex/config.toml", isLogin: false },
   ],
+  leftOut: [],
   keyVariables: ["CODEX_API_KEY", "OPENAI_API_KEY"],
+  plainVariables: [],
+  route({ textOf }) {
+    const { key, url } = providerIn(textOf(".codex/config.toml") ?? "");
+    const [program, command, ...rest] = codexCli.argv as [string, string, ...string[]];
+    return {
+      upstream: url,
+      lead: (base) => ({
+        env: {},
+        argv: [program, command, "-c", `${key}=${JSON.stringify(base)}`, ...rest],
+      }),
+    };
+  },
   createReader,
 };
+
+/** The server that the settings name, and under which of their keys: OpenAI's, or that of a provider of the user's own. */
+function providerIn(toml: string): { readonly key: string; readonly url: string } {
+  const top = toml.split(/^\s*\[/m)[0] ?? "";
+  const settingIn = (name: string, text: string) =>
+    new RegExp(`^\\s*${name}\\s*=\\s*["']([^"'\\n]+)["']`, "m").exec(text)?.[1];
+  const provider = settingIn("model_provider", top) ?? "openai";
+  const section = toml.split(/^\s*(?=\[)/m).find((one) => {
+    const head = /^\[\s*model_providers\s*\.\s*["']?([^"'\]\s]+)/.exec(one)?.[1];
+    return head === provider;
+  });
+  const own = section && settingIn("base_url", section);
+  if (own !== undefined) return { key: `model_providers.${provider}.base_url`, url: own };
+  return { key: "openai_base_url", url: settingIn("openai_base_url", top) ?? "https://api.openai.com/v1" };
+}
 
 function createReader(): StreamReader {
   let summary = "";

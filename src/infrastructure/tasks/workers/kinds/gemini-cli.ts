@@ -3,6 +3,11 @@ import { numberAt, objectAt, type StreamReader, textAt, troubleOf, type WorkerKi
 
 const EDITS = new Set(["replace", "write_file", "edit"]);
 
+const UPSTREAM = {
+  GOOGLE_GEMINI_BASE_URL: "https://generativelanguage.googleapis.com",
+  GOOGLE_VERTEX_BASE_URL: "https://aiplatform.googleapis.com",
+};
+
 export const geminiCli: WorkerKind = {
   name: "gemini-cli",
   aliases: [],
@@ -18,11 +23,25 @@ export const geminiCli: WorkerKind = {
   },
   credentials: [
     { path: ".gemini/oauth_creds.json", isLogin: true },
-    { path: ".gemini/settings.json", isLogin: false },
-    { path: ".gemini/google_accounts.json", isLogin: false },
-    { path: ".gemini/installation_id", isLogin: false },
+    { path: ".gemini", isLogin: false },
   ],
-  keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"],
+  leftOut: ["tmp", "history", "antigravity"].map((name) => `.gemini/${name}`),
+  keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+  plainVariables: [
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
+  ],
+  route({ env }) {
+    const name =
+      env.GOOGLE_GENAI_USE_VERTEXAI === "true" ? "GOOGLE_VERTEX_BASE_URL" : "GOOGLE_GEMINI_BASE_URL";
+    return {
+      upstream: env[name] ?? UPSTREAM[name],
+      lead: (base) => ({ env: { [name]: base }, argv: geminiCli.argv }),
+    };
+  },
   createReader,
 };
 

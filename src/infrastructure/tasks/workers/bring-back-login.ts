@@ -1,0 +1,58 @@
+import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SandboxManager } from "../../../application/ports/sandbox.ts";
+import { judgeLogin } from "../../../domain/tasks/refreshed-login.ts";
+import type { TaskMessages } from "../../../domain/texts/texts.ts";
+import type { Credentials } from "./credentials.ts";
+import { readInside } from "./in-container.ts";
+
+export interface BringBackParts {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly credentials: Credentials;
+  readonly messages: TaskMessages;
+}
+
+/**
+ * A login that the CLI refreshed inside makes the one it was copied from worthless: it goes back, unless the user's was
+ * refreshed meanwhile or what lies inside is no such login. What did not go back is told.
+ */
+export async function bringBackLogins(parts: BringBackParts): Promise<readonly string[]> {
+  const { sandbox, container, credentials, messages } = parts;
+  const decoder = new TextDecoder();
+  const told: string[] = [];
+  for (const { path, bytes, isLogin } of credentials.files) {
+    if (!isLogin) continue;
+    const inside = await readInside(sandbox, container, path);
+    if (inside === null) continue;
+    const at = join(credentials.home, path);
+    const verdict = judgeLogin({ placed: decoder.decode(bytes), inside, host: textAt(at) });
+    if (verdict === "refreshed") {
+      if (!replace(at, inside)) told.push(messages.loginKept(path, "unwritable"));
+    } else if (verdict !== "same") told.push(messages.loginKept(path, verdict));
+  }
+  return told;
+}
+
+function textAt(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** At once, with the mode it had, behind a link if it is one. */
+function replace(path: string, text: string): boolean {
+  try {
+    const real = realpathSync(path);
+    const beside = `${real}.picoclaw`;
+    rmSync(beside, { force: true });
+    writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
+    chmodSync(beside, statSync(real).mode & 0o777);
+    renameSync(beside, real);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { createServer, get, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
+import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/workers/key-proxy.ts";
+
+let server: Server;
+let proxy: KeyProxy;
+const seen: string[] = [];
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (piece) => {
+      body += piece;
+    });
+    request.on("end", () => {
+      const { url, method, headers } = request;
+      seen.push([method, url, headers["x-api-key"], headers.authorization, body].join(" "));
+      response.writeHead(url === "/v1/refused" ? 401 : 200, { "x-said": "yes" });
+      response.write("one ");
+      setTimeout(() => response.end("two"), 20);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  proxy = await startKeyProxy({
+    upstream: `http://host.docker.internal:${port}/v1`,
+    keys: new Map([["stand-in", "sk-real"]]),
+  });
+});
+afterAll(async () => {
+  await proxy.close();
+  expect(existsSync(dirname(proxy.socket))).toBe(false);
+  server.closeAllConnections();
+  server.close();
+});
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`http://127.0.0.1${path}`, { ...init, unix: proxy.socket } as RequestInit);
+
+test("a key stands where its stand-in was, in headers and in the address, and the answer comes as it is", async () => {
+  const headers = { "x-api-key": "stand-in", authorization: "Bearer stand-in" };
+  const answer = await ask("/v1/messages?key=stand-in", { method: "POST", body: "stand-in", headers });
+  expect([answer.status, answer.headers.get("x-said"), await answer.text()]).toEqual([200, "yes", "one two"]);
+  expect(seen.at(-1)).toBe("POST /v1/messages?key=sk-real sk-real Bearer sk-real stand-in");
+  expect((await ask("/v1/refused", { headers })).status).toBe(401);
+});
+
+test("who has no stand-in is refused, and nothing leads to another server", async () => {
+  const count = seen.length;
+  expect((await ask("/v1/messages")).status).toBe(403);
+  expect(seen.length).toBe(count);
+  await new Promise((done) => {
+    const headers = { "x-api-key": "stand-in" };
+    get({ socketPath: proxy.socket, path: "//example.org/steal", headers }, (answer) => answer.resume().on("end", done));
+  });
+  expect(seen.at(-1)).toStartWith("GET //example.org/steal sk-real");
+  expect(statSync(dirname(proxy.socket)).mode & 0o077).toBe(0);
+});
+
+test("a server that is not there is told as such", async () => {
+  const gone = await startKeyProxy({ upstream: "http://127.0.0.1:9", keys: new Map([["s", "k-real"]]) });
+  const answer = await fetch("http://127.0.0.1/", { headers: { a: "s" }, unix: gone.socket } as RequestInit);
+  expect([answer.status, (await answer.text()).includes("k-real")]).toEqual([502, false]);
+  await gone.close();
+});
