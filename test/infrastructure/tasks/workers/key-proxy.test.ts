@@ -53,7 +53,9 @@ test("who has no stand-in is refused, and nothing leads to another server", asyn
   expect(seen.length).toBe(count);
   await new Promise((done) => {
     const headers = { "x-api-key": "stand-in" };
-    get({ socketPath: proxy.socket, path: "//example.org/steal", headers }, (answer) => answer.resume().on("end", done));
+    get({ socketPath: proxy.socket, path: "//example.org/steal", headers }, (answer) =>
+      answer.resume().on("end", done),
+    );
   });
   expect(seen.at(-1)).toStartWith("GET //example.org/steal sk-real");
   expect(statSync(dirname(proxy.socket)).mode & 0o077).toBe(0);
