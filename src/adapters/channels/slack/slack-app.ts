@@ -27,6 +27,8 @@ export interface SlackApp {
 }
 
 const LIMIT_BYTES = 1024 ** 2;
+/** What a person said all the same: with a file, and in a thread with a copy to the channel. */
+const SPOKEN = new Set<string>(["file_share", "thread_broadcast"]);
 
 /**
  * Mentions, direct messages, buttons and the slash command. Whichever way an event comes, it is acknowledged only
@@ -129,15 +131,16 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         eventId: body.event_id,
         chatId: `${event.channel}:${thread}`,
         userId: user,
-        text: fromSlackText(event.text.replace(/<@[A-Z0-9]+(?:\|[^>]*)?>/i, "").trim()),
+        text: fromSlackText(withoutOwnName(event.text, ownId(body))),
+        ...filesOf(event),
         replyTo: { channel: event.channel, thread },
       },
       tellPrivately(client, event.channel, user, thread),
     );
   });
   app.message(async ({ message, body, client }) => {
-    if (message.channel_type !== "im" || message.subtype !== undefined || message.bot_id !== undefined)
-      return;
+    if (message.channel_type !== "im" || message.bot_id !== undefined) return;
+    if (message.subtype !== undefined && !SPOKEN.has(message.subtype)) return;
     const {
       channel,
       user,
@@ -155,6 +158,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         chatId: thread === undefined ? channel : `${channel}:${thread}`,
         userId: user,
         text: fromSlackText(text),
+        ...filesOf(message),
         replyTo: { channel, ...(thread !== undefined && { thread }) },
       },
       (refusal) => client.chat.postMessage({ channel, text: refusal }).catch(() => {}),
@@ -201,6 +205,31 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
     if (received.status !== "refused") await ack(texts().accepted);
     else await (received.text === "" ? ack() : ack(received.text));
   });
+}
+
+/** The bot's user, as the event names it; null where it does not. */
+function ownId(body: object): string | null {
+  const { authorizations } = body as { authorizations?: readonly { user_id?: string; is_bot?: boolean }[] };
+  return authorizations?.find(({ is_bot: isBot }) => isBot === true)?.user_id ?? null;
+}
+
+/** Somebody else may be named before the bot; only its own name is no part of what was said. */
+function withoutOwnName(text: string, own: string | null): string {
+  const name = new RegExp(`<@${own ?? "[A-Z0-9]+"}(?:\\|[^>]*)?>`, "i");
+  return text.replace(name, "").replace(/ {2,}/g, " ").trim();
+}
+
+/** Name and size of what came along; reading it would need one more right of the app. */
+function filesOf(message: object): Pick<InboundMessage, "attachments"> {
+  const { files } = message as { files?: readonly { name?: string; mimetype?: string; size?: number }[] };
+  if (!Array.isArray(files) || files.length === 0) return {};
+  return {
+    attachments: files.map(({ name, mimetype, size }) => ({
+      name: name ?? "file",
+      mediaType: mimetype ?? "application/octet-stream",
+      sizeBytes: size ?? 0,
+    })),
+  };
 }
 
 /** HTTP: the signature over time and raw body, not older than five minutes, before anything is read. */

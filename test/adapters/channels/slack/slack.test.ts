@@ -192,6 +192,23 @@ describe("Slack", () => {
     expect(received).toMatchObject([{ chatId: "D1", text: "hello", replyTo: { channel: "D1" } }]);
   });
 
+  test("a direct message with a file, and one from a thread to all, are heard", async () => {
+    const im = { type: "message", channel: "D1", channel_type: "im", text: "look" };
+    const files = [{ name: "error.log", mimetype: "text/plain", size: 42 }];
+    await post(JSON.stringify(event({ ...im, subtype: "file_share", files })));
+    await post(JSON.stringify(event({ ...im, subtype: "thread_broadcast", thread_ts: "17.1" }, "Ev2")));
+    expect(received).toMatchObject([
+      { text: "look", attachments: [{ name: "error.log", mediaType: "text/plain", sizeBytes: 42 }] },
+      { text: "look", chatId: "D1:17.1" },
+    ]);
+  });
+
+  test("somebody else may be named before the bot", async () => {
+    const both = event({ text: "<@UBOB> <@UBOT> fix it" });
+    await post(JSON.stringify({ ...both, authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }] }));
+    expect(received).toMatchObject([{ text: "@UBOB fix it" }]);
+  });
+
   test("the slash command is stored and acknowledged with a word; without a message it says how", async () => {
     const form = (text: string) =>
       new URLSearchParams({
