@@ -139,7 +139,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
     );
   });
   app.message(async ({ message, body, client }) => {
-    if (message.channel_type !== "im" || message.bot_id !== undefined) return;
+    if (message.channel_type !== "im" || "bot_id" in message) return;
     if (message.subtype !== undefined && !SPOKEN.has(message.subtype)) return;
     const {
       channel,

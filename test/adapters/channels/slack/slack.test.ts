@@ -205,7 +205,9 @@ describe("Slack", () => {
 
   test("somebody else may be named before the bot", async () => {
     const both = event({ text: "<@UBOB> <@UBOT> fix it" });
-    await post(JSON.stringify({ ...both, authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }] }));
+    await post(
+      JSON.stringify({ ...both, authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }] }),
+    );
     expect(received).toMatchObject([{ text: "@UBOB fix it" }]);
   });
 
