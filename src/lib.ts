@@ -5,6 +5,8 @@ import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
 import type { Models } from "./application/ports/model.ts";
 import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening.ts";
+import type { SandboxManager } from "./application/ports/sandbox.ts";
+import type { WorkerExecutor } from "./application/ports/worker-executor.ts";
 import { ranFacts } from "./application/work/report/job-facts.ts";
 import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
 import { toResultJson } from "./application/work/result-json.ts";
@@ -14,6 +16,7 @@ import type { Locale } from "./domain/texts/messages.ts";
 import { messagesFor } from "./domain/texts/messages.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
+import type { WorkerChoices } from "./wiring/worker.ts";
 import { openWorkspace } from "./wiring/workspace.ts";
 
 export type { ContainerInfo } from "./application/environments/container-info.ts";
@@ -34,12 +37,28 @@ export type {
   ModelUsage,
   ToolCall,
 } from "./application/ports/model.ts";
+export type {
+  ContainerFacts,
+  ContainerSpec,
+  ExecRequest,
+  ExecResult,
+  SandboxFailure,
+  SandboxManager,
+  StartedContainer,
+} from "./application/ports/sandbox.ts";
+export type {
+  ExecutorStarted,
+  RunOptions,
+  WorkerExecutor,
+  WorkerProgress,
+} from "./application/ports/worker-executor.ts";
 export type { Workspace } from "./application/ports/workspace.ts";
 export type { WorkspaceFiles } from "./application/ports/workspace-files.ts";
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";
 export type { Change } from "./domain/patch/result.ts";
+export type { TestRun, WorkerRun } from "./domain/tasks/events.ts";
 export { ToolCatalog, type ToolName } from "./tools/catalog.ts";
 export {
   type CallOptions,
@@ -53,7 +72,7 @@ export type { ToolPolicy, WriteScope } from "./tools/policy.ts";
 export { TOOL_DEFINITIONS, type ToolDefinition, toolDefinitions } from "./tools/registry/definitions.ts";
 export { ToolError } from "./tools/tool-error.ts";
 export { type AgentToolkit, createAgentToolkit } from "./tools/toolkit.ts";
-export type { ExecutionEnvironmentManager, JobEvent, StoredJob, TakeBack, ToolContext };
+export type { ExecutionEnvironmentManager, JobEvent, StoredJob, TakeBack, ToolContext, WorkerChoices };
 export type CommandResult = CommandResultJson;
 export type PatchExecutionResult = ResultJson;
 
@@ -179,6 +198,28 @@ export async function openEnvironments(
   const wiring = await import("./wiring/environments.ts");
   const opened = await wiring.openEnvironments(...place(options));
   return opened.ok ? opened.environments : refuse(opened);
+}
+
+/**
+ * A worker CLI on a workspace (docs/tasks.md): `start`, any number of `runWorker` and `runTest`, then `close`, which stops its
+ * container. Each run is a job of the group `taskId`, to be shown and taken back like any other.
+ */
+export async function openWorkerExecutor(
+  options: WorkspaceOptions & WorkerChoices,
+): Promise<{ readonly taskId: string; readonly executor: WorkerExecutor; close(): Promise<void> }> {
+  const wiring = await import("./wiring/worker.ts");
+  const opened = await wiring.openWorkerExecutor(...place(options), options);
+  return opened.ok ? opened : refuse(opened);
+}
+
+/** Containers on the configured engine (docs/environments.md). Nothing is contacted until something is asked. */
+export async function openSandbox(options: WorkspaceOptions = {}): Promise<SandboxManager> {
+  const wiring = await import("./wiring/worker.ts");
+  const opened = await wiring.openSandbox(...place(options));
+  if (!opened.ok) return refuse(opened);
+  const { sandbox } = opened;
+  if ("ok" in sandbox) throw new WorkerError(sandbox.code, sandbox.detail, sandbox);
+  return sandbox;
 }
 
 /** Takes back the named job or group, or the last job. */

@@ -27,6 +27,8 @@ describe("the library", () => {
       "openConversation",
       "openEnvironments",
       "openModels",
+      "openSandbox",
+      "openWorkerExecutor",
       "parsePatch",
       "redoJob",
       "toolDefinitions",

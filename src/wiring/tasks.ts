@@ -73,15 +73,15 @@ async function run(
       return { ok: false, code: "unknown-task", text: texts.unknownTask(id) };
     if (request.resume !== undefined && before?.state === "COMPLETE")
       return { ok: false, code: "task-complete", text: texts.taskDone(id) };
+    const environment = environmentOf(opened, request.file.runner.worker.environment);
+    if (typeof environment !== "string")
+      return { ok: false, code: "unknown-environment", text: texts.unknownEnvironment(environment) };
     const meta =
       request.noMeta || (request.resume !== undefined && before?.facts.meta === null)
         ? null
         : await planner(env, opened, { request, id, mask });
     if (meta !== null && "code" in meta)
       return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
-    const environment = environmentOf(opened, request);
-    if (typeof environment !== "string")
-      return { ok: false, code: "unknown-environment", text: texts.unknownEnvironment(environment) };
     const start =
       request.resume === undefined
         ? factsOf(workspace.root, request, {
@@ -151,13 +151,12 @@ async function run(
 }
 
 /** Asked for by name, else by the project's files. A name that is not there is given back with those that are. */
-function environmentOf(
+export function environmentOf(
   { workspace, config, parts }: OpenedFolder,
-  { file }: TaskRequest,
+  asked: string | undefined,
 ): string | { readonly asked: string; readonly available: readonly string[] } {
   const { environments, default_environment: fallback } = config.command_executor;
   const available = Object.keys(environments);
-  const asked = file.runner.worker.environment;
   if (asked !== undefined && !available.includes(asked)) return { asked, available };
   const files = createProjectFiles(workspace, parts.planOptions).list(LISTED);
   return chooseEnvironment({ available, fallback, files, ...(asked !== undefined && { asked }) }).name;
@@ -242,7 +241,8 @@ function factsOf(
   };
 }
 
-function maskOf(known: readonly string[], credentials: ReturnType<typeof findCredentials>) {
+/** A masker of everything that a worker proves itself with. */
+export function maskOf(known: readonly string[], credentials: ReturnType<typeof findCredentials>) {
   const all = [...known, ...credentials.keys.values(), ...tokensIn(credentials)];
   return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
 }

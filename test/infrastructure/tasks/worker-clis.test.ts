@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findWorkerKind, WORKER_KINDS } from "../../../src/infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/workers/worker-kind.ts";
+import { openSandbox, openWorkerExecutor } from "../../../src/lib.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "../environments/real-engine.ts";
 import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
@@ -151,4 +152,31 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
     });
     expect(lacking.record.loops).toEqual([]);
   }, 300_000);
+
+  test("the library gives programs the worker and its containers", async () => {
+    const at = createTaskBench("ws", findWorkerKind("codex-cli"));
+    benches.push(at);
+    at.write("setup.py", "");
+    const workerEnv = pointAt(findWorkerKind("codex-cli"), at, model);
+    const place = { workspace: at.workspace, env: { ...at.env, DOCKER_HOST } };
+    const { executor, taskId, close } = await openWorkerExecutor({ ...place, kind: "codex-cli", workerEnv });
+    const signal = AbortSignal.timeout(60_000);
+    try {
+      expect(await executor.start({ signal })).toMatchObject({ ok: true, notes: [] });
+      const ran = await executor.runWorker(run("echo print > a.py"), { signal, timeoutMs: 30_000 });
+      expect([ran.error, ran.job?.diff]).toEqual([null, expect.stringContaining("+print")]);
+      const tested = await executor.runTest(
+        { command: "python3 -c 'import a'", cwd: "" },
+        { signal, timeoutMs: 30_000 },
+      );
+      expect(tested.exitCode).toBe(0);
+      const sandbox = await openSandbox(place);
+      expect(await sandbox.describe()).toMatchObject({ ok: true });
+      const found = await sandbox.findContainer(`agent-runner-${taskId}`);
+      expect(found).toMatchObject({ ok: true, state: "running" });
+      await sandbox.close();
+    } finally {
+      await close();
+    }
+  }, 120_000);
 });
