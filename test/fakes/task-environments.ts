@@ -8,6 +8,7 @@ import {
   diffCommand,
   treeScript,
 } from "../../src/application/tasks/change-script.ts";
+import { switchedTo } from "../../src/application/tasks/switched-to.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
@@ -119,6 +120,12 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       if (exitCode !== 0) return stderr;
       return spawnSync("sh", ["-c", diffCommand(base, stdout.trim())], { cwd: folder }).stdout;
     },
+    asCloned: (act, signal) =>
+      switchedTo(
+        { run: (script, until) => run(["sh", "-c", script], folder, until), index, tree: start },
+        act,
+        signal,
+      ),
     async bringIn(patch) {
       const { status, stderr } = spawnSync("sh", ["-c", bringInScript(index, base)], {
         cwd: folder,

@@ -2,6 +2,7 @@ import type { SolveTask } from "../../application/ports/solve-store.ts";
 import type { Solved } from "../../application/tasks/open-solve.ts";
 import { itemUrl } from "../../domain/forges/item-url.ts";
 import { snakeCased } from "../../domain/tasks/snake-cased.ts";
+import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -69,6 +70,12 @@ function report(program: CliProgram, solved: Ended, texts: SolveMessages, json: 
 
 type Ended = Extract<Solved, { status: "ended" }>;
 
+/** Whether the project's own checks ran over the change, red or green. */
+function isChecked(checks: SolveTask["checks"]): boolean {
+  const verdict = verdictOf(checks);
+  return verdict === "green" || verdict === "red";
+}
+
 /** The task as the world reads it: snake_case, without the conversation. */
 function facts(task: SolveTask): object {
   const {
@@ -93,6 +100,7 @@ function facts(task: SolveTask): object {
     branch,
     commit: pushed,
     pull_url: pull?.url ?? null,
+    checked: isChecked(checks),
     environment,
     steps,
     commands: commands.map(({ command, exitCode, durationMs }) => ({

@@ -2,6 +2,7 @@ import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { Phase, SolveState } from "../../domain/tasks/solve/phase.ts";
 import type { SolvePlan } from "../../domain/tasks/solve/plan.ts";
 import type { TaskStep } from "../../domain/tasks/step.ts";
+import type { Verdict } from "../../domain/work/checks/judge.ts";
 import type { TestCounts } from "../../domain/work/checks/test-results.ts";
 import type { ModelMessage } from "./model.ts";
 
@@ -93,6 +94,8 @@ export interface SolveTask {
   readonly patch: string;
   /** Comments that were taken into account. */
   readonly seen: readonly string[];
+  /** Review comments that were answered. */
+  readonly answered?: readonly string[];
   readonly failure: { readonly kind: string; readonly message: string } | null;
   readonly notes: readonly string[];
   /** Milliseconds by phase. */
@@ -107,8 +110,10 @@ export interface CommandFact {
 
 export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
-  /** The end of what it printed. */
-  readonly tail: string;
+  /** What it printed, without the tests that passed; head and tail where that is long. Tasks of an older version have none. */
+  readonly output?: string;
+  /** Of a red one: how that compares with the project as it was cloned, and the tests that did not fail there. */
+  readonly since?: { readonly verdict: Verdict; readonly worse: readonly string[] };
   /** What it said about its tests; null where that could not be read. Tasks of an older version have none. */
   readonly counts?: TestCounts | null;
 }

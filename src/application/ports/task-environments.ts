@@ -46,6 +46,11 @@ export interface TaskEnvironment {
   runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
   /** `git diff --binary` between `baseCommit` and what lies there now; a text says why there is none. */
   difference(signal: AbortSignal): Promise<Uint8Array | string>;
+  /**
+   * Does something while the project's files are as the installation left them. The change is put back afterwards, whatever
+   * happens; rejects only with what `act` rejects with, or when it cannot be put back.
+   */
+  asCloned<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
 }

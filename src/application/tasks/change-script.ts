@@ -30,6 +30,16 @@ export function bringInScript(index: string, base: string): string {
   return `${own(index)}${apply} && ${write}; code=$?; ${gone}; exit $code`;
 }
 
+/**
+ * Makes the files those of `tree`, and prints the tree that they were. What came into being since the other tree and git does
+ * not ignore goes; what tools made stays. It waits a second: tools that compile (Python) know a file by its size and second.
+ */
+export function switchScript(index: string, tree: string): string {
+  const keep = TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
+  const turn = `git read-tree --reset -u ${tree} && git clean -fdq ${keep} && echo "$was"`;
+  return `${own(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${gone}; exit $code`;
+}
+
 export function diffCommand(base: string, tree: string): string {
   return `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${base} ${tree}`;
 }

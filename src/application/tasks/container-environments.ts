@@ -10,6 +10,7 @@ import type {
   TaskEnvironments,
 } from "../ports/task-environments.ts";
 import { bringInScript, changeScript, diffCommand, treeScript } from "./change-script.ts";
+import { switchedTo } from "./switched-to.ts";
 
 export interface ContainerEnvironmentParts {
   readonly manager: Pick<
@@ -130,6 +131,8 @@ async function openEnvironment(
       const diff = `${OWN_PROGRAMS}${diffCommand(base, after.stdout.trim())}`;
       return readBytes(parts.sandboxes, info, diff, until);
     },
+    asCloned: (act, until) =>
+      switchedTo({ run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal), index: INDEX, tree: start }, act, until),
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {
         command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,

@@ -3,6 +3,8 @@ import { commentMark } from "../../domain/forges/posted.ts";
 import { PHASES } from "../../domain/tasks/solve/phase.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
+import { inline, oneLine } from "./one-line.ts";
+import { checkWords } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
@@ -88,6 +90,7 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
   const last = commands.at(-1);
   const tail = [
     ...(failure === null ? [] : [failure.message]),
+    ...(failure !== null && SHOWS_CHECKS.has(failure.kind) ? checkWords(task, messages) : []),
     ...(state === "running" && last !== undefined
       ? [messages.lastAction(`\`${inline(last.command)}\``, last.exitCode)]
       : []),
@@ -98,14 +101,5 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
   return [`### ${heading}`, list.join("\n"), ...tail].join("\n\n");
 }
 
-const COMMAND_CHARS = 200;
-
-export function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
-}
-
-/** One line that fits between backticks. */
-export function inline(command: string): string {
-  const line = oneLine(command).replaceAll("`", "'");
-  return line.length > COMMAND_CHARS ? `${line.slice(0, COMMAND_CHARS)}…` : line;
-}
+/** Ends that a reader understands only with what the checks printed. */
+const SHOWS_CHECKS: ReadonlySet<string> = new Set(["checks-red", "checks-not-run", "nothing-changed-red"]);

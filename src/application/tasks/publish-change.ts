@@ -2,10 +2,12 @@ import { branchName } from "../../domain/forges/branch-name.ts";
 import { type LeftOut, leftOut } from "../../domain/forges/left-out.ts";
 import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
+import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
 import type { Published } from "../ports/publisher.ts";
-import type { TaskEnvironment } from "../ports/task-environments.ts";
-import { inline } from "./progress-comment.ts";
-import { commitMessage, pullText } from "./pull-text.ts";
+import type { SolveTask } from "../ports/solve-store.ts";
+import { answerReview } from "./answer-review.ts";
+import { inline } from "./one-line.ts";
+import { commitMessage, pullText, usedIn } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
@@ -13,18 +15,25 @@ const NAMES_TRIED = 5;
 
 /** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
 export async function publishChange(parts: SolveParts, work: Work): Promise<void> {
-  const environment = work.environment as TaskEnvironment;
-  const patch = await environment.difference(work.signal);
-  if (typeof patch === "string") throw new SolveStop("push-failed", parts.mask(patch));
-  if (patch.length === 0) throw new SolveStop("nothing-changed");
+  // As it was when the checks ran over it: what they wrote is no part of it.
+  const patch = Buffer.from(work.task.patch, "base64");
+  work.environment = null;
   const { pull, ref } = work.item;
-  if (pull !== undefined && pull.sourceRepository !== ref.repository) return offerPatch(parts, work, patch);
+  if (patch.length === 0) {
+    await answerReview(parts, work, { commit: "", paths: [] });
+    throw nothingChanged(work.task);
+  }
+  if (pull !== undefined && pull.sourceRepository !== ref.repository) {
+    await offerPatch(parts, work, patch);
+    return endByVerdict(work.task);
+  }
   const published = await push(parts, work, patch);
   await work.update({
     pushed: published.commit,
     notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])],
   });
   if (pull === undefined) await openOrUpdate(parts, work);
+  else await answerReview(parts, work, published);
   const { branch, pull: opened } = work.task;
   await work.note({
     kind: "published",
@@ -32,6 +41,25 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
     commit: published.commit,
     url: opened?.url ?? null,
   });
+  endByVerdict(work.task);
+}
+
+/** Red checks end a task as failed, whatever was published. */
+function endByVerdict({ checks }: SolveTask): void {
+  const verdict = verdictOf(checks);
+  if (verdict === "red") throw new SolveStop("checks-red", redCommands(checks));
+  if (verdict === "not-run") throw new SolveStop("checks-not-run", redCommands(checks));
+}
+
+function nothingChanged({ checks, summary }: SolveTask): SolveStop {
+  const verdict = verdictOf(checks);
+  if (verdict !== "red") return new SolveStop("nothing-changed", summary);
+  return new SolveStop("nothing-changed-red", [redCommands(checks), summary].filter(Boolean).join("\n"));
+}
+
+function redCommands(checks: SolveTask["checks"]): string {
+  const red = checks.filter(({ exitCode }) => exitCode !== 0);
+  return red.map(({ command }) => `\`${inline(command)}\``).join(", ");
 }
 
 type Pushed = Extract<Published, { status: "pushed" }>;
@@ -105,9 +133,9 @@ function toolPlace(path: string): string {
     : path;
 }
 
-async function openOrUpdate({ forge, messages, mask }: SolveParts, work: Work): Promise<void> {
+async function openOrUpdate({ forge, messages, mask, store }: SolveParts, work: Work): Promise<void> {
   const { task, repository, signal } = work;
-  const worded = pullText(task, messages);
+  const worded = pullText(task, { messages, used: usedIn(await store.steps(task.id)) });
   const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
   const head = task.branch ?? "";
   const found = await orStop(forge.findPull(repository.name, head, signal));

@@ -1,43 +1,85 @@
-import { type PullText, postedCommit } from "../../domain/forges/posted.ts";
+import { fenced, type PullText, postedCommit } from "../../domain/forges/posted.ts";
+import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import type { TaskStep } from "../../domain/tasks/step.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
-import { inline, oneLine } from "./progress-comment.ts";
+import { inline, oneLine } from "./one-line.ts";
 
 const COMMANDS_SHOWN = 30;
+const OUTPUT_CHARS = 4000;
 
-/** Title and body of the PR/MR: the model's summary and plan, and what the records say of commands and checks. */
-export function pullText(task: SolveTask, messages: SolveMessages): PullText {
-  const { summary, plan, commands, checks, notes, item } = task;
+/** What the task used, from its steps. */
+export interface Used {
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+export function usedIn(steps: readonly TaskStep[]): Used {
+  const said = steps.flatMap((step) => (step.kind === "said" ? [step] : []));
+  return {
+    tokens: said.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
+    costUsd: said.reduce((sum, { costUsd }) => sum + costUsd, 0),
+  };
+}
+
+/**
+ * Title and body of the PR/MR: what and why in the model's words, how it was checked and what it cost from the records, how to ask
+ * for changes. Only green checks make it close its issue; red ones, or such as could not be run, make it a draft.
+ */
+export function pullText(
+  task: SolveTask,
+  { messages, used }: { readonly messages: SolveMessages; readonly used: Used },
+): PullText {
+  const { summary, plan, commands, notes, item, checks } = task;
+  const verdict = verdictOf(checks);
   const parts = [
+    ...(verdict === "green" ? [] : [`**${messages.verdicts[verdict]}**`]),
     ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quoted(summary)]),
-    ...(plan === null
-      ? []
-      : [`## ${messages.planHeading}`, plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
+    `## ${messages.whyHeading}`,
+    messages.why(item.number, oneLine(task.title)),
+    ...(plan === null ? [] : [plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
     `## ${messages.checksHeading}`,
-    checks.length === 0
-      ? messages.noChecks
-      : checks
-          .map(({ command, exitCode, durationMs, counts }) =>
-            messages.checkLine(`\`${inline(command)}\``, exitCode, seconds(durationMs), counts ?? null),
-          )
-          .map((line) => `- ${line}`)
-          .join("\n"),
+    ...checkWords(task, messages),
     ...(commands.length === 0 ? [] : [`## ${messages.commandsHeading}`, commandTable(task, messages)]),
     ...(notes.length === 0
       ? []
       : [`## ${messages.notesHeading}`, notes.map((note) => `- ${note}`).join("\n")]),
-    `---\n_${messages.footer}_`,
+    `## ${messages.costHeading}`,
+    messages.cost({ ...used, steps: task.steps, minutes: minutesOf(task) }),
+    `---\n_${messages.howToAsk} ${messages.footer}_`,
   ];
   return {
     title: messages.pullTitle(task.title),
     body: parts.join("\n\n"),
-    closes: item.kind === "issue" ? item.number : null,
-    draft: false,
+    closes: closesOf(task),
+    draft: verdict === "red" || verdict === "not-run",
   };
 }
 
+function closesOf({ item, checks }: SolveTask): number | null {
+  return item.kind === "issue" && verdictOf(checks) === "green" ? item.number : null;
+}
+
+function minutesOf({ spent }: SolveTask): string {
+  const ms = Object.values(spent).reduce((sum, each) => sum + each, 0);
+  return (ms / 60_000).toFixed(1);
+}
+
+/** How each check ended; of a red one what was red before, and what it printed. */
+export function checkWords({ checks }: SolveTask, messages: SolveMessages): string[] {
+  if (checks.length === 0) return [messages.noChecks];
+  return checks.flatMap(({ command, exitCode, durationMs, counts, since, output = "" }) => {
+    const line = messages.checkLine(`\`${inline(command)}\``, exitCode, seconds(durationMs), counts ?? null);
+    if (exitCode === 0) return [`- ${line}`];
+    const before = since === undefined ? [] : [messages.since(since.verdict, since.worse.map(inline))];
+    const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
+    return [[`- ${line}`, ...before].join(" "), ...shown];
+  });
+}
+
 /** A model's words stay in a block of their own: no fence or tag in them swallows what stands below. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return text
     .trim()
     .split(/\r\n?|\n/)
@@ -50,7 +92,7 @@ export function commitMessage(task: SolveTask, messages: SolveMessages): string 
   const { item, title, summary } = task;
   const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
   const text = [subject, summary].filter((part) => part !== "").join("\n\n");
-  return postedCommit(item.forge, text, item.kind === "issue" ? item.number : null);
+  return postedCommit(item.forge, text, closesOf(task));
 }
 
 function commandTable({ commands }: SolveTask, messages: SolveMessages): string {

@@ -25,7 +25,12 @@ export interface SolveOptions {
 
 const LEASE_MS = 60_000;
 /** What the coder must mend before it can be published. */
-const MENDED_BY_WORK: ReadonlySet<string> = new Set(["protected-paths"]);
+const MENDED_BY_WORK: ReadonlySet<string> = new Set([
+  "protected-paths",
+  "secret-in-change",
+  "checks-red",
+  "nothing-changed-red",
+]);
 /** Ends that are no failures. */
 const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
 

@@ -74,7 +74,6 @@ async function tryOne(
   } catch (error) {
     if (!(error instanceof SolveStop)) throw error;
     candidate.stop = error;
-  } finally {
     await keepChange(work);
   }
 }

@@ -82,7 +82,7 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
       asked = true;
       return GO_ON;
     },
-    afterCalls: () => keepChange(work),
+    afterCalls: async () => void (await keepChange(work)),
     limits: { steps: 0, sameFailures: 2 },
     signal: work.signal,
     patience: work.patience,

@@ -1,4 +1,5 @@
 import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
+import type { Verdict } from "../../work/checks/judge.ts";
 import type { TestCounts } from "../../work/checks/test-results.ts";
 import type { Locale } from "../locale.ts";
 import { nameFew } from "../name-few.ts";
@@ -22,7 +23,17 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "too-many-steps": (detail) =>
     `Not finished within ${detail} steps. Split the task, or raise \`tasks.max_steps\`.`,
   "gave-up": (detail) => `The model stopped without finishing: ${detail}`,
-  "nothing-changed": () => "Nothing had to be changed, so there is no pull request.",
+  "nothing-changed": (reason) =>
+    `Nothing had to be changed, so there is no pull request.${reason === "" ? "" : ` The model says: ${reason}`}`,
+  "nothing-changed-red": (detail) => {
+    const [commands = "", ...reason] = detail.split("\n");
+    const said = reason.length === 0 ? "The model gives no reason." : `The model says: ${reason.join("\n")}`;
+    return `Nothing was changed, and the checks are red: ${commands}. ${said}`;
+  },
+  "checks-red": (commands) =>
+    `The checks are still red after the last repair: ${commands}. The change is published for a person to look at; it closes nothing.`,
+  "checks-not-run": (commands) =>
+    `The checks could not be run in this environment: ${commands}. The change is published for a person to look at; it closes nothing.`,
   "protected-paths": (detail) =>
     `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
   "secret-in-change": (detail) =>
@@ -76,7 +87,27 @@ export const texts = {
   summaryHeading: "Summary",
   planHeading: "Plan",
   commandsHeading: "Commands run",
-  checksHeading: "Checks",
+  whyHeading: "Why",
+  why: (number: number, title: string) => `For #${number}: ${title}`,
+  checksHeading: "How it was checked",
+  costHeading: "Cost",
+  cost: ({ tokens, costUsd, steps, minutes }: { tokens: number; costUsd: number; steps: number; minutes: string }) =>
+    `${steps} steps, ${minutes} min, ${tokens} tokens${costUsd > 0 ? `, $${costUsd.toFixed(4)}` : ""}`,
+  howToAsk:
+    "To ask for changes, comment on a line or write below; PicoClaw follows up on this branch when `picoclaw serve` listens, else with `picoclaw solve` of this address.",
+  verdicts: {
+    red: "The checks are red: this is a draft, and it closes nothing.",
+    "not-run": "The checks could not be run: this is a draft, and it closes nothing.",
+    unchecked: "Not checked: the project has no tests or linters that PicoClaw recognises.",
+  },
+  since: (verdict: Verdict, worse: readonly string[]) => {
+    if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
+    const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
+    if (!asBefore) return "Did not fail before this change.";
+    return verdict === "unknown"
+      ? "It was red before this change as well; which tests is not known."
+      : "It was red before this change as well, by the same tests.";
+  },
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
   checkLine: (command: string, exitCode: number, seconds: string, tests: TestCounts | null) =>
@@ -85,14 +116,14 @@ export const texts = {
   more: (count: number) => `… and ${count} more`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
   followUpMessage: "Follow up on the review",
+  reviewChanged: (commit: string) => `This file was changed in ${commit}.`,
+  reviewUnchanged: "This file was not changed.",
   // Notes
   baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
   baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
   ciLeftOut: (paths: readonly string[]) =>
     `Not part of this change, because the forge's machines run it: ${nameFew(paths, more)}. To allow it, set \`tasks.allow_ci_files: true\`.`,
   toolsLeftOut: (paths: readonly string[]) => `Left out, as tools made it: ${nameFew(paths, more)}`,
-  checkAbsent: (command: string) => `Could not be run in this environment: ${command}`,
-  checksFailed: (commands: readonly string[]) => `Still failing: ${commands.join(", ")}`,
   installWarning: (text: string) => `Dependencies: ${text}`,
   // Ends, each one helpful sentence
   failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),

@@ -21,7 +21,17 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "too-many-steps": (detail) =>
     `${detail} ステップ以内に終わりませんでした。タスクを分けるか、\`tasks.max_steps\` を増やしてください。`,
   "gave-up": (detail) => `モデルが完了せずに終了しました: ${detail}`,
-  "nothing-changed": () => "変更の必要がなかったため、PR/MR は作成していません。",
+  "nothing-changed": (reason) =>
+    `変更の必要がなかったため、PR/MR は作成していません。${reason === "" ? "" : `モデルの説明: ${reason}`}`,
+  "nothing-changed-red": (detail) => {
+    const [commands = "", ...reason] = detail.split("\n");
+    const said = reason.length === 0 ? "モデルの説明はありません。" : `モデルの説明: ${reason.join("\n")}`;
+    return `何も変更されておらず、検証は失敗しています: ${commands}。${said}`;
+  },
+  "checks-red": (commands) =>
+    `最後の修正後も検証が失敗しています: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
+  "checks-not-run": (commands) =>
+    `この環境では検証を実行できませんでした: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
   "protected-paths": (detail) =>
     `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
   "secret-in-change": (detail) =>
@@ -73,7 +83,27 @@ export const texts: typeof en = {
   summaryHeading: "概要",
   planHeading: "計画",
   commandsHeading: "実行したコマンド",
+  whyHeading: "理由",
+  why: (number, title) => `#${number}: ${title} への対応`,
   checksHeading: "検証",
+  costHeading: "コスト",
+  cost: ({ tokens, costUsd, steps, minutes }) =>
+    `${steps} ステップ、${minutes} 分、${tokens} トークン${costUsd > 0 ? `、$${costUsd.toFixed(4)}` : ""}`,
+  howToAsk:
+    "修正を依頼するには、行へのコメントか、この下へのコメントを書いてください。`picoclaw serve` の動作中は同じブランチで対応します。動作していないときは、この URL を `picoclaw solve` に渡してください。",
+  verdicts: {
+    red: "検証が失敗しています。ドラフトであり、Issue はクローズしません。",
+    "not-run": "検証を実行できませんでした。ドラフトであり、Issue はクローズしません。",
+    unchecked: "未検証: このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
+  },
+  since: (verdict, worse) => {
+    if (worse.length > 0) return `この変更の前は失敗していませんでした: ${nameFew(worse, more)}。`;
+    const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
+    if (!asBefore) return "この変更の前は失敗していませんでした。";
+    return verdict === "unknown"
+      ? "この変更の前から失敗していました（どのテストかは不明です）。"
+      : "この変更の前から、同じテストで失敗していました。";
+  },
   notesHeading: "注意",
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
   checkLine: (command, exitCode, seconds, tests) =>
@@ -82,13 +112,13 @@ export const texts: typeof en = {
   more: (count) => `… ほか ${count} 件`,
   footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",
   followUpMessage: "レビューへの対応",
+  reviewChanged: (commit) => `このファイルは ${commit} で変更しました。`,
+  reviewUnchanged: "このファイルは変更していません。",
   baseMoved: "作業中にベースブランチが進んだため、変更をその先頭に載せ替えました。",
   baseConflicts: "作業中にベースブランチが進み、変更と競合しています。解消してください。",
   ciLeftOut: (paths) =>
     `CI が実行するファイルのため、この変更に含めていません: ${nameFew(paths, more)}。許可するには \`tasks.allow_ci_files: true\` を設定してください。`,
   toolsLeftOut: (paths) => `ツールが生成したため、含めていません: ${nameFew(paths, more)}`,
-  checkAbsent: (command) => `この環境では実行できませんでした: ${command}`,
-  checksFailed: (commands) => `まだ失敗しています: ${commands.join(", ")}`,
   installWarning: (text) => `依存関係: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
   patchInstead:

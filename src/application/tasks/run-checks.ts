@@ -1,0 +1,88 @@
+import { isAbsent } from "../../domain/tasks/solve/verdict.ts";
+import { failingOutput } from "../../domain/work/checks/failing-output.ts";
+import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
+import { type CheckResult, judge } from "../../domain/work/checks/judge.ts";
+import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
+import { readResults } from "../../domain/work/checks/read-results.ts";
+import type { CheckFact } from "../ports/solve-store.ts";
+import type { RunInEnvironment, TaskEnvironment } from "../ports/task-environments.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { SolveStop } from "./solve-stop.ts";
+
+const OUTPUT_CHARS = 4000;
+
+export interface RunCheck {
+  readonly fact: CheckFact;
+  readonly check: ProjectCheck;
+  readonly result: CheckResult;
+}
+
+/** Runs the project's tests and linters over what lies in the environment. */
+export async function runChecks({ config, mask }: SolveParts, work: Work): Promise<readonly RunCheck[]> {
+  const environment = work.environment as TaskEnvironment;
+  const { signal } = work;
+  const names = (await environment.run("ls -1A", signal)).stdout.split("\n").filter((name) => name !== "");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS)
+    if (names.includes(name)) texts[name] = (await environment.run(`cat ./${name}`, signal)).stdout;
+  const ran: RunCheck[] = [];
+  for (const check of findChecks({ names, texts }, work.task.checkCommand ?? config.testCommand)) {
+    const { kind, command, line } = check;
+    const run = await environment.run(line, signal);
+    const { exitCode, stdout, stderr, durationMs } = run;
+    work.say(`$ ${command} → ${exitCode}`);
+    // A linter that is not installed says nothing about the change.
+    if (kind === "lint" && isAbsent(exitCode)) continue;
+    const result = resultOf(check, run);
+    const counts = result.results?.counts ?? null;
+    const output = mask(failingOutput(`${stdout}${stderr}`, OUTPUT_CHARS).trim());
+    ran.push({ check, result, fact: { kind, command, exitCode, durationMs, output, counts } });
+    await work.note({ kind: "checked", command, exitCode, durationMs, counts });
+  }
+  return ran;
+}
+
+/** What checks showed over the project as it was cloned, by command. */
+export type KnownBefore = Map<string, CheckResult>;
+
+/** Runs what is red, and not `known` yet, over the project as it was cloned, and says with each fact what was red before. */
+export async function compareWithBase(
+  { mask }: SolveParts,
+  work: Work,
+  ran: readonly RunCheck[],
+  known: KnownBefore,
+): Promise<readonly RunCheck[]> {
+  const isRed = ({ fact: { exitCode } }: RunCheck) => exitCode !== 0 && !isAbsent(exitCode);
+  const unknown = ran.filter((one) => isRed(one) && !known.has(one.check.command));
+  const environment = work.environment as TaskEnvironment;
+  if (unknown.length > 0) {
+    // The change was kept before; what lies there meanwhile is not it.
+    work.environment = null;
+    const run = async () => {
+      for (const { check } of unknown)
+        known.set(check.command, resultOf(check, await environment.run(check.line, work.signal)));
+    };
+    await environment.asCloned(run, work.signal).catch((error: unknown) => {
+      if (work.signal.aborted) throw new SolveStop("stopped");
+      throw new SolveStop("container", mask(error instanceof Error ? error.message : String(error)));
+    });
+    work.environment = environment;
+  }
+  return ran.map((one) => {
+    const baseline = isRed(one) ? known.get(one.check.command) : undefined;
+    if (baseline === undefined) return one;
+    const { verdict, worse, newFailing } = judge({ baseline, draft: one.result, old: null });
+    const since = { verdict, worse: [...worse, ...newFailing] };
+    return { ...one, fact: { ...one.fact, since } };
+  });
+}
+
+function resultOf({ kind, command }: ProjectCheck, run: RunInEnvironment): CheckResult {
+  const { exitCode, stdout, stderr } = run;
+  return {
+    kind,
+    command,
+    state: isAbsent(exitCode) ? "cannot-run" : exitCode === 0 ? "green" : "red",
+    results: kind === "test" ? readResults(`${stdout}${stderr}`) : null,
+  };
+}
