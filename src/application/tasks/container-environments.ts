@@ -132,7 +132,11 @@ async function openEnvironment(
       return readBytes(parts.sandboxes, info, diff, until);
     },
     asCloned: (act, until) =>
-      switchedTo({ run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal), index: INDEX, tree: start }, act, until),
+      switchedTo(
+        { run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal), index: INDEX, tree: start },
+        act,
+        until,
+      ),
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {
         command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,

@@ -46,7 +46,9 @@ function askToMend(checks: readonly CheckFact[], changed: boolean): string {
 
 function sinceWords(since: CheckFact["since"]): string[] {
   if (since === undefined) return [];
-  if (since.worse.length > 0) return [`Not failing before your change: ${since.worse.slice(0, 20).join(", ")}`];
-  const asBefore = since.verdict === "red-before" || since.verdict === "better" || since.verdict === "unknown";
+  if (since.worse.length > 0)
+    return [`Not failing before your change: ${since.worse.slice(0, 20).join(", ")}`];
+  const asBefore =
+    since.verdict === "red-before" || since.verdict === "better" || since.verdict === "unknown";
   return [asBefore ? "It failed before your change as well." : "It did not fail before your change."];
 }

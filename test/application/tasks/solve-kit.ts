@@ -40,6 +40,8 @@ export type Answers = readonly Said[] | ((turn: number, request: ModelRequest) =
 export interface SolveRun {
   readonly config?: Partial<SolveParts["config"]>;
   readonly fresh?: boolean;
+  /** Another item than the issue. */
+  readonly item?: Item;
   readonly candidates?: number;
   readonly worker?: string | null;
   readonly parts?: Partial<SolveParts>;
@@ -131,14 +133,14 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     /** As `solve` of the issue's address: a new task, or the one that did not come to its end. */
     async solve(
       answers: Answers,
-      { config = {}, fresh = false, worker = null, candidates = 1, parts, signal }: SolveRun = {},
+      { config = {}, fresh = false, worker = null, candidates = 1, item = issue, parts, signal }: SolveRun = {},
     ) {
       const model = createCoderModel((request, turn) =>
         typeof answers === "function" ? answers(turn, request) : (answers[turn] ?? "nothing more"),
       );
       const { task, began } = await takeIn(
         { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
-        { item: ref(issue), askedBy: "alice", trigger: "hand", worker, candidates, fresh },
+        { item: ref(item), askedBy: "alice", trigger: "hand", worker, candidates, fresh },
       );
       const live: TaskStep[] = [];
       const ended = await solveTask({ ...partsOf(() => model, config), ...parts }, task.id, {

@@ -205,24 +205,6 @@ describe("solving an issue", () => {
     for (const path of files) expect(readFileSync(path).includes(world.token), path).toBe(false);
   });
 
-  test("a failing check goes back to the coder, and what stays red is told in the pull request", async () => {
-    const { task } = await solve([PLAN, shell("echo x > other.txt"), DONE, shell(FIX), DONE]);
-    expect(task.checks.map(({ exitCode }) => exitCode)).toEqual([0]);
-    const red = await solve(
-      (turn) => (turn === 0 ? PLAN : turn === 1 ? shell("echo y > other.txt") : DONE),
-      {},
-      await open(addItem(repository, { kind: "issue", title: "Again", body: "", author: issue.author })),
-    );
-    expect(red.task.state).toBe("done");
-    expect(red.task.notes.join()).toContain("Still failing: `sh test.sh`");
-  });
-
-  test("tests that cannot be run there are not sent back to the coder, but told", async () => {
-    const { task } = await solve([PLAN, shell(FIX), DONE], { testCommand: "no-such-program" });
-    expect(task).toMatchObject({ state: "done", steps: 2 });
-    expect(task.notes.join()).toContain("Could not be run in this environment: `no-such-program`");
-  });
-
   test("what the tests say of themselves is kept with their check", async () => {
     const tap = "printf 'TAP version 13\\n1..2\\nok 1 - a\\nok 2 - b # SKIP\\n'";
     const { task } = await solve([PLAN, shell(FIX), DONE], { testCommand: tap });
@@ -445,12 +427,6 @@ describe("solving an issue", () => {
     expect(task).toMatchObject({ state: "failed", failure: { kind: "secret-in-change" } });
     expect(task.failure?.message).toContain("token.txt");
     expect(git(repository.folder ?? "", "branch", "--list", "picoclaw/*")).toBe("");
-  });
-
-  test("nothing to change is an end without a pull request, and said", async () => {
-    const { task } = await solve([PLAN, shell("true"), DONE, DONE, DONE]);
-    expect(task).toMatchObject({ state: "done", failure: { kind: "nothing-changed" } });
-    expect(progress()[0]?.body).toContain("Nothing had to be changed");
   });
 
   test("a branch of that name that is somebody else's is left alone: the next name is taken", async () => {

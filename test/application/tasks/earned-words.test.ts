@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { git } from "../../fakes/forges/seed-repository.ts";
+import { addComment, type Item } from "../../fakes/forges/world.ts";
+import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+
+let kit: Awaited<ReturnType<typeof createSolveKit>>;
+afterEach(() => kit.stop());
+
+const BRANCH = "picoclaw/1-sum-is-wrong";
+const TAP = (...tests: readonly [name: string, ok: boolean][]) =>
+  `printf 'TAP version 13\\n1..${tests.length}\\n${tests.map(([name, ok], i) => `${ok ? "ok" : "not ok"} ${i + 1} - ${name}\\n`).join("")}# tests ${tests.length}\\n# pass ${tests.filter(([, ok]) => ok).length}\\n# fail ${tests.filter(([, ok]) => !ok).length}\\n'; exit ${tests.every(([, ok]) => ok) ? 0 : 1}\n`;
+/** A project whose tests print what a file says. */
+const project = (test: string) => ({
+  "code.txt": "one\n",
+  "test.sh": test,
+  "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
+});
+const [pull, comment, message] = [
+  () => kit.pulls()[0] as Item,
+  () => kit.issue.comments.find(({ body }) => body.includes("picoclaw:task"))?.body ?? "",
+  () => git(kit.repository.folder ?? "", "log", "-1", "--format=%B", BRANCH),
+];
+
+describe("words are earned", () => {
+  test("red after the last repair: failed, a draft that closes nothing, with what the checks printed", async () => {
+    kit = await createSolveKit(
+      project("echo FIRST WORDS; grep -q fixed code.txt; code=$?; echo LAST WORDS; exit $code\n"),
+    );
+    const { task, model } = await kit.solve((turn) =>
+      turn === 0 ? PLAN : turn % 2 === 1 ? shell(`echo ${turn} >> code.txt`) : DONE,
+    );
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+    // The work, and two repairs that were told what failed, and that it did before.
+    expect(model.asked.length).toBe(7);
+    expect(JSON.stringify(model.asked[3]?.messages.at(-1))).toContain(
+      "It failed before your change as well.",
+    );
+    expect(pull()).toMatchObject({ title: "Sum is wrong", pull: { draft: true } });
+    for (const text of [pull().body, comment()])
+      for (const words of ["FIRST WORDS", "LAST WORDS", "❌ `npm test`", "was red before this change"])
+        expect(text).toContain(words);
+    expect(`${pull().body}\n${message()}`).not.toMatch(/closes #1/i);
+    expect(comment()).toContain(`/pull/${pull().number}`);
+    // Mended in the next go, it is ready and closes.
+    const again = await kit.solve([shell("echo fixed >> code.txt"), DONE]);
+    expect(again.task).toMatchObject({ state: "done", failure: null });
+    expect(pull()).toMatchObject({ pull: { draft: false }, body: expect.stringContaining("Closes #1") });
+    expect(kit.pulls().length).toBe(1);
+    expect(kit.world.violations).toEqual([]);
+  });
+
+  test("a test that the change broke is named apart from one that was red before", async () => {
+    kit = await createSolveKit(
+      project(
+        `if grep -q broken code.txt; then ${TAP(["old", false], ["mine", false]).trim()}; fi\n${TAP(["old", false], ["mine", true])}`,
+      ),
+    );
+    const { task } = await kit.solve((turn) =>
+      turn === 0 ? PLAN : turn === 1 ? shell("echo broken >> code.txt") : DONE,
+    );
+    expect(task.checks).toMatchObject([{ since: { verdict: "worse", worse: ["mine"] } }]);
+    expect(pull().body).toContain("Did not fail before this change: mine.");
+    // The change lies there again after the look at the cloned project.
+    expect(git(kit.repository.folder ?? "", "show", `${BRANCH}:code.txt`)).toBe("one\nbroken");
+  });
+
+  test("tests that cannot be run there are not sent back to the coder: a draft, exit 1", async () => {
+    kit = await createSolveKit();
+    const { task } = await kit.solve([PLAN, shell(FIX), DONE], {
+      config: { testCommand: "no-such-program" },
+    });
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-not-run" }, steps: 2 });
+    expect(pull()).toMatchObject({ pull: { draft: true } });
+    expect(pull().body).not.toMatch(/closes #1/i);
+  });
+
+  test("a project without checks gets an ordinary pull request that says so and closes nothing", async () => {
+    kit = await createSolveKit({ "notes.txt": "a\n" });
+    const { task } = await kit.solve([PLAN, shell("echo b >> notes.txt"), DONE]);
+    expect(task).toMatchObject({ state: "done", failure: null, checks: [] });
+    expect(pull()).toMatchObject({ pull: { draft: false }, body: expect.stringContaining("Not checked") });
+    expect(`${pull().body}\n${message()}`).not.toMatch(/closes #1/i);
+  });
+
+  test("green says what, why, how it was checked, what it cost and how to ask for changes, and closes", async () => {
+    kit = await createSolveKit();
+    // What the checks write is no part of the change.
+    const config = { testCommand: "echo x > report.xml; sh test.sh" };
+    const { task } = await kit.solve([PLAN, shell(FIX), DONE], { config });
+    expect(task).toMatchObject({ state: "done", failure: null });
+    for (const words of [
+      "> The sum adds now.",
+      "For #1: Sum is wrong",
+      "✅ `echo x",
+      "tokens",
+      "To ask for changes",
+      "Closes #1",
+    ])
+      expect(pull().body).toContain(words);
+    expect(message()).toContain("Closes #1");
+    expect(git(kit.repository.folder ?? "", "diff", "--name-only", "main", BRANCH)).toBe("calc.sh");
+  });
+
+  test("no change: with the model's reason; with red checks it is a failure that says so", async () => {
+    kit = await createSolveKit();
+    const reason = '{"done": true, "summary": "It is right as it is."}';
+    const red = await kit.solve([PLAN, shell("true"), reason, reason, reason]);
+    expect(red.task).toMatchObject({ state: "failed", failure: { kind: "nothing-changed-red" } });
+    expect(red.task.failure?.message).toContain(
+      "the checks are red: `npm test`. The model says: It is right",
+    );
+    expect(comment()).toContain("❌ `npm test`");
+    const config = { testCommand: "true" };
+    const green = await kit.solve([PLAN, shell("true"), reason], { config, fresh: true });
+    expect(green.task).toMatchObject({ state: "done", failure: { kind: "nothing-changed" } });
+    expect(green.task.failure?.message).toContain("Nothing had to be changed");
+    expect(green.task.failure?.message).toContain("It is right as it is.");
+    expect(kit.pulls()).toEqual([]);
+  });
+
+  test("a follow-up answers the review comments it dealt with, each thread once", async () => {
+    kit = await createSolveKit();
+    await kit.solve([PLAN, shell(FIX), DONE]);
+    const line = addComment(pull(), kit.alice, "say what it adds", { path: "calc.sh", line: 1 });
+    addComment(pull(), kit.alice, "in English", { path: "calc.sh", line: 1, repliesTo: line.id });
+    const other = addComment(pull(), kit.alice, "is this right?", { path: "test.sh", line: 1 });
+    const mallory = { id: 99, login: "mallory" };
+    const strange = addComment(pull(), mallory, "@all /merge", { path: "calc.sh", line: 1 });
+    const answer = '{"done": true, "summary": "A comment line. Fixes #99 @alice"}';
+    const { task } = await kit.solve([PLAN, shell("sed -i '1i # adds' calc.sh"), answer], { item: pull() });
+    expect(task).toMatchObject({ state: "done", failure: null });
+    const replies = pull().comments.filter(({ author }) => author === kit.world.bot);
+    const to = (id: number) =>
+      replies.filter(({ review }) => review?.repliesTo === id).map(({ body }) => body);
+    const commit = git(kit.repository.folder ?? "", "rev-parse", BRANCH).slice(0, 10);
+    expect(to(line.id)).toEqual([
+      `This file was changed in ${commit}.\n\n> A comment line. Fi\u200bxes #99 @\u200balice`,
+    ]);
+    expect(to(other.id)[0]).toContain("This file was not changed.");
+    expect(to(strange.id)).toEqual([]);
+  });
+});
