@@ -13,11 +13,10 @@ export async function switchedTo<T>(
   const was = switched.stdout.trim();
   if (switched.exitCode !== 0 || !/^[0-9a-f]{40,64}$/.test(was))
     throw new Error(`the files cannot be switched: ${switched.stderr.trim()}`);
-  try {
-    return await act();
-  } finally {
-    // Also when it was stopped meanwhile: whoever keeps the change must find it.
-    const back = await place.run(switchScript(place.index, was), AbortSignal.timeout(BACK_MS));
-    if (back.exitCode !== 0) throw new Error(`the change cannot be put back: ${back.stderr.trim()}`);
-  }
+  const [done] = await Promise.allSettled([act()]);
+  // Also when it was stopped meanwhile: whoever keeps the change must find it.
+  const back = await place.run(switchScript(place.index, was), AbortSignal.timeout(BACK_MS));
+  if (back.exitCode !== 0) throw new Error(`the change cannot be put back: ${back.stderr.trim()}`);
+  if (done.status === "rejected") throw done.reason;
+  return done.value;
 }

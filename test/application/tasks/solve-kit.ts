@@ -133,7 +133,15 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     /** As `solve` of the issue's address: a new task, or the one that did not come to its end. */
     async solve(
       answers: Answers,
-      { config = {}, fresh = false, worker = null, candidates = 1, item = issue, parts, signal }: SolveRun = {},
+      {
+        config = {},
+        fresh = false,
+        worker = null,
+        candidates = 1,
+        item = issue,
+        parts,
+        signal,
+      }: SolveRun = {},
     ) {
       const model = createCoderModel((request, turn) =>
         typeof answers === "function" ? answers(turn, request) : (answers[turn] ?? "nothing more"),
