@@ -21,9 +21,9 @@ function cutOff(action: "commit" | "undo", jobId: string): void {
 
 function expectInterrupted(jobId: string): void {
   const [, row = ""] = cli.run(["jobs"]).out.split("\n");
-  expect(row).toMatch(/ Interrupted .* unavailable /);
+  expect(row).toMatch(/ Interrupted +\d+ +available /);
   expect(cli.json(cli.run(["jobs", "--json"]))).toMatchObject({
-    jobs: [{ job_id: jobId, status: "interrupted", undo: "unavailable" }],
+    jobs: [{ job_id: jobId, status: "interrupted", undo: "available" }],
   });
   const { out } = cli.run(["show", jobId]);
   expect(out).toStartWith("Interrupted\n");
@@ -37,6 +37,14 @@ test("a commit that was cut off is interrupted until it is repaired, not a previ
   expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
   expect(cli.run(["show", jobId]).out).toStartWith("Applied\n");
   expect(cli.read("a.txt")).toBe("two\n");
+});
+
+test("a commit that was cut off can be taken back at once, as the list says", () => {
+  const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
+  cutOff("commit", jobId);
+  expectInterrupted(jobId);
+  expect(cli.run(["undo", jobId]).code).toBe(0);
+  expect(cli.tree()).toEqual({ "a.txt": "one\n" });
 });
 
 test("so is an undo that was cut off", () => {

@@ -1,4 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
+import type { Unsettled } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
 import type { JobState } from "./transaction.ts";
@@ -38,7 +39,7 @@ export interface StoredJob extends JobRecord {
   readonly stateAt: string;
   readonly bytes: number;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
-  readonly unsettled?: true;
+  readonly unsettled?: Unsettled;
 }
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */

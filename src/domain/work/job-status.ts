@@ -17,6 +17,9 @@ export type JobStatus =
 /** Whether a job can be taken back. `none`: there is nothing to take back. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";
 
+/** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */
+export type Unsettled = "begun" | "due";
+
 /** What the status of a job is made from. */
 export interface JobStanding {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
@@ -26,13 +29,12 @@ export interface JobStanding {
   readonly changeCount: number;
   readonly totalCmds: number;
   readonly executedCmds: number;
-  /** A swap of it began and did not end. */
-  readonly unsettled?: true;
+  readonly unsettled?: Unsettled;
 }
 
 /** `alive`: whether the process of a running job still works on it. */
 export function statusOf(job: JobStanding, alive: boolean): JobStatus {
-  if (job.unsettled === true) return alive && job.state === "staged" ? "running" : "interrupted";
+  if (job.unsettled !== undefined) return alive && job.state === "staged" ? "running" : "interrupted";
   switch (job.state) {
     case "running":
       return alive ? "running" : "interrupted";
@@ -59,7 +61,8 @@ export function undoOf({
   changeCount,
   unsettled,
 }: Pick<JobStanding, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
-  if (unsettled === true) return "unavailable";
+  // An undo finishes what was begun, and takes it back.
+  if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
   if (state === "undone") return "undone";
   if (state === "evicted" || kind === "none") return "unavailable";
   return state === "committed" && changeCount > 0 ? "available" : "none";

@@ -31,13 +31,14 @@ export function createJobArchive(
     const record = readJson<JobRecord>(join(folder.path, "job.json"));
     const state = readState(folder);
     if (record === null || state === null) return null;
-    const unsettled = jobId === swapping || (state.state === "staged" && record.outcome === "committed");
+    const isDue = state.state === "staged" && record.outcome === "committed";
+    const unsettled = jobId === swapping ? "begun" : isDue ? "due" : null;
     return {
       ...record,
       state: state.state,
       stateAt: state.at,
       bytes: state.bytes ?? 0,
-      ...(unsettled && { unsettled }),
+      ...(unsettled !== null && { unsettled }),
     };
   }
 
