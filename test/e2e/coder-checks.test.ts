@@ -87,7 +87,9 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   );
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
+  expect(cli.run(["jobs"]).out).toContain("Not applied: checks got worse");
   expect(cli.chat("/apply").code).toBe(0);
+  expect(cli.run(["jobs"]).out).not.toContain("got worse");
   expect(cli.read("src/one.mjs")).toContain("one = 2");
 });
 

@@ -1,5 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
-import type { Unsettled } from "../../domain/work/job-status.ts";
+import type { Red, Unsettled } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
 import type { JobState } from "./transaction.ts";
@@ -25,6 +25,8 @@ export interface JobRecord {
   readonly gitCommit?: string;
   readonly changes: readonly Change[];
   readonly notes: readonly Note[];
+  /** Why a draft was kept as a preview instead of landing. */
+  readonly red?: Red;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
+import type { Red } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
@@ -197,7 +198,7 @@ export class JobRun {
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
-    { preview }: { readonly preview: boolean },
+    { preview, red }: { readonly preview: boolean; readonly red?: Red | undefined },
   ): Promise<Execution> {
     const { jobId, transaction } = this;
     const request = this.#request;
@@ -236,7 +237,10 @@ export class JobRun {
     }
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
-    this.#parts.archive.save(this.record(ending, results, sealed.changes, gitCommit));
+    this.#parts.archive.save({
+      ...this.record(ending, results, sealed.changes, gitCommit),
+      ...(red !== undefined && { red }),
+    });
     if (preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });

@@ -1,5 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
+import type { Red } from "../../domain/work/job-status.ts";
 import type { Layers } from "../ports/transaction.ts";
 import { applyEdits } from "./apply-edits.ts";
 import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
@@ -149,11 +150,11 @@ class OpenDraft implements Draft {
     return this.#finish({ preview: false });
   }
 
-  keep(): Promise<Execution> {
-    return this.#finish({ preview: true });
+  keep(red?: Red): Promise<Execution> {
+    return this.#finish({ preview: true, red });
   }
 
-  #finish(how: { readonly preview: boolean }): Promise<Execution> {
+  #finish(how: { readonly preview: boolean; readonly red?: Red | undefined }): Promise<Execution> {
     return this.#inTurn(async () => {
       await this.#endAsides();
       this.#isOver = true;

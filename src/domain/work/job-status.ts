@@ -30,7 +30,12 @@ export interface JobStanding {
   readonly totalCmds: number;
   readonly executedCmds: number;
   readonly unsettled?: Unsettled;
+  /** Why a draft was kept instead of landing. */
+  readonly red?: Red;
 }
+
+/** `failing`: commands of its own. `worse`: the project's checks. */
+export type Red = "failing" | "worse";
 
 /** `alive`: whether the process of a running job still works on it. */
 export function statusOf(job: JobStanding, alive: boolean): JobStatus {
@@ -41,7 +46,7 @@ export function statusOf(job: JobStanding, alive: boolean): JobStatus {
     case "undone":
       return "taken-back";
     case "staged":
-      return "preview";
+      return job.red === "worse" ? "worse" : "preview";
     case "discarded":
       return "stopped";
     default:

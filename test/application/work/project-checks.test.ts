@@ -27,6 +27,7 @@ const WORKER: Settings = { PICOCLAW_WORKER_TRANSACTION: "overlay", PICOCLAW_WORK
 const RUNNER = `n=0; bad=0; echo "TAP version 13"
 [ -f broken ] && exit 3
 [ -f slow ] && sleep 5
+[ -f endless ] && sleep 60
 while read -r word; do n=$((n+1))
   if grep -q "$word" code; then echo "ok $n - $word"; else echo "not ok $n - $word"; bad=1; fi
 done < test/cases
@@ -104,6 +105,13 @@ describe.if(confines)("a draft over a green project", () => {
     expect(result.report).toContain("Passed before, and fail now or are gone:\n- two");
     expect(result.report).toContain("$ make test\nTAP version 13");
   });
+
+  test("that keeps a check from ending is red, and said as that", async () => {
+    const result = await judged(checksWith({ timeout: 6 }), edit("create", "endless", "x\n"));
+    expect(result).toMatchObject({ verdict: "red", brief: "make test did not end in 6 s" });
+    expect(line(result)).toBe("checks: make test, did not end in 6 s");
+    expect(result.report).toContain("did not end in 6 seconds");
+  }, 60_000);
 
   test("that brings a failing test is sent back once", async () => {
     const checks = checksWith();

@@ -87,7 +87,7 @@ export async function judgeDraft(
       old: checkResults(tests, old.runs),
     });
   }
-  return { facts: factsOf(judgement, { commands, isFlaky, results }), runs };
+  return { facts: factsOf(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout }), runs };
 }
 
 function definesChecks(path: string): boolean {
@@ -150,9 +150,11 @@ function factsOf(
     readonly commands: readonly string[];
     readonly isFlaky: boolean;
     readonly results: readonly CheckResult[];
+    readonly seconds: number;
   },
 ): ChecksFacts {
-  const { commands, isFlaky, results } = about;
+  const { commands, isFlaky, results, seconds } = about;
+  const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
     "not-checked": results.some(({ state }) => state === "timed-out") ? "slow" : "cannot-run",
@@ -162,6 +164,7 @@ function factsOf(
     ...judgement,
     commands: ran.length > 0 ? ran : commands,
     isFlaky,
+    ...(judgement.verdict === "worse" && endless.length > 0 && { unended: { commands: endless, seconds } }),
     notChecked: why[judgement.verdict] ?? null,
   };
 }

@@ -49,7 +49,7 @@ function limited(draft: Draft, inTurn: Turns): Draft {
     changes: () => draft.changes(),
     diff: () => draft.diff(),
     commit: () => draft.commit(),
-    keep: () => draft.keep(),
+    keep: (red) => draft.keep(red),
     discard: (reason) => draft.discard(reason),
   };
 }

@@ -16,7 +16,9 @@ export function wordChecks(
   return [
     facts.verdict === "new-failing"
       ? "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them."
-      : "The project's own checks are worse than before your change.",
+      : facts.unended !== undefined
+        ? `With your change these checks did not end in ${facts.unended.seconds} seconds, and before it they did: ${facts.unended.commands.join(", ")}.`
+        : "The project's own checks are worse than before your change.",
     ...named("Passed before, and fail now or are gone", facts.worse),
     ...named("New and failing", facts.newFailing),
     ...red.map(

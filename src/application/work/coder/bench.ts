@@ -1,6 +1,7 @@
 import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { Change, CommandResult } from "../../../domain/patch/result.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
+import type { Red } from "../../../domain/work/job-status.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 import type { Judged } from "../checks/project-checks.ts";
 import type { Execution } from "../execution.ts";
@@ -26,7 +27,8 @@ export interface Bench {
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
   land(): Promise<Execution>;
-  keep(): Promise<Execution>;
+  /** `red`: why it does not land. */
+  keep(red?: Red): Promise<Execution>;
   /** Forgets everything. Idempotent, and harmless after an end. */
   drop(reason: string): Promise<void>;
 }

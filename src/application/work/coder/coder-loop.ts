@@ -334,7 +334,7 @@ async function giveUp(
     case "apply":
       return ended(state, await bench.land(), stopped, words);
     case "preview":
-      return ended(state, await bench.keep(), stopped, words);
+      return ended(state, await bench.keep(red.kind), stopped, words);
     case "discard":
       return ended(state, null, stopped, words);
   }

@@ -105,7 +105,7 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
     },
     changes: () => draft?.changes() ?? [],
     land: () => mustBeOpen().commit(),
-    keep: () => mustBeOpen().keep(),
+    keep: (red) => mustBeOpen().keep(red),
     async drop(reason) {
       await draft?.discard(reason);
     },

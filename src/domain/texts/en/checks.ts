@@ -32,6 +32,10 @@ function counts({ passed, failed, skipped }: TestCounts): string {
   ].join(", ");
 }
 
+function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): string {
+  return `${commands.join(", ")} did not end in ${seconds} s`;
+}
+
 /** What the checks of the project say about a change. Nothing here ends in a newline. */
 export const texts = {
   counts,
@@ -41,7 +45,14 @@ export const texts = {
     const said = {
       same: [],
       better: facts.mended.length > 0 ? [`${facts.mended.length} mended`] : ["green again"],
-      worse: [facts.worse.length > 0 ? `${facts.worse.length} worse` : "red, and was not before"],
+      worse:
+        facts.unended !== undefined
+          ? [
+              facts.unended.commands.length < facts.commands.length
+                ? unended(facts.unended)
+                : `did not end in ${facts.unended.seconds} s`,
+            ]
+          : [facts.worse.length > 0 ? `${facts.worse.length} worse` : "red, and was not before"],
       "new-failing": [`${facts.newFailing.length} new and failing`],
       "red-before": ["red as before, nothing worse"],
       unknown: ["red"],
@@ -52,12 +63,14 @@ export const texts = {
     return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said].join(", ")}`;
   },
   /** `3 of 426 fail`, for whoever watches. */
-  brief: ({ counts: all, verdict }: ChecksFacts): string =>
-    all !== null && all.failed > 0
-      ? `${all.failed} of ${all.passed + all.failed} fail`
-      : verdict === "worse"
-        ? "checks got worse"
-        : "",
+  brief: ({ counts: all, verdict, unended: endless }: ChecksFacts): string =>
+    endless !== undefined
+      ? unended(endless)
+      : all !== null && all.failed > 0
+        ? `${all.failed} of ${all.passed + all.failed} fail`
+        : verdict === "worse"
+          ? "checks got worse"
+          : "",
   /** What a person should know beyond that line; each is a line of its own. */
   remarks: (facts: ChecksFacts): string[] => [
     ...(facts.worse.length > 0 ? [`Passed before, and fail now or are gone: ${names(facts.worse)}`] : []),

@@ -1,4 +1,4 @@
-import type { WhyNotChecked } from "../../work/checks/checks-facts.ts";
+import type { ChecksFacts, WhyNotChecked } from "../../work/checks/checks-facts.ts";
 import type { TestCounts } from "../../work/checks/test-results.ts";
 import type { texts as en } from "../en/checks.ts";
 
@@ -32,6 +32,10 @@ function counts({ passed, failed, skipped }: TestCounts): string {
   ].join("、");
 }
 
+function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): string {
+  return `${commands.join("、")} は ${seconds} 秒以内に終わりませんでした`;
+}
+
 export const texts: typeof en = {
   counts,
   line: (facts) => {
@@ -39,7 +43,14 @@ export const texts: typeof en = {
     const said = {
       same: [],
       better: facts.mended.length > 0 ? [`${facts.mended.length} 件修復`] : ["成功に戻りました"],
-      worse: [facts.worse.length > 0 ? `${facts.worse.length} 件悪化` : "変更前は成功、変更後は失敗"],
+      worse:
+        facts.unended !== undefined
+          ? [
+              facts.unended.commands.length < facts.commands.length
+                ? unended(facts.unended)
+                : `${facts.unended.seconds} 秒以内に終わりませんでした`,
+            ]
+          : [facts.worse.length > 0 ? `${facts.worse.length} 件悪化` : "変更前は成功、変更後は失敗"],
       "new-failing": [`新しいテスト ${facts.newFailing.length} 件が失敗`],
       "red-before": ["変更前と同じ失敗、悪化なし"],
       unknown: ["失敗"],
@@ -49,12 +60,14 @@ export const texts: typeof en = {
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
     return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said].join("、")}`;
   },
-  brief: ({ counts: all, verdict }) =>
-    all !== null && all.failed > 0
-      ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
-      : verdict === "worse"
-        ? "検証が悪化しました"
-        : "",
+  brief: ({ counts: all, verdict, unended: endless }) =>
+    endless !== undefined
+      ? unended(endless)
+      : all !== null && all.failed > 0
+        ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
+        : verdict === "worse"
+          ? "検証が悪化しました"
+          : "",
   remarks: (facts) => [
     ...(facts.worse.length > 0 ? [`変更前は成功し、今は失敗または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),

@@ -23,6 +23,8 @@ export interface ChecksFacts extends Judgement {
   readonly commands: readonly string[];
   /** A red result was run again and was another one. */
   readonly isFlaky: boolean;
+  /** Checks that ended before the change, and over it not within the limit. */
+  readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
 }
