@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../src/infrastructure/work/folder/remove-tree.ts";
 
 /** A throw-away folder on the disk that holds the system's temporary files. */
 export function tempFolder(name: string): string {
@@ -16,6 +17,7 @@ export function fillWorkspace(root: string, count: number): void {
   }
 }
 
+/** What an overlay leaves behind shuts out an ordinary user until it is opened. */
 export function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
 }
