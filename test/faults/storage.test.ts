@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createJobArchive } from "../../src/infrastructure/work/transaction/job-archive.ts";
 import { locateStorage } from "../../src/infrastructure/work/transaction/storage.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
@@ -198,5 +199,19 @@ describe("a job whose process died", () => {
     await transaction.seal(landsAll);
     expect((await bench.transactions.commit(alive)).status).toBe("done");
     expect(readdirSync(jobs)).toContain(alive);
+  });
+
+  test("with its machine, before the disk had what it said of itself, is swept as well", async () => {
+    const bench = createBench("copy", { folder: newFolder() });
+    bench.save("a.txt", "one\n");
+    const dead = newJobId();
+    const at = join(bench.storage.folder, "jobs", dead);
+    mkdirSync(join(at, "slots"), { recursive: true });
+    mkdirSync(join(bench.storage.folder, "running"), { recursive: true });
+    for (const empty of ["state.json", "job.json"]) writeFileSync(join(at, empty), "");
+    writeFileSync(join(bench.storage.folder, "running", dead), "");
+    expect(createJobArchive(bench.storage.folder, () => new Date()).list()).toEqual([]);
+    await bench.apply((view) => view.write("a.txt", text("two\n")));
+    expect(existsSync(at)).toBe(false);
   });
 });

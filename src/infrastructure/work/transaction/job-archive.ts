@@ -11,12 +11,13 @@ import {
   jobFolder,
   listJobIds,
   type Op,
-  readJson,
   readStands,
   readState,
   readText,
+  readWhole,
   slot,
   writeDurably,
+  writeWhole,
 } from "./job-folder.ts";
 import { readOwnPlan } from "./own-plan.ts";
 
@@ -28,7 +29,7 @@ export function createJobArchive(
 ): JobArchive {
   function read(jobId: string, swapping = readIntent(storage)?.job_id): StoredJob | null {
     const folder = jobFolder(storage, jobId);
-    const record = readJson<JobRecord>(join(folder.path, "job.json"));
+    const record = readWhole<JobRecord>(join(folder.path, "job.json"));
     const state = readState(folder);
     if (record === null || state === null) return null;
     const isDue = state.state === "staged" && record.outcome === "committed";
@@ -61,8 +62,10 @@ export function createJobArchive(
     },
     append: (jobId, event) =>
       appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
-    save: (record) =>
-      writeDurably(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record)),
+    save(record) {
+      const write = record.outcome === "running" ? writeWhole : writeDurably;
+      write(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record));
+    },
     read: (jobId) => read(jobId),
     list,
     events: (jobId) =>

@@ -110,11 +110,12 @@ export function slot(folder: JobFolder, n: number, side: "a" | "b"): string {
 }
 
 export function readState(folder: JobFolder): StateFile | null {
-  return readJson<StateFile>(join(folder.path, "state.json"));
+  return readWhole<StateFile>(join(folder.path, "state.json"));
 }
 
 export function writeState(folder: JobFolder, state: StateFile): void {
-  writeDurably(join(folder.path, "state.json"), JSON.stringify(state));
+  const write = state.state === "running" ? writeWhole : writeDurably;
+  write(join(folder.path, "state.json"), JSON.stringify(state));
 }
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
@@ -204,11 +205,23 @@ function readNames(path: string): string[] {
 
 /** Written beside, synced, renamed over: a reader sees the old text or the new one. */
 export function writeDurably(path: string, text: string): void {
+  replaceText(path, text, fsyncSync);
+}
+
+/**
+ * The same without waiting for the disk, for what is said of a job that runs: a process that dies loses nothing of it, and
+ * where the machine loses its power the job is forgotten, as one that had not begun. What stands there may be empty then.
+ */
+export function writeWhole(path: string, text: string): void {
+  replaceText(path, text, () => {});
+}
+
+function replaceText(path: string, text: string, sync: (fd: number) => void): void {
   const temporary = `${path}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
   try {
     writeFileSync(fd, text);
-    fsyncSync(fd);
+    sync(fd);
   } finally {
     closeSync(fd);
   }
@@ -226,6 +239,12 @@ export function syncFolder(path: string): void {
 
 export function readText(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "utf8") : null;
+}
+
+/** What `writeWhole` wrote: null also for an empty file. */
+export function readWhole<T>(path: string): T | null {
+  const text = readText(path);
+  return text === null || text === "" ? null : (JSON.parse(text) as T);
 }
 
 export function readJson<T>(path: string): T | null {

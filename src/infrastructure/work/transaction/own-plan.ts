@@ -1,6 +1,6 @@
 import { join, relative, resolve } from "node:path";
 import { isInside, rootsFor } from "./git-roots.ts";
-import { type JobFolder, type Plan, readJson, readPlan, readPlanRoots } from "./job-folder.ts";
+import { type JobFolder, type Plan, readPlan, readPlanRoots, readWhole } from "./job-folder.ts";
 
 export type OwnPlan =
   | { readonly status: "own"; readonly plan: Plan }
@@ -28,7 +28,7 @@ function ownRoots(
   workspace: string,
   planned: readonly string[],
 ): { readonly status: "own"; readonly roots: readonly string[] } | Extract<OwnPlan, { status: "foreign" }> {
-  const written = readJson<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
+  const written = readWhole<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
   const own = [workspace, ...rootsFor(workspace)];
   const roots: string[] = [];
   for (const root of planned) {
