@@ -13,5 +13,7 @@ export function openPostgres(url: string): Kysely<Database> {
   });
   // A connection that breaks while idle is made anew at the next query.
   pool.on("error", () => {});
+  // One that breaks between two statements of a transaction says so where nobody listens: the next statement fails.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }

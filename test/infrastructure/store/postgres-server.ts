@@ -10,6 +10,9 @@ import { join } from "node:path";
 export interface PostgresServer {
   /** A database of its own. */
   newDatabase(): string;
+  /** Ends the server as a crash would, and brings it back. */
+  crash(): void;
+  comeBack(): void;
   stop(): void;
 }
 
@@ -39,7 +42,9 @@ export function startPostgres(): PostgresServer {
     "--no-sync",
   ]);
   const options = `-c listen_addresses= -c unix_socket_directories=${folder} -c fsync=off -c shared_buffers=16MB -c max_connections=60`;
-  call("pg_ctl", ["-D", data, "-o", options, "-l", join(folder, "log"), "-w", "-t", "30", "start"]);
+  const start = () =>
+    call("pg_ctl", ["-D", data, "-o", options, "-l", join(folder, "log"), "-w", "-t", "30", "start"]);
+  start();
   let made = 0;
   return {
     newDatabase() {
@@ -48,6 +53,8 @@ export function startPostgres(): PostgresServer {
       call("createdb", ["-h", folder, "-U", "picoclaw", name]);
       return `postgres://picoclaw@localhost/${name}?host=${encodeURIComponent(folder)}`;
     },
+    crash: () => void call("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"]),
+    comeBack: () => void start(),
     stop() {
       try {
         call("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"]);

@@ -1,0 +1,139 @@
+/** Several processes on one store, hung models, deaths and outages: everybody is answered, once. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { createServer, type Server } from "../adapters/web/web-kit.ts";
+import { startPostgres } from "../infrastructure/store/postgres-server.ts";
+import { requirePart } from "../require.ts";
+import { until } from "./cli-kit.ts";
+
+const SCRIPT = [
+  { when: { message: "/hang$/" }, text: "late", delay_ms: 120_000 },
+  { when: { message: "/slow$/" }, text: "slow answer", delay_ms: 4_000 },
+  { text: "re: {{message}}" },
+];
+
+interface Answered {
+  readonly message_id: string;
+  readonly state: string;
+  readonly reply: { readonly text: string } | null;
+}
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+}, 30_000);
+
+async function open(config: string): Promise<Server> {
+  const server = await createServer({ script: SCRIPT, config });
+  closing.push(server.close);
+  return server;
+}
+
+/** One more process on the same home. */
+async function join(server: Server) {
+  const child = server.start(["serve", "--port", "0", "--json"]);
+  let out = "";
+  child.stdout?.on("data", (data) => {
+    out += String(data);
+  });
+  child.stderr?.resume();
+  await until(() => out.includes("\n"), 20_000);
+  closing.push(() => void child.kill("SIGKILL"));
+  return { url: (JSON.parse(out) as { url: string }).url, kill: () => child.kill("SIGKILL") };
+}
+
+function person(server: Server, user: string) {
+  const token = server.token("--user", user, "--role", "user", "--scope", "read,chat");
+  const ask = async (url: string, path: string, body?: object) => {
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Answered;
+    // A store that is away is answered with an error, and asked again.
+    if (!response.ok && body !== undefined) throw new Error(JSON.stringify(answer));
+    return answer;
+  };
+  const state = (id: string, url = server.url) => ask(url, `messages/${id}`);
+  const reach = async (id: string, wanted: string, url = server.url) => {
+    for (;;) {
+      const message = await state(id, url);
+      if (message.state === wanted) return message;
+      await Bun.sleep(30);
+    }
+  };
+  return {
+    state,
+    reach,
+    say: async (chat: string, text: string, url = server.url) =>
+      (await ask(url, "messages", { chat, text })).message_id,
+    answer: async (id: string, url = server.url) => (await reach(id, "done", url)).reply?.text ?? "",
+  };
+}
+
+describe("one process", () => {
+  test("whoever hangs in every lane holds up neither others nor own commands, and /stop ends what runs", async () => {
+    const server = await open("serve: { max_chats: 4 }\n");
+    const [alice, bob] = [person(server, "alice"), person(server, "bob")];
+    const hung: string[] = [];
+    for (const n of [1, 2, 3, 4, 5]) hung.push(await alice.say(`c${n}`, "hang"));
+    await alice.reach(hung[0] as string, "working");
+    expect(await bob.answer(await bob.say("b", "hello"))).toContain("re: hello");
+    expect(await alice.answer(await alice.say("c6", "/jobs"))).not.toBe("");
+    const behind = await alice.say("c1", "hello again");
+    expect(await alice.answer(await alice.say("c1", "/stop"))).not.toBe("");
+    expect(await alice.answer(hung[0] as string)).not.toContain("late");
+    // The lane that came free went to the chat that waited longest for one, and the rest of this chat follows.
+    await alice.reach(hung[3] as string, "working");
+    await alice.answer(await alice.say("c2", "/stop"));
+    await alice.answer(await alice.say("c3", "/stop"));
+    expect(await alice.answer(behind)).toContain("re: hello again");
+  }, 60_000);
+});
+
+describe("two processes", () => {
+  async function pair(config = "") {
+    const server = await open(config);
+    const other = await join(server);
+    return { server, other, alice: person(server, "alice") };
+  }
+
+  test("/stop reaches the message wherever it runs, and what a dead process had is taken up within seconds", async () => {
+    const { server, other, alice } = await pair();
+    const hung = await alice.say("c1", "hang");
+    await alice.reach(hung, "working");
+    expect(await alice.answer(await alice.say("c1", "/stop", other.url), other.url)).not.toBe("");
+    await alice.answer(hung, other.url);
+    const slow = await alice.say("c2", "slow");
+    await alice.reach(slow, "working");
+    const began = performance.now();
+    await server.stop("SIGKILL");
+    other.kill();
+    const next = await join(server);
+    expect(await alice.answer(slow, next.url)).toContain("slow answer");
+    expect(performance.now() - began).toBeLessThan(20_000);
+  }, 60_000);
+});
+
+describe.if(requirePart("postgres"))("Postgres", () => {
+  test("an outage during an answer loses neither the answer nor the chat, and /stop crosses processes", async () => {
+    const postgres = startPostgres();
+    closing.push(postgres.stop);
+    const server = await open(`database_url: "${postgres.newDatabase()}"\n`);
+    const other = await join(server);
+    const alice = person(server, "alice");
+    const slow = await alice.say("c1", "slow");
+    await alice.reach(slow, "working");
+    // The model is being asked.
+    await Bun.sleep(2_000);
+    postgres.crash();
+    await Bun.sleep(4_000);
+    postgres.comeBack();
+    expect(await alice.answer(slow)).toContain("slow answer");
+    expect(await alice.answer(await alice.say("c1", "hello"))).toContain("re: hello");
+    const hung = await alice.say("c2", "hang", other.url);
+    await alice.reach(hung, "working");
+    expect(await alice.answer(await alice.say("c2", "/stop"))).not.toBe("");
+    await alice.answer(hung);
+  }, 90_000);
+});
