@@ -138,6 +138,55 @@ describe("answering", () => {
     expect(bench.fake.shown.length).toBe(20);
   });
 
+  test("an outage while an answer is stored is waited out: nothing is asked twice, and the chat goes on", async () => {
+    const store = { isDown: false };
+    const whileUp = async <T>(act: () => Promise<T>): Promise<T> => {
+      if (store.isDown) throw new Error("the store is away");
+      return act();
+    };
+    const held = Promise.withResolvers<Reply>();
+    const conversation = createFakeConversation(({ text }) =>
+      text === "text 1" ? held.promise : replyOf(`re: ${text}`),
+    );
+    const bench = await open({
+      conversation,
+      around: (real) => ({
+        ...real,
+        claimMessage: (request) => whileUp(() => real.claimMessage(request)),
+        finish: (work, end) => whileUp(() => real.finish(work, end)),
+        handBack: (work, how) => whileUp(() => real.handBack(work, how)),
+      }),
+    });
+    await bench.receive(inbound(1));
+    await bench.receive(inbound(2));
+    await settle();
+    store.isDown = true;
+    held.resolve(replyOf("one"));
+    await bench.timers.advance(12_000);
+    expect(shown(bench)).toEqual([]);
+    store.isDown = false;
+    await bench.timers.advance(2_000);
+    expect(shown(bench)).toEqual(["one", "re: text 2"]);
+    expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "text 2"]);
+  });
+
+  test("one user leaves a lane to the others, and commands need none", async () => {
+    const conversation = createFakeConversation(({ text }) =>
+      text.startsWith("hang") ? new Promise(() => {}) : replyOf(`re: ${text}`),
+    );
+    const bench = await open({ conversation, limit: 4 });
+    for (const n of [1, 2, 3, 4]) await bench.receive(inbound(n, { text: "hang", chatId: `chat-${n}` }));
+    await settle();
+    expect(conversation.asked.length).toBe(3);
+    await bench.receive(inbound(5, { userId: "other", chatId: "chat-5" }));
+    await bench.receive(inbound(6, { text: "hang", userId: "other", chatId: "chat-6" }));
+    await bench.receive(inbound(7, { userId: "third", chatId: "chat-7" }));
+    await bench.receive(inbound(8, { text: "/jobs", chatId: "chat-8" }));
+    await settle();
+    expect(shown(bench)).toEqual(["re: text 5", "re: /jobs"]);
+    benches.pop();
+  });
+
   test("files that come with a message are read with it", async () => {
     const conversation = createFakeConversation();
     const bench = await open({ conversation });
@@ -257,6 +306,24 @@ describe("after a death", () => {
     await first.timers.advance(14_000);
     expect(shown(second)).toEqual([]);
     await first.timers.advance(5_000);
+    expect(shown(second)).toEqual(["re: text 1"]);
+    benches.splice(benches.indexOf(first), 1);
+  });
+
+  test("a reply that a dead process was sending is sent by a living one within seconds", async () => {
+    const gone = new Set<string>();
+    const first = await open({ owner: "host:dead" });
+    Object.assign(first.fake.channel, { deliver: () => new Promise(() => {}) });
+    const { file, timers } = first;
+    const second = await open({ file, timers, isGone: (owner) => gone.has(owner), listens: false });
+    await second.start();
+    await first.receive(inbound(1));
+    await settle();
+    await timers.advance(10_000);
+    expect(shown(second)).toEqual([]);
+    gone.add("host:dead");
+    second.queue.onWork(second.sending.look);
+    await timers.advance(4_000);
     expect(shown(second)).toEqual(["re: text 1"]);
     benches.splice(benches.indexOf(first), 1);
   });
