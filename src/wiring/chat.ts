@@ -23,6 +23,8 @@ import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** How long a banner waits for the local models. */
+const LOOK_MS = 1_000;
 /** How long MCP servers wait for the next message of their chat. */
 const MCP_IDLE_MS = 300_000;
 
@@ -98,6 +100,14 @@ export async function openChat(
     chat,
     conversation: createConversation(parts),
     commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
+    who: async () => {
+      await remembered.models.look?.(AbortSignal.timeout(LOOK_MS));
+      const named = (role: Parameters<Models["forRole"]>[0]) => {
+        const model = remembered.models.forRole(role);
+        return "generate" in model ? `${model.provider}/${model.model}` : null;
+      };
+      return { chat: named("chat"), coder: named(config.roles.default_coder) };
+    },
     keepTime: memory.keepTime,
     async close() {
       await Promise.allSettled([background.settled(), pool.closeAll()]);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { requirePart } from "../require.ts";
 import { type Cli, create, createCli, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -29,6 +31,45 @@ describe("usage", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out).toStartWith(`picoclaw ${command}`);
     for (const flag of ["--workspace", "--config", "--json", "--help"]) expect(out).toContain(flag);
+  });
+
+  test("help COMMAND is the same as COMMAND --help; an unknown one is told with the nearest", () => {
+    expect(cli.run(["help", "apply"])).toEqual(cli.run(["apply", "--help"]));
+    expect(cli.run(["help", "aply"])).toMatchObject({ code: 2, err: expect.stringContaining("apply?") });
+  });
+
+  test("bash completes commands, their flags and their first words", () => {
+    const script = cli.run(["completion", "bash"]).out;
+    const complete = (...words: string[]) => {
+      const line = `COMP_WORDS=(picoclaw ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}`;
+      const ran = spawnSync("bash", ["-c", `${script}\n${line}; _picoclaw; echo "\${COMPREPLY[@]}"`]);
+      return String(ran.stdout).trim();
+    };
+    expect(complete("und")).toBe("undo");
+    expect(complete("apply", "--dr")).toBe("--dry-run");
+    expect(complete("config", "sh")).toBe("show");
+    expect(complete("help", "doc")).toBe("doctor");
+  });
+
+  test("zsh and fish have scripts with every command, zsh's is valid; another shell is bad usage", () => {
+    for (const shell of ["zsh", "fish"]) {
+      const { code, out } = cli.run(["completion", shell]);
+      expect(code).toBe(0);
+      for (const command of COMMANDS) expect(out).toContain(command);
+    }
+    expect(cli.run(["completion", "tcsh"]).code).toBe(2);
+    if (requirePart("zsh")) {
+      const input = cli.run(["completion", "zsh"]).out;
+      expect(spawnSync("zsh", ["-n"], { input }).status).toBe(0);
+    }
+  });
+
+  test("the manual page names every command and is good roff", () => {
+    const { code, out } = cli.run(["man"]);
+    expect(code).toBe(0);
+    expect(out).toStartWith(".TH PICOCLAW 1");
+    for (const command of COMMANDS) expect(out).toContain(`\n.SS picoclaw ${command}`);
+    expect(out.split("\n").filter((line) => /^[.'](?!TH|SH|SS|TP|B\b)/.test(line))).toEqual([]);
   });
 
   test.each([

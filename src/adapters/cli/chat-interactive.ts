@@ -4,11 +4,12 @@ import { readChatHistory, saveChatHistory } from "./chat-history.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
-import { colourDiffs } from "./terminal/colour-diffs.ts";
 import { createKeyReader, type Key } from "./terminal/keys.ts";
 import { type EditorState, EMPTY, edit, textOf } from "./terminal/line-editor.ts";
 import { createPromptView } from "./terminal/prompt-view.ts";
+import { createMarkdownPrinter, type MarkdownPrinter, renderMarkdown } from "./terminal/render-markdown.ts";
 import { createSpinner } from "./terminal/spinner.ts";
+import { wrapWords } from "./terminal/wrap-words.ts";
 
 const PROMPT = "> ";
 /** What people type who do not know Ctrl-D. */
@@ -41,7 +42,11 @@ export async function converse(
     keys.push({ kind: "eof" });
   };
   for (const signal of ENDING) process.once(signal, end);
-  terminal.write(`${chat.welcome}\r\n`);
+  const { chat: talks, coder } = await opened.who();
+  const banner = [...chat.banner(opened.workspace.root, talks, coder), chat.welcome];
+  terminal.write(
+    `${lines(printable(banner.map((line) => wrapWords(line, terminal.columns())).join("\n")))}\r\n`,
+  );
   try {
     for (;;) {
       const text = await readMessage();
@@ -94,7 +99,7 @@ export async function converse(
   async function send(text: string): Promise<"done" | "quit"> {
     const abort = new AbortController();
     const spinner = createSpinner(terminal);
-    const shown = { streamed: "" };
+    const shown = { streamed: "", printer: createMarkdownPrinter() };
     const handled = conversation.handle(
       {
         channel: "cli",
@@ -120,7 +125,7 @@ export async function converse(
       const end = await Promise.race([handled, force.promise]);
       spinner.stop();
       if (end === "quit") return "quit";
-      showReply(end, chat, shown.streamed, terminal.write);
+      showReply(end, chat, shown, terminal.write);
       return "done";
     } finally {
       spinner.stop();
@@ -131,7 +136,7 @@ export async function converse(
 
 interface Shown {
   readonly spinner: { say(text: string): void; pause(): void };
-  readonly shown: { streamed: string };
+  readonly shown: { streamed: string; readonly printer: MarkdownPrinter };
   readonly write: (text: string) => void;
 }
 
@@ -144,7 +149,7 @@ function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write
     case "text":
       if (shown.streamed === "") spinner.pause();
       shown.streamed += event.text;
-      write(lines(printable(event.text)));
+      write(lines(shown.printer.add(printable(event.text))));
       break;
     default: {
       const doing = describeEvent(event, chat);
@@ -153,12 +158,18 @@ function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write
   }
 }
 
-function showReply(reply: Reply, chat: ChatMessages, streamed: string, write: (text: string) => void): void {
+function showReply(
+  reply: Reply,
+  chat: ChatMessages,
+  { streamed, printer }: Shown["shown"],
+  write: (text: string) => void,
+): void {
+  write(lines(printer.end()));
   const said = printable(streamed).trim();
   const text = printable(reply.text);
   const rest = said !== "" && text.startsWith(said) ? text.slice(said.length) : text;
   if (said !== "" && rest === text) write("\r\n");
-  write(`${lines(colourDiffs(rest))}\r\n`);
+  write(`${lines(renderMarkdown(rest))}\r\n`);
   if (reply.model !== undefined && reply.usage !== undefined) {
     const { provider, model, local } = reply.model;
     const { inputTokens, outputTokens, costUsd } = reply.usage;

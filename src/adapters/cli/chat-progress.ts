@@ -3,6 +3,7 @@ import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";
+import { createMarkdownPrinter, renderMarkdown } from "./terminal/render-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
 const COLUMNS = 100;
@@ -22,9 +23,12 @@ export function createChatProgress(
 ): ChatProgress {
   const watched = streams && program.errIsTerminal;
   const status = (text: string) => {
-    if (watched) program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
+    if (watched) program.err(`${CLEAR}${visible(text).slice(0, Math.min(COLUMNS, program.columns() - 1))}`);
   };
   let said = "";
+  const isStyled = program.outIsTerminal && !program.env.NO_COLOR;
+  const printer = createMarkdownPrinter();
+  const styled = (text: string) => (isStyled ? renderMarkdown(text) : text);
   return {
     event(event) {
       switch (event.type) {
@@ -35,7 +39,7 @@ export function createChatProgress(
           if (!streams || !program.outIsTerminal) return false;
           if (watched && said === "") program.err(CLEAR);
           said += event.text;
-          program.out(printable(event.text));
+          program.out(isStyled ? printer.add(printable(event.text)) : printable(event.text));
           return true;
         default: {
           const doing = watched ? describeEvent(event, chat) : "";
@@ -48,13 +52,16 @@ export function createChatProgress(
       if (watched) program.err(CLEAR);
     },
     reply(reply, streamed) {
+      if (streamed && isStyled) program.out(printer.end());
       const text = printable(reply.text);
       // What was streamed stands there already; the rest (a note, a budget's warning) follows.
       const rest =
         streamed && text.startsWith(printable(said).trim())
           ? text.slice(printable(said).trim().length)
           : text;
-      program.out(streamed && rest !== text ? `${rest}\n` : `${streamed ? "\n\n" : ""}${text}\n`);
+      program.out(
+        streamed && rest !== text ? `${styled(rest)}\n` : `${streamed ? "\n\n" : ""}${styled(text)}\n`,
+      );
       if (watched && reply.model !== undefined && reply.usage !== undefined) {
         const { provider, model, local } = reply.model;
         const tokens = reply.usage.inputTokens + reply.usage.outputTokens;

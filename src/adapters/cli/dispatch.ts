@@ -24,17 +24,26 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   trust: async () => (await import("./trust.ts")).command,
   doctor: async () => (await import("./doctor.ts")).command,
   db: async () => (await import("./db.ts")).command,
+  completion: async () => (await import("./completion.ts")).commandWith(allCommands),
+  man: async () => (await import("./man.ts")).commandWith(allCommands),
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),
 };
+
+function allCommands(): Promise<readonly Subcommand[]> {
+  return Promise.all(Object.values(COMMANDS).map((load) => load()));
+}
 
 export async function dispatch(
   name: string | undefined,
   args: readonly string[],
   program: CliProgram,
 ): Promise<number> {
+  const [about] = args;
+  if (name === "help" && about !== undefined && !about.startsWith("-"))
+    return dispatch(about, ["--help"], program);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-    program.out((await import("./help.ts")).help(program.env, commands));
+    const { help } = await import("./help.ts");
+    program.out(help(program.env, await allCommands(), program.columns()));
     return name === undefined ? EXIT.usage : EXIT.done;
   }
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

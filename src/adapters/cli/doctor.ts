@@ -1,6 +1,7 @@
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { wrapWords } from "./terminal/wrap-words.ts";
 
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
 export const command: Subcommand = {
@@ -19,7 +20,8 @@ async function doctor(program: CliProgram, args: readonly string[]): Promise<num
   else
     for (const { ok, optional, text, remedy } of checks) {
       const mark = ok ? "✓" : optional === true ? "!" : "✗";
-      program.out(`${mark} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}\n`);
+      const lines = `${mark} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}`;
+      program.out(`${wrapWords(lines, program.columns(), "      ")}\n`);
     }
   return checks.every(({ ok, optional }) => ok || optional === true) ? EXIT.done : EXIT.failed;
 }

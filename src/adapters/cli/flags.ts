@@ -7,7 +7,7 @@ import { type Flags, type FlagTypes, parseFlags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
 
 /** Flags that every command takes. */
-const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
+export const COMMON = { workspace: "string", config: "string", json: "boolean", help: "boolean" } as const;
 
 /** A command that ends before it starts: bad usage, `--help`, or no workspace. */
 export class Stop extends Error {
@@ -41,7 +41,7 @@ export async function readFlags(
   }
   const { values, words } = parsed.flags;
   if (values.help === true) {
-    program.out((await import("./help.ts")).commandHelp(program.env, command));
+    program.out((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
     throw new Stop(EXIT.done);
   }
   if (words.length > command.words)

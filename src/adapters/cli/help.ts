@@ -1,24 +1,59 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { nearest } from "../../config/nearest.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import { textsFor } from "../../domain/texts/texts.ts";
+import { type Texts, textsFor } from "../../domain/texts/texts.ts";
 import type { CommandLine } from "./command.ts";
+import { wrapWords } from "./terminal/wrap-words.ts";
 
 export { nearest };
 
 type Described = Pick<CommandLine, "name" | "usage">;
 type Environment = Readonly<Record<string, string | undefined>>;
-/** Commands in the order of the table. */
-export function help(env: Environment, listed: readonly Described[]): string {
-  const { usage, commands, common, version, exitCodes } = textsFor(resolveLocale({ env })).help;
-  const rows = listed.map(({ name, usage: written }) => row(written, commands[name].does));
-  return `${[usage, "", ...rows, "", ...flagRows(common), row("--version", version), "", exitCodes].join("\n")}\n`;
+
+/** Commands by what people want; whoever is in none of these comes last. */
+export const GROUPS: readonly (readonly [title: keyof Texts["help"]["groups"], names: readonly string[]])[] =
+  [
+    ["begin", ["init", "demo", "doctor"]],
+    ["ask", ["chat", "solve", "run"]],
+    ["changes", ["apply", "undo", "redo", "jobs", "show", "stop"]],
+    ["serve", ["serve", "pair", "mcp"]],
+    ["tools", ["tool", "tools", "env", "images"]],
+  ];
+
+const LEFT = 22;
+
+export function help(env: Environment, listed: readonly Described[], columns: number): string {
+  const { usage, commands, common, version, exitCodes, groups } = textsFor(resolveLocale({ env })).help;
+  const rowOf = ({ name, usage: written }: Described) => row(written, commands[name].does, columns);
+  const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
+  const sections = [
+    ...GROUPS.map(([title, names]) => ({
+      title,
+      rows: names.flatMap((name) => listed.filter((one) => one.name === name)).map(rowOf),
+    })),
+    { title: "rest" as const, rows: listed.filter(({ name }) => !known.has(name)).map(rowOf) },
+  ];
+  return `${[
+    usage,
+    ...sections.flatMap(({ title, rows }) => ["", `${groups[title]}:`, ...rows]),
+    "",
+    ...flagRows(common, columns),
+    row("--version", version, columns),
+    "",
+    wrapWords(exitCodes, columns),
+  ].join("\n")}\n`;
 }
 
-export function commandHelp(env: Environment, { name, usage }: Described): string {
+export function commandHelp(env: Environment, { name, usage }: Described, columns: number): string {
   const { commands, common } = textsFor(resolveLocale({ env })).help;
   const { does, flags } = commands[name];
-  return `${[`picoclaw ${usage}`, `  ${does}`, "", ...flagRows({ ...flags, ...common })].join("\n")}\n`;
+  const lines = [
+    `picoclaw ${usage}`,
+    wrapWords(`  ${does}`, columns, "  "),
+    "",
+    ...flagRows({ ...flags, ...common }, columns),
+  ];
+  return `${lines.join("\n")}\n`;
 }
 
 export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
@@ -26,10 +61,11 @@ export function unknownCommand(env: Environment, name: string, known: readonly s
   return `${messages.unknownCommand(name, nearest(name, known))}\npicoclaw --help`;
 }
 
-function flagRows(flags: Readonly<Record<string, string>>): string[] {
-  return Object.entries(flags).map(([flag, does]) => row(flag, does));
+function flagRows(flags: Readonly<Record<string, string>>, columns: number): string[] {
+  return Object.entries(flags).map(([flag, does]) => row(flag, does, columns));
 }
 
-function row(left: string, right: string): string {
-  return `  ${left.padEnd(22)}${right}`;
+function row(left: string, right: string, columns: number): string {
+  const gap = left.length < LEFT ? left.padEnd(LEFT) : `${left}  `;
+  return wrapWords(`  ${gap}${right}`, columns, " ".repeat(LEFT + 2));
 }

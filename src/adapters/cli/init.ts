@@ -8,6 +8,7 @@ import { readFlags } from "./flags.ts";
 import { describeFound, describeTest, foundJson } from "./init-report.ts";
 import { type Chosen, chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { wrapWords } from "./terminal/wrap-words.ts";
 
 type Open = Extract<OpenedSetUp, { ok: true }>;
 
@@ -23,8 +24,9 @@ export const command: Subcommand = {
   run: init,
 };
 
-async function init(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+async function init(whole: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(whole, command, args);
+  const program: CliProgram = values.json === true ? whole : wrapping(whole);
   const json = values.json === true;
   const opened = await program.openSetUp({
     cwd: program.cwd,
@@ -66,6 +68,16 @@ async function init(program: CliProgram, args: readonly string[]): Promise<numbe
     program.out(`${[words.written(opened.file), ...old, ...silent, "", words.next(next)].join("\n")}\n`);
   }
   return EXIT.done;
+}
+
+/** Sentences break between words. */
+function wrapping(program: CliProgram): CliProgram {
+  const wrap = (text: string) => wrapWords(text, program.columns(), "  ");
+  return {
+    ...program,
+    out: (text) => program.out(wrap(text)),
+    askLine: (question) => program.askLine(`${wrap(question.trimEnd())} `),
+  };
 }
 
 /** The usual choice, as far as it answers. */

@@ -15,9 +15,13 @@ export interface CliProgram {
   readonly cwd: string;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** To a terminal: a text that may be longer than the screen. */
+  readonly page: (text: string) => Promise<void>;
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
   readonly inIsTerminal: boolean;
+  /** How wide the terminal is; where there is none, lines are as long as they are. */
+  readonly columns: () => number;
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
   /** Removes a folder of PicoClaw's own, read-only parts included. */

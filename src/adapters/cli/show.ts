@@ -12,6 +12,7 @@ import { openFromFlags, readFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { colourDiff } from "./terminal/colour-diffs.ts";
 
 /** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
 export const command: Subcommand = {
@@ -45,8 +46,13 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.done;
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
-  program.out(printable(describe(opened, job)));
-  if (diff !== null) program.out(`\n${program.outIsTerminal ? colour(printable(diff)) : diff}`);
+  const text = printable(describe(opened, job));
+  if (diff === null) program.out(text);
+  else if (!program.outIsTerminal) program.out(`${text}\n${diff}`);
+  else {
+    const shown = program.env.NO_COLOR ? printable(diff) : colourDiff(printable(diff));
+    await program.page(`${text}\n${shown}`);
+  }
   return EXIT.done;
 }
 
@@ -89,11 +95,4 @@ function describe(opened: Opened, job: StoredJob): string {
     ...notesOf(messages, facts),
   );
   return `${lines.join("\n")}\n`;
-}
-
-function colour(diff: string): string {
-  return diff.replace(
-    /^(\+.*|-.*|@@.*)$/gm,
-    (line) => `\x1b[${line.startsWith("+") ? 32 : line.startsWith("-") ? 31 : 36}m${line}\x1b[0m`,
-  );
 }

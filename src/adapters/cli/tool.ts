@@ -19,7 +19,7 @@ async function tool(program: CliProgram, args: readonly string[]): Promise<numbe
   const { values, words } = await readFlags(program, command, args);
   const [name, text] = words;
   if (name === undefined) {
-    program.err((await import("./help.ts")).commandHelp(program.env, command));
+    program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
     return EXIT.usage;
   }
   const read = readArguments(program, text);

@@ -7,6 +7,8 @@ export interface OpenChat {
   readonly chat: ChatMessages;
   /** What can follow a slash, routes too. */
   readonly commands: readonly string[];
+  /** Who would talk and who would write code, by model; null: nobody can. */
+  who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { colourDiffs } from "../../../src/adapters/cli/terminal/colour-diffs.ts";
 import { createKeyReader, type Key } from "../../../src/adapters/cli/terminal/keys.ts";
 import { type EditorState, EMPTY, edit, textOf } from "../../../src/adapters/cli/terminal/line-editor.ts";
+import { createMarkdownPrinter, renderMarkdown } from "../../../src/adapters/cli/terminal/render-markdown.ts";
 import { textWidth } from "../../../src/adapters/cli/terminal/text-width.ts";
+import { wrapWords } from "../../../src/adapters/cli/terminal/wrap-words.ts";
 import { runs } from "../../require.ts";
 
 const WORLD = { history: ["first", "second"], commands: ["undo", "usage", "code", "code1", "diff"] };
@@ -151,7 +152,54 @@ test.each<[string, number]>([
 });
 
 test("only the lines of a diff are coloured", () => {
-  expect(colourDiffs("a\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n```\n- b\n")).toBe(
-    "a\n\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\x1b[31m-x\x1b[0m\n\x1b[32m+y\x1b[0m\n z\n\n- b\n",
+  expect(renderMarkdown("a\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n```\n-b\n")).toBe(
+    "a\n\x1b[2m```diff\x1b[22m\n\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\x1b[31m-x\x1b[0m\n\x1b[32m+y\x1b[0m\n z\n\x1b[2m```\x1b[22m\n-b\n",
   );
+});
+
+test.each([
+  ["# Head", "\x1b[1mHead\x1b[22m"],
+  ["- one `a*b*` **two**", "• one \x1b[36ma*b*\x1b[39m \x1b[1mtwo\x1b[22m"],
+  ["2 * 3 * 4, a*b*c, snake_case_name", "2 * 3 * 4, a*b*c, snake_case_name"],
+  ["*so* [here](https://x.example/a)", "\x1b[3mso\x1b[23m here (https://x.example/a)"],
+  ["```js\n# not a heading\n```", "\x1b[2m```js\x1b[22m\n# not a heading\n\x1b[2m```\x1b[22m"],
+])("Markdown %j is shown as a terminal shows it", (markdown, shown) => {
+  expect(renderMarkdown(markdown)).toBe(shown);
+});
+
+test("Markdown that comes in pieces is the same as at once", () => {
+  const text = "# A\n\n- **b**\n```diff\n+c\n```\nend";
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 5 }), (cuts) => {
+      const printer = createMarkdownPrinter();
+      const places = [0, ...cuts.toSorted((a, b) => a - b), text.length];
+      const pieces = places.slice(1).map((end, at) => text.slice(places[at], end));
+      expect(pieces.map(printer.add).join("") + printer.end()).toBe(renderMarkdown(text));
+    }),
+    { numRuns: runs(50) },
+  );
+});
+
+describe("wrapping", () => {
+  test("breaks between words, indents what follows, and leaves short lines alone", () => {
+    expect(wrapWords("one two three four", 9, "  ")).toBe("one two\n  three\n  four");
+    expect(wrapWords("short\nalso short", 20)).toBe("short\nalso short");
+    expect(wrapWords("any length", Number.POSITIVE_INFINITY)).toBe("any length");
+  });
+
+  test("Japanese breaks between characters, and no line begins with a full stop", () => {
+    expect(wrapWords("あいうえおかきくけ。こ", 18)).toBe("あいうえおかきく\nけ。こ");
+  });
+
+  test("no word is cut and none is lost", () => {
+    const word = fc.string({ unit: fc.constantFrom("a", "b", "-"), minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(fc.array(word), fc.integer({ min: 14, max: 40 }), (words, columns) => {
+        const wrapped = wrapWords(words.join(" "), columns, "  ");
+        expect(wrapped.split(/\s+/).filter((one) => one !== "")).toEqual(words);
+        for (const line of wrapped.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+      }),
+      { numRuns: runs(100) },
+    );
+  });
 });

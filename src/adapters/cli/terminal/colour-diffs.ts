@@ -1,15 +1,10 @@
-/** Colours the lines of ```diff blocks; other text stays as it is. */
-export function colourDiffs(text: string): string {
-  return text.replace(/^(```|~~~~)diff\n(.*?)^\1$/gms, (_, __, body: string) =>
-    body.replace(/^(?:\+.*|-.*|@@.*)$/gm, (line) => {
-      const colour = /^(?:\+\+\+|---) /.test(line)
-        ? 1
-        : line.startsWith("+")
-          ? 32
-          : line.startsWith("-")
-            ? 31
-            : 36;
-      return `\x1b[${colour}m${line}\x1b[0m`;
-    }),
-  );
+/** Added lines green, removed ones red, places cyan, file names bold. */
+export function colourDiff(diff: string): string {
+  return diff.replace(/^(?:\+.*|-.*|@@.*)$/gm, (line) => `\x1b[${codeOf(line)}m${line}\x1b[0m`);
+}
+
+function codeOf(line: string): number {
+  if (/^(?:\+\+\+|---) /.test(line)) return 1;
+  if (line.startsWith("+")) return 32;
+  return line.startsWith("-") ? 31 : 36;
 }

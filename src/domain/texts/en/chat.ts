@@ -212,6 +212,12 @@ export const texts = {
         return `tool ${detail}`;
     }
   },
+  /** Above a conversation: where it works, and with whom. */
+  banner: (folder: string, chat: string | null, coder: string | null) =>
+    [
+      `PicoClaw in ${folder}`,
+      `talk: ${chat ?? "nobody yet (picoclaw init)"} · code: ${coder ?? "nobody yet (picoclaw init)"}`,
+    ] as readonly string[],
   welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again ends the program",

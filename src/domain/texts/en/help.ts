@@ -10,6 +10,26 @@ export const texts = {
     "--json": "print one JSON document",
     "--help": "this text",
   },
+  /** What commands are for. */
+  groups: {
+    begin: "Begin",
+    ask: "Ask for work",
+    changes: "Changes, and how to take them back",
+    serve: "Channels and the console",
+    tools: "Tools and environments",
+    rest: "Settings and the rest",
+  },
+  man: {
+    name: "NAME",
+    purpose: "a coding agent whose every job can be taken back",
+    synopsis: "SYNOPSIS",
+    usage: "COMMAND [options]",
+    common: "OPTIONS OF EVERY COMMAND",
+    exit: "EXIT STATUS",
+    files: "FILES",
+    filesText:
+      "~/.picoclaw/config.yaml: the configuration (PICOCLAW_HOME: another folder). picoclaw.yaml in a workspace: what holds there.",
+  },
   commands: {
     chat: {
       does: "send one message; without one, a conversation at a terminal",
@@ -127,6 +147,8 @@ export const texts = {
       flags: { "--repair": "finish an interrupted commit" },
     },
     db: { does: "the index of jobs (SQLite): migrate it, or its status", flags: {} },
-    demo: { does: "a guided tour in a throw-away folder", flags: {} },
+    completion: { does: "completion for bash, zsh or fish: source <(picoclaw completion bash)", flags: {} },
+    man: { does: "the manual page: picoclaw man | man -l -", flags: {} },
+    demo: { does: "a tour: a failing test is fixed, rm -rf src is taken back", flags: {} },
   },
 };

@@ -173,6 +173,10 @@ export const texts: typeof en = {
         return `ツール ${detail}`;
     }
   },
+  banner: (folder, chat, coder) => [
+    `PicoClaw: ${folder}`,
+    `会話: ${chat ?? "まだいません（picoclaw init）"} · コード: ${coder ?? "まだいません（picoclaw init）"}`,
+  ],
   welcome: "PicoClaw — /help で一覧、Ctrl-C で中断、Ctrl-D で終了",
   goodbye: "またね。",
   stopHint: "中断しています… もう一度 Ctrl-C で終了",

@@ -10,6 +10,25 @@ export const texts: typeof en = {
     "--json": "JSON で出力する",
     "--help": "この説明",
   },
+  groups: {
+    begin: "はじめに",
+    ask: "頼む",
+    changes: "変更と、その取り消し",
+    serve: "チャンネルとコンソール",
+    tools: "ツールと実行環境",
+    rest: "設定ほか",
+  },
+  man: {
+    name: "名前",
+    purpose: "すべてのジョブを取り消せるコーディングエージェント",
+    synopsis: "書式",
+    usage: "COMMAND [options]",
+    common: "共通のオプション",
+    exit: "終了コード",
+    files: "ファイル",
+    filesText:
+      "~/.picoclaw/config.yaml: 設定（PICOCLAW_HOME で場所を変えられます）。workspace の picoclaw.yaml: そこだけの設定。",
+  },
   commands: {
     chat: {
       does: "メッセージを 1 つ送る。端末では引数なしで会話になる",
@@ -118,6 +137,8 @@ export const texts: typeof en = {
     trust: { does: "このフォルダの picoclaw.yaml を信頼する", flags: {} },
     doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },
     db: { does: "ジョブの索引（SQLite）の移行と状態", flags: {} },
-    demo: { does: "使い捨てのフォルダで一巡するデモ", flags: {} },
+    completion: { does: "bash・zsh・fish の補完: source <(picoclaw completion bash)", flags: {} },
+    man: { does: "マニュアル: picoclaw man | man -l -", flags: {} },
+    demo: { does: "落ちるテストを直し、rm -rf src を取り消す見学コース", flags: {} },
   },
 };

@@ -1,0 +1,67 @@
+import { resolveLocale } from "../../config/locale.ts";
+import { textsFor } from "../../domain/texts/texts.ts";
+import { VERSION } from "../../version.ts";
+import type { CommandLine, Subcommand } from "./command.ts";
+import { readFlags } from "./flags.ts";
+import { GROUPS } from "./help.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `man`: the manual page, for `man -l -` and for packages. Made of the same texts as the help. */
+export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => {
+  const command: Subcommand = {
+    name: "man",
+    usage: "man",
+    flags: {},
+    words: 0,
+    run: async (program, args) => {
+      const { values } = await readFlags(program, command, args);
+      const page = manPage(program.env, await all());
+      program.out(values.json === true ? `${JSON.stringify({ page })}\n` : page);
+      return EXIT.done;
+    },
+  };
+  return command;
+};
+
+function manPage(env: CliProgram["env"], all: readonly CommandLine[]): string {
+  const { commands, common, groups, exitCodes, man } = textsFor(resolveLocale({ env })).help;
+  const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
+  const sections = [
+    ...GROUPS.map(([title, names]) => ({
+      title,
+      members: names.flatMap((name) => all.filter((one) => one.name === name)),
+    })),
+    { title: "rest" as const, members: all.filter(({ name }) => !known.has(name)) },
+  ];
+  const entry = (flag: string, does: string) => [".TP", `.B ${escaped(flag)}`, escaped(does)];
+  return `${[
+    `.TH PICOCLAW 1 "" "PicoClaw ${VERSION}"`,
+    `.SH ${man.name}`,
+    `picoclaw \\- ${escaped(man.purpose)}`,
+    `.SH ${man.synopsis}`,
+    ".B picoclaw",
+    escaped(man.usage),
+    ...sections.flatMap(({ title, members }) => [
+      `.SH ${escaped(groups[title].toUpperCase())}`,
+      ...members.flatMap(({ name, usage }) => [
+        `.SS picoclaw ${escaped(usage)}`,
+        escaped(commands[name].does),
+        ...Object.entries(commands[name].flags).flatMap(([flag, does]) => entry(flag, does)),
+      ]),
+    ]),
+    `.SH ${man.common}`,
+    ...Object.entries(common).flatMap(([flag, does]) => entry(flag, does)),
+    `.SH ${man.exit}`,
+    escaped(exitCodes),
+    `.SH ${man.files}`,
+    escaped(man.filesText),
+  ].join("\n")}\n`;
+}
+
+/** A backslash and a minus mean something to roff, and so does a point at the beginning of a line. */
+function escaped(text: string): string {
+  return text
+    .replace(/\\/g, "\\e")
+    .replace(/-/g, "\\-")
+    .replace(/^([.'])/gm, "\\&$1");
+}

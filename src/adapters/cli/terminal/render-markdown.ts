@@ -1,0 +1,86 @@
+import { colourDiff } from "./colour-diffs.ts";
+
+/** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
+export interface MarkdownPrinter {
+  /** What can be shown by now; a line that is not whole waits. */
+  add(text: string): string;
+  /** What is left. */
+  end(): string;
+}
+
+const BOLD = (text: string) => `\x1b[1m${text}\x1b[22m`;
+const ITALIC = (text: string) => `\x1b[3m${text}\x1b[23m`;
+const CODE = (text: string) => `\x1b[36m${text}\x1b[39m`;
+const DIM = (text: string) => `\x1b[2m${text}\x1b[22m`;
+
+export function createMarkdownPrinter(): MarkdownPrinter {
+  let pending = "";
+  let fence: { readonly mark: string; readonly isDiff: boolean } | null = null;
+
+  const line = (text: string): string => {
+    const mark = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/.exec(text);
+    if (fence !== null) {
+      if (mark !== null && mark[2] === "" && mark[1]?.startsWith(fence.mark)) {
+        fence = null;
+        return DIM(text);
+      }
+      return fence.isDiff ? colourDiff(text) : text;
+    }
+    if (mark !== null) {
+      fence = { mark: mark[1] ?? "", isDiff: mark[2] === "diff" };
+      return DIM(text);
+    }
+    return block(text);
+  };
+
+  return {
+    add(text) {
+      const lines = (pending + text).split("\n");
+      pending = lines.pop() ?? "";
+      return lines.map((one) => `${line(one)}\n`).join("");
+    },
+    end() {
+      const rest = pending === "" ? "" : line(pending);
+      pending = "";
+      fence = null;
+      return rest;
+    },
+  };
+}
+
+/** A whole text at once. */
+export function renderMarkdown(text: string): string {
+  const printer = createMarkdownPrinter();
+  return printer.add(text) + printer.end();
+}
+
+function block(text: string): string {
+  const heading = /^ {0,3}#{1,6} +(.*)$/.exec(text);
+  if (heading !== null) return BOLD(inline(heading[1] ?? ""));
+  const item = /^(\s*)[-*+] +(.*)$/.exec(text);
+  if (item !== null) return `${item[1]}• ${inline(item[2] ?? "")}`;
+  const quote = /^ {0,3}> ?(.*)$/.exec(text);
+  if (quote !== null) return DIM(`│ ${quote[1] ?? ""}`);
+  return inline(text);
+}
+
+function inline(text: string): string {
+  // Code first: nothing inside of it is emphasis.
+  return text
+    .split(/(`+[^`]+`+)/)
+    .map((piece, at) =>
+      at % 2 === 1
+        ? CODE(piece.replace(/^`+|`+$/g, ""))
+        : piece
+            .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => BOLD(inner))
+            .replace(
+              /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
+              (_, lead: string, inner: string) => lead + ITALIC(inner),
+            )
+            .replace(
+              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
+              (_, name: string, url: string) => `${name} (${url})`,
+            ),
+    )
+    .join("");
+}
