@@ -3,12 +3,14 @@ import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { resolveHome } from "../config/home.ts";
 import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
+import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
 export function createProgram(env: Readonly<Record<string, string | undefined>>, cwd: string): CliProgram {
   return {
     env,
     cwd,
+    version: VERSION,
     out: (text) => writeAll(1, text),
     err: (text) => writeAll(2, text),
     page: async (text) => (await import("../infrastructure/runtime/pager.ts")).showInPager(text, env),

@@ -1,6 +1,5 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { textsFor } from "../../domain/texts/texts.ts";
-import { VERSION } from "../../version.ts";
 import type { CommandLine, Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { GROUPS } from "./help.ts";
@@ -15,7 +14,7 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
     words: 0,
     run: async (program, args) => {
       const { values } = await readFlags(program, command, args);
-      const page = manPage(program.env, await all());
+      const page = manPage(program, await all());
       program.out(values.json === true ? `${JSON.stringify({ page })}\n` : page);
       return EXIT.done;
     },
@@ -23,7 +22,7 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
   return command;
 };
 
-function manPage(env: CliProgram["env"], all: readonly CommandLine[]): string {
+function manPage({ env, version }: CliProgram, all: readonly CommandLine[]): string {
   const { commands, common, groups, exitCodes, man } = textsFor(resolveLocale({ env })).help;
   const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
   const sections = [
@@ -35,7 +34,7 @@ function manPage(env: CliProgram["env"], all: readonly CommandLine[]): string {
   ];
   const entry = (flag: string, does: string) => [".TP", `.B ${escaped(flag)}`, escaped(does)];
   return `${[
-    `.TH PICOCLAW 1 "" "PicoClaw ${VERSION}"`,
+    `.TH PICOCLAW 1 "" "PicoClaw ${version}"`,
     `.SH ${man.name}`,
     `picoclaw \\- ${escaped(man.purpose)}`,
     `.SH ${man.synopsis}`,

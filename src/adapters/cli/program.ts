@@ -13,6 +13,7 @@ import type { OpenTasks } from "../../application/tasks/task-runs.ts";
 export interface CliProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  readonly version: string;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** To a terminal: a text that may be longer than the screen. */

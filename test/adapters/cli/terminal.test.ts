@@ -182,7 +182,7 @@ test("Markdown that comes in pieces is the same as at once", () => {
 
 describe("wrapping", () => {
   test("breaks between words, indents what follows, and leaves short lines alone", () => {
-    expect(wrapWords("one two three four", 9, "  ")).toBe("one two\n  three\n  four");
+    expect(wrapWords("one two three four", 12, " ")).toBe("one two\n three four");
     expect(wrapWords("short\nalso short", 20)).toBe("short\nalso short");
     expect(wrapWords("any length", Number.POSITIVE_INFINITY)).toBe("any length");
   });

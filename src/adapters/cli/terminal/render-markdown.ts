@@ -72,14 +72,14 @@ function inline(text: string): string {
       at % 2 === 1
         ? CODE(piece.replace(/^`+|`+$/g, ""))
         : piece
+            .replace(
+              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
+              (_, name: string, url: string) => `${name} (${url})`,
+            )
             .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => BOLD(inner))
             .replace(
               /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
               (_, lead: string, inner: string) => lead + ITALIC(inner),
-            )
-            .replace(
-              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
-              (_, name: string, url: string) => `${name} (${url})`,
             ),
     )
     .join("");
