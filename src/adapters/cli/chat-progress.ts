@@ -3,7 +3,7 @@ import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";
-import { createMarkdownPrinter, renderMarkdown } from "./terminal/render-markdown.ts";
+import type * as Markdown from "./terminal/render-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
 const COLUMNS = 100;
@@ -15,20 +15,25 @@ export interface ChatProgress {
   reply(reply: Reply, streamed: boolean): void;
 }
 
+interface Showing {
+  readonly streams: boolean;
+  /** Loaded where a person reads at a terminal. */
+  readonly markdown: typeof Markdown | null;
+}
+
 /** For one message: words as they come on standard output, what happens on one line of standard error. */
 export function createChatProgress(
   program: CliProgram,
   chat: ChatMessages,
-  { streams }: { readonly streams: boolean },
+  { streams, markdown }: Showing,
 ): ChatProgress {
   const watched = streams && program.errIsTerminal;
   const status = (text: string) => {
     if (watched) program.err(`${CLEAR}${visible(text).slice(0, Math.min(COLUMNS, program.columns() - 1))}`);
   };
   let said = "";
-  const isStyled = program.outIsTerminal && !program.env.NO_COLOR;
-  const printer = createMarkdownPrinter();
-  const styled = (text: string) => (isStyled ? renderMarkdown(text) : text);
+  const printer = markdown?.createMarkdownPrinter();
+  const styled = (text: string) => markdown?.renderMarkdown(text) ?? text;
   return {
     event(event) {
       switch (event.type) {
@@ -39,7 +44,7 @@ export function createChatProgress(
           if (!streams || !program.outIsTerminal) return false;
           if (watched && said === "") program.err(CLEAR);
           said += event.text;
-          program.out(isStyled ? printer.add(printable(event.text)) : printable(event.text));
+          program.out(printer?.add(printable(event.text)) ?? printable(event.text));
           return true;
         default: {
           const doing = watched ? describeEvent(event, chat) : "";
@@ -52,7 +57,7 @@ export function createChatProgress(
       if (watched) program.err(CLEAR);
     },
     reply(reply, streamed) {
-      if (streamed && isStyled) program.out(printer.end());
+      if (streamed && printer !== undefined) program.out(printer.end());
       const text = printable(reply.text);
       // What was streamed stands there already; the rest (a note, a budget's warning) follows.
       const rest =

@@ -82,7 +82,11 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
   const stop = () => abort.abort();
   for (const signal of STOPPING) process.once(signal, stop);
   const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
-  const progress = createChatProgress(program, opened.chat, { streams: !json && !events });
+  const progress = createChatProgress(program, opened.chat, {
+    streams: !json && !events,
+    markdown:
+      program.outIsTerminal && !program.env.NO_COLOR ? await import("./terminal/render-markdown.ts") : null,
+  });
   let streamed = false;
   const onEvent = (event: ChatEvent) => {
     if (events) line(event.type === "notice" ? { type: event.type, text: event.text } : event);
