@@ -1,5 +1,5 @@
 import type { SolveTask } from "../ports/solve-store.ts";
-import { showProject } from "./show-project.ts";
+import { failedInstallWords, showProject } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { expectBase } from "./verified-base.ts";
@@ -38,7 +38,8 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   await work.update({
     environment: prepared.name,
     base: { branch, commit: prepared.baseCommit },
-    notes: [...new Set([...task.notes, ...notes])],
+    // An installation that failed in an earlier environment says nothing of this one.
+    notes: [...task.notes.filter((note) => !note.startsWith(messages.installWarning(""))), ...notes],
   });
   await work.note({ kind: "prepared", environment: prepared.name, troubles: prepared.warnings.map(mask) });
   const trouble =
@@ -46,7 +47,8 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   if (trouble !== null || task.patch === "") work.worked = false;
   // A coder that never said anything begins as with a new task.
   if (!task.transcript.some(({ role }) => role === "assistant")) return showProject(parts, work, prepared);
-  const text = goOnText(task, trouble === null ? null : mask(trouble));
+  const failed = failedInstallWords(prepared.failedInstalls, mask);
+  const text = [goOnText(task, trouble === null ? null : mask(trouble)), ...failed].join("\n");
   await work.update({
     ...(trouble !== null && { patch: "" }),
     transcript: [...work.task.transcript, { role: "user", text }],
@@ -56,7 +58,7 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
 /** What a coder has to know that goes on in a new environment. */
 function goOnText({ patch, failure, stepsBefore }: SolveTask, trouble: string | null): string {
   return [
-    `You go on with this task in an environment that was made anew.`,
+    "You go on with this task in an environment that was made anew, its dependencies installed anew.",
     // What ended it the last time; a task that only paused did not fail.
     ...(stepsBefore === undefined || failure === null ? [] : [`It ended before: ${failure.message}`]),
     trouble !== null

@@ -43,11 +43,7 @@ export async function showProject(
     checks.length === 0
       ? "No tests or linters were found; your own commands are the only judge."
       : `These judge your change when you are done: ${checks.map((line) => `\`${line}\``).join(", ")}.`,
-    ...environment.failedInstalls.flatMap(({ command, output }) => [
-      "## An installation failed",
-      `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
-      "So dependencies may be missing. Mend it only where the task is about it; otherwise work without, and say so.",
-    ]),
+    ...failedInstallWords(environment.failedInstalls, mask),
     "## Files",
     fileList(files),
   ];
@@ -59,6 +55,18 @@ export async function showProject(
       { role: "user", text: sections.join("\n\n") },
     ],
   });
+}
+
+/** Where dependencies may be missing, a coder has to know why; where they are not, nothing is said. */
+export function failedInstallWords(
+  failed: TaskEnvironment["failedInstalls"],
+  mask: SolveParts["mask"],
+): readonly string[] {
+  return failed.flatMap(({ command, output }) => [
+    "## An installation failed",
+    `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
+    "So dependencies may be missing. Mend it only where the task is about it; otherwise work without, and say so.",
+  ]);
 }
 
 /** What is nearest the root first; how many are missing at the end. */

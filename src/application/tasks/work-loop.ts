@@ -19,8 +19,8 @@ import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 
-const STREAM_CHARS = 12_000;
-const RESULT_CHARS = 40_000;
+const STREAM_CHARS = 20_000;
+const RESULT_CHARS = 42_000;
 const LONG_CHARS = 240_000;
 /** Of the size before; less is not worth another request. */
 const WORTH_COMPACTING = 0.9;
@@ -150,12 +150,16 @@ function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) 
 function textOf({ text, command }: EnvironmentCall, mask: SolveParts["mask"]): string {
   if (command === undefined) return text;
   const { exitCode, stdout, stderr, durationMs } = command;
-  return JSON.stringify({
-    exit_code: exitCode,
-    stdout: cutMiddle(mask(stdout), STREAM_CHARS),
-    stderr: cutMiddle(mask(stderr), STREAM_CHARS),
-    duration_ms: durationMs,
-  });
+  const streams = [
+    ["stdout", stdout],
+    ["stderr", stderr],
+  ] as const;
+  return [
+    `exit code ${exitCode}, ${durationMs} ms`,
+    ...streams.flatMap(([name, printed]) =>
+      printed === "" ? [] : [`[${name}]\n${cutMiddle(mask(printed), STREAM_CHARS)}`],
+    ),
+  ].join("\n");
 }
 
 const REFLECT =

@@ -184,6 +184,63 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         expect(spawnSync("grep", ["-rqF", world.token, home]).status).toBe(1);
       }, 120_000);
 
+    const FIX_NODE = {
+      command: "str_replace",
+      path: "calc.js",
+      old_str: "a - b",
+      new_str: "(a + b)",
+    };
+    const PLAN_ANSWER = {
+      when: { system: "You plan work" },
+      text: '{"steps":["fix add"],"risk":"low","environment":"python"}',
+    };
+    const script = (...answers: object[]) =>
+      writeFileSync(join(home, "solve.json"), JSON.stringify({ answers }));
+
+    test("a model that fails midway: the change is kept, and the next solve goes on from it in a new container", async () => {
+      set("node");
+      const edit = { text: "It subtracts.", tool_calls: [{ name: "text_editor", arguments: FIX_NODE }] };
+      script(
+        PLAN_ANSWER,
+        { when: { step: 0 }, times: 1, ...edit },
+        { fail: { code: "unauthorized", message: "wrong key" } },
+      );
+      const failed = await solve();
+      expect([failed.code, failed.task.state]).toEqual([1, "failed"]);
+      // The planner's "python" is contradicted by package.json.
+      expect(failed.task.environment).toBe("node");
+      expect(containersOf(failed.task.task_id)).toBe("");
+      script({ text: '{"done": true, "summary": "add adds now"}' });
+      const again = await solve();
+      expectSolved(again, "calc.js");
+      expect(again.task.task_id).toBe(failed.task.task_id);
+      expect(again.task.record).toContainEqual(expect.objectContaining({ kind: "taken-up", again: true }));
+    }, 120_000);
+
+    test("solve --candidates 2: two containers, the one that passes is published, none is left", async () => {
+      set("node");
+      script(
+        PLAN_ANSWER,
+        {
+          when: { step: 0 },
+          times: 1,
+          text: "It subtracts.",
+          tool_calls: [{ name: "text_editor", arguments: FIX_NODE }],
+        },
+        { text: '{"done": true, "summary": "add adds now"}' },
+      );
+      const solved = await solve("--candidates", "2");
+      expectSolved(solved, "calc.js");
+      const made = new Set(
+        [...solved.err.matchAll(/coding-agent-exec-([0-9a-f-]{36})/g)].map(([, id]) => id),
+      );
+      expect(made.size).toBe(2);
+      for (const id of made) expect(containersOf(id ?? "")).toBe("");
+      expect(solved.task.record).toContainEqual(
+        expect.objectContaining({ kind: "chosen", discarded: [expect.any(Number)] }),
+      );
+    }, 120_000);
+
     test("GitLab: the same, up to a merge request", async () => {
       set("python", "gitlab");
       expectSolved(await solve(), "calc.py");
