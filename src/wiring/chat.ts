@@ -108,6 +108,7 @@ export async function openChat(
       };
       return { chat: named("chat"), coder: named(config.roles.default_coder) };
     },
+    fork: memory.sessions.fork,
     keepTime: memory.keepTime,
     async close() {
       await Promise.allSettled([background.settled(), pool.closeAll()]);

@@ -24,6 +24,26 @@ afterEach(() => {
   for (const cli of open.splice(0)) cli.remove();
 });
 
+test("a chat with a name goes on where it was; a fork knows what the other one knew and goes its own way", () => {
+  const cli = createChatCli(
+    [1, 2, 3, 4].map((turn) => ({ when: { role: "chat", turn }, text: `turn ${turn}` })),
+  );
+  open.push(cli);
+  const say = (...args: string[]) => cli.chat("/chat hello", args);
+  expect(say("--name", "a").out).toBe("turn 1\n");
+  expect(say("--name", "a").out).toBe("turn 2\n");
+  expect(say().out).toBe("turn 1\n");
+  expect(say("--name", "b", "--fork", "a").out).toBe("turn 3\n");
+  expect(say("--name", "a").out).toBe("turn 3\n");
+  expect(say("--name", "b").out).toBe("turn 4\n");
+  expect(say("--name", "b", "--fork", "a")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("has begun already"),
+  });
+  expect(say("--name", "c", "--fork", "nobody")).toMatchObject({ code: 2, out: "" });
+  expect(say("--name", "../x")).toMatchObject({ code: 2, out: "" });
+});
+
 test("a decision is explained, corrected, learned and forgotten", () => {
   const cli = chatCli("routing:\n  rules:\n    - { pattern: '(a+)+$', route: CODE }\n");
   expect(cli.chat("utils.ts の様子がなんか変").code).toBe(0);

@@ -24,7 +24,7 @@ const ENDING = ["SIGTERM", "SIGHUP"] as const;
 export async function converse(
   program: CliProgram,
   opened: Extract<OpenedChat, { ok: true }>,
-  route: Route | undefined,
+  { chatId, route }: { readonly chatId: string; readonly route: Route | undefined },
 ): Promise<number> {
   const { chat, conversation, commands } = opened;
   const history = [...readChatHistory(program)];
@@ -43,7 +43,10 @@ export async function converse(
   };
   for (const signal of ENDING) process.once(signal, end);
   const { chat: talks, coder } = await opened.who();
-  const banner = [...chat.banner(opened.workspace.root, talks, coder), chat.welcome];
+  const banner = [
+    ...chat.banner(opened.workspace.root, talks, coder, chatId === "default" ? "" : chatId),
+    chat.welcome,
+  ];
   terminal.write(
     `${lines(printable(banner.map((line) => wrapWords(line, terminal.columns())).join("\n")))}\r\n`,
   );
@@ -103,7 +106,7 @@ export async function converse(
     const handled = conversation.handle(
       {
         channel: "cli",
-        chatId: "default",
+        chatId,
         userId: "cli",
         text,
         ...(route !== undefined && { forcedRoute: route }),

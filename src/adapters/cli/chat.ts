@@ -5,6 +5,7 @@ import { createChatProgress } from "./chat-progress.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
 
@@ -17,7 +18,7 @@ type Open = Extract<OpenedChat, { ok: true }>;
 export const command: Subcommand = {
   name: "chat",
   usage: "chat [MESSAGE|-]",
-  flags: { route: "string", events: "boolean" },
+  flags: { route: "string", events: "boolean", name: "string", fork: "string" },
   words: 1000,
   run: chat,
 };
@@ -39,6 +40,9 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
         return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
       }
     }
+    const named = await chooseChat(opened, values);
+    if (!named.ok) return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: named.text });
+    const { chatId } = named;
     if (
       words.length === 0 &&
       program.inIsTerminal &&
@@ -47,7 +51,7 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
       values.events !== true
     ) {
       const { converse } = await import("./chat-interactive.ts");
-      return await converse(program, opened, route);
+      return await converse(program, opened, { chatId, route });
     }
     const text =
       words.length === 0 || (words.length === 1 && words[0] === "-") ? read(program) : words.join(" ");
@@ -55,7 +59,7 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
       const said = text === null ? opened.messages.noInput : opened.chat.emptyMessage;
       return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
     }
-    return await sendOne(program, opened, text, { json, events: values.events === true, route });
+    return await sendOne(program, opened, text, { json, chatId, events: values.events === true, route });
   } finally {
     await opened.close();
   }
@@ -70,14 +74,38 @@ function read(program: CliProgram): string | null {
   }
 }
 
+const CHAT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+
+/** `--name NAME` goes on where that chat was; `--fork OTHER` has it begin with what the other one knows. */
+async function chooseChat(
+  { chat, fork }: Open,
+  values: Flags["values"],
+): Promise<{ readonly ok: true; readonly chatId: string } | { readonly ok: false; readonly text: string }> {
+  const { name = "default", fork: from } = values;
+  for (const given of [name, from])
+    if (typeof given === "string" && !CHAT_NAME.test(given))
+      return { ok: false, text: chat.badChatName(given) };
+  const chatId = String(name);
+  if (typeof from !== "string") return { ok: true, chatId };
+  switch (await fork({ channel: "cli", chatId: from }, { channel: "cli", chatId })) {
+    case "forked":
+      return { ok: true, chatId };
+    case "unknown":
+      return { ok: false, text: chat.noSuchChat(from) };
+    case "taken":
+      return { ok: false, text: chat.chatTaken(chatId) };
+  }
+}
+
 interface Shown {
   readonly json: boolean;
+  readonly chatId: string;
   readonly events: boolean;
   readonly route: Route | undefined;
 }
 
 async function sendOne(program: CliProgram, opened: Open, text: string, shown: Shown): Promise<number> {
-  const { json, events, route } = shown;
+  const { json, chatId, events, route } = shown;
   const abort = new AbortController();
   const stop = () => abort.abort();
   for (const signal of STOPPING) process.once(signal, stop);
@@ -96,7 +124,7 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
     const reply = await opened.conversation.handle(
       {
         channel: "cli",
-        chatId: "default",
+        chatId,
         userId: "cli",
         text,
         ...(route !== undefined && { forcedRoute: route }),

@@ -1,5 +1,7 @@
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Conversation } from "../ports/conversation.ts";
+import type { Forked } from "./fork-session.ts";
+import type { Chat } from "./session-parts.ts";
 
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
@@ -9,6 +11,8 @@ export interface OpenChat {
   readonly commands: readonly string[];
   /** Who would talk and who would write code, by model; null: nobody can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
+  /** A chat that has not begun begins with what another one knows. */
+  fork(from: Chat, to: Chat): Promise<Forked>;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */

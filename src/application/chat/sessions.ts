@@ -12,6 +12,7 @@ import type {
 } from "../ports/sessions.ts";
 import { compactSession, newest } from "./compact-session.ts";
 import { type CutOver, cutOver } from "./cut-over.ts";
+import { type Forked, forkSession } from "./fork-session.ts";
 import { openFresh, resumeSession } from "./open-session.ts";
 import type { Chat, SessionParts } from "./session-parts.ts";
 
@@ -31,6 +32,8 @@ export interface Sessions {
   startNew(session: Session, signal: AbortSignal): Promise<CutOver>;
   /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
+  /** Another chat, which has not begun, begins with what this one knows. */
+  fork(from: Chat, to: Chat): Promise<Forked>;
   /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
   cutDue(
     hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
@@ -106,6 +109,7 @@ export function createSessions(parts: SessionParts): Sessions {
     compact: (session, signal) => compactSession(parts, session, signal),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
+    fork: (from, to) => forkSession(parts, from, to),
     async cutDue(hold, signal) {
       const done: CutOver[] = [];
       const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);

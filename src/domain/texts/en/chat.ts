@@ -213,11 +213,14 @@ export const texts = {
     }
   },
   /** Above a conversation: where it works, and with whom. */
-  banner: (folder: string, chat: string | null, coder: string | null) =>
+  banner: (folder: string, chat: string | null, coder: string | null, name: string) =>
     [
-      `PicoClaw in ${folder}`,
+      `PicoClaw in ${folder}${name === "" ? "" : ` · chat ${name}`}`,
       `talk: ${chat ?? "nobody yet (picoclaw init)"} · code: ${coder ?? "nobody yet (picoclaw init)"}`,
     ] as readonly string[],
+  badChatName: (name: string) => `${name} is no name for a chat: letters, digits, - and _, 40 at most.`,
+  noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
+  chatTaken: (name: string) => `The chat ${name} has begun already. Name another one: --name`,
   welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again ends the program",

@@ -35,6 +35,8 @@ export const texts = {
       does: "send one message; without one, a conversation at a terminal",
       flags: {
         "--route ROUTE": "who answers: CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3",
+        "--name NAME": "a chat of its own; the same name goes on where it was",
+        "--fork NAME": "begin (with --name) with what that chat knows; default is the one without a name",
         "--events": "print what happens as NDJSON",
       },
     },
