@@ -78,7 +78,7 @@ describe("the tool loop", () => {
     expect(reply.ok).toBe(true);
     const results = at.asked[1]?.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
     expect(results?.[0]).toContain("UNKNOWN_TOOL");
-    expect(results?.[1]).toContain("INVALID_ARGUMENT");
+    expect(results?.[1]).toContain("the arguments of this call are no JSON");
     expect(results?.[2]).toContain("OUTSIDE_WORKSPACE");
   });
 
