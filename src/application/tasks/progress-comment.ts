@@ -4,7 +4,7 @@ import { PHASES } from "../../domain/tasks/solve/phase.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { inline, oneLine } from "./one-line.ts";
-import { checkWords } from "./pull-text.ts";
+import { checkWords, quoted } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
@@ -89,7 +89,7 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
   });
   const last = commands.at(-1);
   const tail = [
-    ...(failure === null ? [] : [failure.message]),
+    ...(failure === null ? [] : [failure.message.includes("\n") ? quoted(failure.message) : failure.message]),
     ...(failure !== null && SHOWS_CHECKS.has(failure.kind) ? checkWords(task, messages) : []),
     ...(state === "running" && last !== undefined
       ? [messages.lastAction(`\`${inline(last.command)}\``, last.exitCode)]

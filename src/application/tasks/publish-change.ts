@@ -79,7 +79,7 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
       branch,
       previous: task.pushed,
       patch,
-      message: parts.mask(commitMessage(task, messages)),
+      message: commitMessage(task, parts),
       author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
       at: new Date(task.createdAt),
       isProtected: (path) => !config.allowCi && isWorkflowPath(path),

@@ -8,6 +8,8 @@ import { inline, oneLine } from "./one-line.ts";
 
 const COMMANDS_SHOWN = 30;
 const OUTPUT_CHARS = 4000;
+const SUMMARY_CHARS = 10_000;
+const NOTE_CHARS = 1000;
 
 /** What the task used, from its steps. */
 export interface Used {
@@ -35,7 +37,7 @@ export function pullText(
   const verdict = verdictOf(checks);
   const parts = [
     ...(verdict === "green" ? [] : [`**${messages.verdicts[verdict]}**`]),
-    ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quoted(summary)]),
+    ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quoted(cutMiddle(summary, SUMMARY_CHARS))]),
     `## ${messages.whyHeading}`,
     messages.why(item.number, oneLine(task.title)),
     ...(plan === null ? [] : [plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
@@ -44,7 +46,10 @@ export function pullText(
     ...(commands.length === 0 ? [] : [`## ${messages.commandsHeading}`, commandTable(task, messages)]),
     ...(notes.length === 0
       ? []
-      : [`## ${messages.notesHeading}`, notes.map((note) => `- ${note}`).join("\n")]),
+      : [
+          `## ${messages.notesHeading}`,
+          notes.map((note) => `- ${cutMiddle(oneLine(note), NOTE_CHARS)}`).join("\n"),
+        ]),
     `## ${messages.costHeading}`,
     messages.cost({ ...used, steps: task.steps, minutes: minutesOf(task) }),
     `---\n_${messages.howToAsk} ${messages.footer}_`,
@@ -88,11 +93,14 @@ export function quoted(text: string): string {
 }
 
 /** The message of the commit: what, why, for which issue. */
-export function commitMessage(task: SolveTask, messages: SolveMessages): string {
+export function commitMessage(
+  task: SolveTask,
+  { messages, mask }: { readonly messages: SolveMessages; readonly mask: (text: string) => string },
+): string {
   const { item, title, summary } = task;
   const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
   const text = [subject, summary].filter((part) => part !== "").join("\n\n");
-  return postedCommit(item.forge, text, closesOf(task));
+  return postedCommit(item.forge, mask(text), closesOf(task));
 }
 
 function commandTable({ commands }: SolveTask, messages: SolveMessages): string {

@@ -44,7 +44,8 @@ export function serveApi(world: World, api: Api, host = "127.0.0.1") {
           query: string;
           variables: Record<string, string>;
         };
-        return Response.json(api.graphql(query, variables));
+        const fault = takeFault(world, request.method, "/graphql");
+        return fault === undefined ? Response.json(api.graphql(query, variables)) : fault.answer();
       }
       if (!pathname.startsWith(`${api.prefix}/`)) return gitOverHttp(world, request);
       const path = pathname.slice(api.prefix.length);

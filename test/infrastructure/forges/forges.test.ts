@@ -1,9 +1,11 @@
+import { afterAll, expect, test } from "bun:test";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
 import { forgeContract } from "../../contracts/forge.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
+import { addRepository, createWorld } from "../../fakes/forges/world.ts";
 
 /** Waits are told, not slept. */
 function quickFetch() {
@@ -38,4 +40,34 @@ forgeContract("gitlab", (world) => {
   const { fetch, waits } = quickFetch();
   const forge = createGitLab({ token: world.token, site: server.url, fetch });
   return { forge, url: server.url, stop: server.stop, waits };
+});
+
+const world = createWorld();
+const server = startGitHub(world);
+afterAll(() => server.stop());
+
+test("where GitHub has no drafts, the title says that it is one", async () => {
+  const repository = addRepository(world, "acme/private");
+  const { fetch } = quickFetch();
+  const parts = {
+    token: world.token,
+    apiUrl: `${server.url}/api/v3`,
+    site: server.url,
+    userAgent: "picoclaw",
+  };
+  const forge = createGitHub({ ...parts, fetch });
+  const { signal } = new AbortController();
+  const refuse = (path: RegExp, status: number, body: object) =>
+    world.faults.push({ path, times: 1, answer: () => Response.json(body, { status }) });
+  refuse(/pulls$/, 422, { message: "Draft pull requests are not supported in this repository." });
+  const text = { title: "T", body: "", closes: null, draft: true };
+  const made = await forge.openPull({ repository: "acme/private", head: "x", base: "main", ...text }, signal);
+  if (!made.ok) throw new Error(made.failure.message);
+  const pull = repository.items.get(made.value.ref.number);
+  expect(pull).toMatchObject({ title: "Draft: T", pull: { draft: false } });
+  refuse(/graphql$/, 200, { errors: [{ message: "Draft pull requests are not supported" }] });
+  expect((await forge.updatePull(made.value.ref, { ...text, title: "T2" }, signal)).ok).toBe(true);
+  expect(pull?.title).toBe("Draft: T2");
+  expect((await forge.updatePull(made.value.ref, { ...text, draft: false }, signal)).ok).toBe(true);
+  expect(pull?.title).toBe("T");
 });

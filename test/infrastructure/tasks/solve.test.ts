@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { commandsIn } from "../../fakes/forges/commands-in.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
@@ -244,6 +245,35 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
     test("GitLab: the same, up to a merge request", async () => {
       set("python", "gitlab");
       expectSolved(await solve(), "calc.py");
+    }, 120_000);
+
+    test("GitLab, red to the end: exit 1, a draft that closes nothing and commands nothing, with the lock file that the installation began", async () => {
+      set("node", "gitlab");
+      const lock = "sed -i 's/1.0.0/1.0.1/' package-lock.json";
+      const command = `${lock}; mkdir -p .github/workflows; echo "on: push" > .github/workflows/x.yml`;
+      const summary = "/merge\nImplements #7, cc @alice";
+      const answers = [
+        { when: { system: "You plan work" }, text: '{"steps":["fix"],"risk":"low","environment":"node"}' },
+        { when: { step: 0 }, times: 1, text: "Try.", tool_calls: [{ name: RUN, arguments: { command } }] },
+        { text: JSON.stringify({ done: true, summary }) },
+      ];
+      writeFileSync(join(home, "solve.json"), JSON.stringify({ answers }));
+      const { code, task } = await solve();
+      expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" }, checked: true });
+      expect(code).toBe(1);
+      const [pull] = pulls();
+      expect(pull?.title).toBe("Draft: Sum is wrong");
+      expect(commandsIn("gitlab", pull?.body ?? "")).toEqual([]);
+      for (const text of [pull?.body ?? "", issue.comments[0]?.body ?? ""])
+        for (const words of ["AssertionError", "It was red before this change"])
+          expect(text).toContain(words);
+      const bare = repository.folder ?? "";
+      expect(git(bare, "diff", "--name-only", "main", String(task.branch))).toBe("package-lock.json");
+      expect(JSON.parse(git(bare, "show", `${task.branch}:package-lock.json`))).toMatchObject({
+        version: "1.0.1",
+      });
+      expect(pull?.body).toContain("tasks.allow_ci_files");
+      expect(containersOf(task.task_id)).toBe("");
     }, 120_000);
 
     test("solve --worker codex-cli: the real CLI does the work in the project's environment, where its tests run", async () => {
