@@ -65,7 +65,7 @@ function redCommands(checks: SolveTask["checks"]): string {
 type Pushed = Extract<Published, { status: "pushed" }>;
 
 async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<Pushed> {
-  const { forge, publisher, config, messages } = parts;
+  const { forge, publisher, config } = parts;
   const { task, item, repository, bot } = work;
   const host = new URL(repository.cloneUrl).host;
   for (let attempt = task.attempt; attempt < task.attempt + NAMES_TRIED; attempt++) {

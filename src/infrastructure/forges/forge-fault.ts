@@ -29,7 +29,7 @@ export async function orNull<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
-function faultIn(error: unknown): ForgeFault | null {
+export function faultIn(error: unknown): ForgeFault | null {
   if (error instanceof ForgeFault) return error;
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? null : faultIn(cause);

@@ -1,9 +1,10 @@
 import type { Octokit } from "@octokit/rest";
+import { faultIn } from "./forge-fault.ts";
 
 /** Some plans of GitHub have no drafts in private repositories. */
 export function isDraftRefused(error: unknown): boolean {
-  const { status, message } = error as { status?: unknown; message?: unknown };
-  return status === 422 && /draft/i.test(String(message));
+  const failure = faultIn(error)?.failure;
+  return failure?.code === "invalid" && /draft/i.test(failure.message);
 }
 
 /** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
