@@ -9,6 +9,7 @@ import {
   treeScript,
 } from "../../src/application/tasks/change-script.ts";
 import { switchedTo } from "../../src/application/tasks/switched-to.ts";
+import { NO_USAGE } from "../../src/domain/tasks/events.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
@@ -68,6 +69,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
             error: exitCode === 0 ? null : stderr,
             exitCode,
             durationMs: 1,
+            usage: NO_USAGE,
             notes: [],
           };
         },

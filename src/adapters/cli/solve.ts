@@ -2,12 +2,17 @@ import type { SolveTask } from "../../application/ports/solve-store.ts";
 import type { Solved } from "../../application/tasks/open-solve.ts";
 import { itemUrl } from "../../domain/forges/item-url.ts";
 import { snakeCased } from "../../domain/tasks/snake-cased.ts";
+
 import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+
+import { figuresOf } from "../../domain/tasks/task-figures.ts";
+
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { createSolveProgress } from "./solve-progress.ts";
 
 const MOST_CANDIDATES = 5;
 
@@ -38,15 +43,30 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
   const interrupt = () => stop.abort();
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
+  const progress = createSolveProgress(program, opened.texts, {
+    line: program.errIsTerminal && !json,
+    words: !json,
+    maxSteps: opened.config.tasks.max_steps,
+    now: () => new Date(),
+  });
   try {
     const worker = typeof flags.values.worker === "string" ? flags.values.worker : null;
-    const say = (text: string) => program.err(`${text}\n`);
     const fresh = flags.values.fresh === true;
-    const solved = await opened.solve({ url, worker, candidates, fresh, signal: stop.signal, say });
+    const solved = await opened.solve({
+      url,
+      worker,
+      candidates,
+      fresh,
+      signal: stop.signal,
+      say: progress.say,
+      onStep: progress.step,
+    });
+    progress.end();
     if (solved.status === "refused")
       return fail(program, json, { exitCode: solved.exitCode, code: "refused", text: solved.message });
     return report(program, solved, opened.texts, json);
   } finally {
+    progress.end();
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
     await opened.close();
@@ -55,13 +75,18 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
 
 function report(program: CliProgram, solved: Ended, texts: SolveMessages, json: boolean): number {
   const { task, steps } = solved;
-  if (json) program.out(`${JSON.stringify({ ...facts(task), record: snakeCased(steps) })}\n`);
-  else {
+  const figures = figuresOf(steps);
+  if (json) {
+    const { elapsedMs, inputTokens, outputTokens, costUsd, edited } = figures;
+    const usage = snakeCased({ elapsedMs, usage: { inputTokens, outputTokens, costUsd }, edited }) as object;
+    program.out(`${JSON.stringify({ ...facts(task), ...usage, record: snakeCased(steps) })}\n`);
+  } else {
     const { state, failure, pull } = task;
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
     if (state === "paused") program.out(`${texts.howToResume(itemUrl(task.item))}\n`);
     if (failure !== null) program.out(`${failure.message}\n`);
     if (pull !== null) program.out(`${texts.pullOpened(pull.url)}\n`);
+    if (figures.answers > 0) program.out(`${texts.figures(figures)}\n`);
     for (const { command, exitCode, durationMs, counts } of task.checks)
       program.out(`${texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1), counts ?? null)}\n`);
   }

@@ -1,12 +1,10 @@
 import type { TaskProgress } from "../../application/tasks/task-runs.ts";
-import { passes, type TaskEvent } from "../../domain/tasks/events.ts";
+import { NO_USAGE, passes, type TaskEvent } from "../../domain/tasks/events.ts";
 import type { TaskRecord } from "../../domain/tasks/task-record.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
 import type { TaskMessages } from "../../domain/texts/texts.ts";
 import type { CliProgram } from "./program.ts";
-
-const CLEAR = "\r\x1b[K";
-const COLUMNS = 100;
+import { createLiveLine, harmless } from "./terminal/live-line.ts";
 
 /**
  * A task for a person who waits: with `line`, one line on standard error that says how it stands; with `follow`, every
@@ -20,39 +18,35 @@ export function createTaskProgress(
   let record: TaskRecord | null = null;
   let last = "";
   const startedAt = Date.now();
-  function draw(): void {
-    if (!line) return;
-    const facts = {
-      state: record?.state ?? "PENDING",
-      loop: record?.loops.length ?? 0,
-      maxLoops: record?.facts.maxLoops ?? 0,
-      elapsed: elapsed(Date.now() - startedAt),
-      last,
-    } as const;
-    program.err(`${CLEAR}${[...visible(texts.progress(facts))].slice(0, COLUMNS).join("")}`);
-  }
-  const timer = line ? setInterval(draw, 1000) : undefined;
+  const live = createLiveLine(program, {
+    enabled: line,
+    render: () =>
+      texts.progress({
+        state: record?.state ?? "PENDING",
+        loop: record?.loops.length ?? 0,
+        maxLoops: record?.facts.maxLoops ?? 0,
+        figures: { ...(record?.usage ?? NO_USAGE), elapsedMs: Date.now() - startedAt },
+        last,
+      }),
+  });
   const say = (text: string) => {
     last = oneLine(text);
-    draw();
-    if (follow) program.out(`${visible(text)}\n`);
+    live.draw();
+    if (follow) program.out(`${harmless(text)}\n`);
   };
   return {
     record(next: TaskRecord, event: TaskEvent): void {
       record = next;
       const text = describe(event);
       if (SHOWN.has(event.type)) last = oneLine(text);
-      if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${visible(text)}\n`);
-      draw();
+      if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${harmless(text)}\n`);
+      live.draw();
     },
     worker(progress: TaskProgress): void {
       const text = wordsOf(progress);
       if (text !== "") say(text);
     },
-    end(): void {
-      clearInterval(timer);
-      if (line) program.err(CLEAR);
-    },
+    end: live.end,
   };
 }
 
@@ -99,14 +93,4 @@ function describe(event: TaskEvent): string {
     default:
       return event.type;
   }
-}
-
-function elapsed(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-}
-
-/** A worker's words must not steer the terminal. */
-function visible(text: string): string {
-  return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, " ");
 }

@@ -1,3 +1,4 @@
+import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { ModelTool } from "./model.ts";
 
 /** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
@@ -61,6 +62,7 @@ export interface WorkerOptions {
 }
 
 export interface WorkerOutcome {
+  readonly usage: TaskUsage;
   /** What a person should know of its login. */
   readonly notes: readonly string[];
   /** What the CLI said at its end. */

@@ -1,6 +1,7 @@
 import { itemUrl } from "../../domain/forges/item-url.ts";
 import { commentMark } from "../../domain/forges/posted.ts";
 import { PHASES } from "../../domain/tasks/solve/phase.ts";
+import { figuresOf, type TaskFigures } from "../../domain/tasks/task-figures.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { inline, oneLine } from "./one-line.ts";
@@ -22,7 +23,8 @@ export function createProgressReport(parts: SolveParts, work: Work): ProgressRep
     async update(when) {
       if (when === "soon" && clock() - last < config.progressEveryMs) return;
       const { task } = work;
-      const body = mask(progressComment(task, config.maxSteps, messages));
+      const figures = figuresOf(await parts.store.steps(task.id));
+      const body = mask(progressComment(task, config.maxSteps, messages, figures));
       if (body === shown) return;
       last = clock();
       const comment = { text: body, mark: markOf(task.id) };
@@ -66,7 +68,12 @@ function markOf(taskId: string): string {
 }
 
 /** The one comment that a task keeps up to date. */
-function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessages): string {
+function progressComment(
+  task: SolveTask,
+  maxSteps: number,
+  messages: SolveMessages,
+  figures: TaskFigures,
+): string {
   const { state, phase, plan, commands, pull, failure } = task;
   const at = PHASES.indexOf(phase);
   const heading =
@@ -94,7 +101,12 @@ function progressComment(task: SolveTask, maxSteps: number, messages: SolveMessa
     ...(state === "running" && last !== undefined
       ? [messages.lastAction(`\`${inline(last.command)}\``, last.exitCode)]
       : []),
+    ...(state === "running" && figures.said !== "" ? [messages.saidLast(figures.said)] : []),
+    ...(figures.edited.length === 0
+      ? []
+      : [messages.editedSoFar(figures.edited.map((path) => `\`${inline(path)}\``))]),
     ...(pull === null ? [] : [messages.pullOpened(pull.url)]),
+    ...(figures.answers === 0 ? [] : [messages.figures(figures)]),
     ...(state === "running" ? [`_${messages.howToStop}_`] : []),
     ...(state === "paused" ? [`_${messages.howToResume(itemUrl(task.item))}_`] : []),
   ];

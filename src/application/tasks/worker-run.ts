@@ -31,6 +31,7 @@ Do not commit or push, and do not touch CI workflow files. End with a short summ
     transcript: [...work.task.transcript, { role: "assistant", text: summary }],
     commands: [...work.task.commands, { command: worker ?? "", exitCode, durationMs }],
   });
+  await work.note({ kind: "said", text: summary, ...outcome.usage });
   await work.note({ kind: "command", command: worker ?? "", exitCode, durationMs, output: summary });
   await keepChange(work);
   if (error !== null) throw new SolveStop("gave-up", parts.mask(error));

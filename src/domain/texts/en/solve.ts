@@ -1,6 +1,7 @@
 import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
 import type { Verdict } from "../../work/checks/judge.ts";
 import type { TestCounts } from "../../work/checks/test-results.ts";
+import { figuresText, type ShownFigures } from "../figures-text.ts";
 import type { Locale } from "../locale.ts";
 import { nameFew } from "../name-few.ts";
 import { texts as checks } from "./checks.ts";
@@ -76,6 +77,9 @@ export const texts = {
     publish: "publish",
   },
   steps: (done: number, max: number) => `step ${done} of at most ${max}`,
+  figures: (figures: ShownFigures) => figuresText(figures, "tokens"),
+  editedSoFar: (paths: readonly string[]) => `Edited: ${nameFew(paths, more)}`,
+  saidLast: (words: string) => `> ${words}`,
   lastAction: (command: string, exitCode: number) => `Last command: ${command} (exit code ${exitCode})`,
   howToStop: "Comment `stop` or `pause` to halt this. Other comments are taken into account.",
   howToResume: (url: string) =>

@@ -1,4 +1,5 @@
 import type { TaskState } from "../../tasks/state.ts";
+import { figuresText, type ShownFigures } from "../figures-text.ts";
 import { listPaths } from "../list-paths.ts";
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
@@ -79,15 +80,15 @@ export const texts = {
     state,
     loop,
     maxLoops,
-    elapsed,
+    figures,
     last,
   }: {
     readonly state: TaskState;
     readonly loop: number;
     readonly maxLoops: number;
-    readonly elapsed: string;
+    readonly figures: ShownFigures;
     readonly last: string;
-  }) => `${state} · loop ${loop}/${maxLoops} · ${elapsed} · ${last}`,
+  }) => `${state} · loop ${loop}/${maxLoops} · ${figuresText(figures, "tokens")} · ${last}`,
   ended: ({
     state,
     id,

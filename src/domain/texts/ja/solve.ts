@@ -1,5 +1,6 @@
 import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
 import type { texts as en } from "../en/solve.ts";
+import { figuresText } from "../figures-text.ts";
 import { nameFew } from "../name-few.ts";
 import { texts as checks } from "./checks.ts";
 
@@ -73,6 +74,9 @@ export const texts: typeof en = {
     publish: "公開",
   },
   steps: (done, max) => `${done} / 最大 ${max} ステップ`,
+  figures: (figures) => figuresText(figures, "トークン"),
+  editedSoFar: (paths) => `編集: ${nameFew(paths, more)}`,
+  saidLast: (words) => `> ${words}`,
   lastAction: (command, exitCode) => `最後のコマンド: ${command}（終了コード ${exitCode}）`,
   howToStop: "`stop` または `pause` とコメントすると止まります。ほかのコメントは作業に反映します。",
   howToResume: (url) =>

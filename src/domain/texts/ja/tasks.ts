@@ -1,4 +1,5 @@
 import type { texts as en } from "../en/tasks.ts";
+import { figuresText } from "../figures-text.ts";
 import { listPaths } from "../list-paths.ts";
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… 他 ${rest} 件`);
@@ -59,8 +60,8 @@ export const texts: typeof en = {
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
   noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行する: --no-meta`,
-  progress: ({ state, loop, maxLoops, elapsed, last }) =>
-    `${state} · ループ ${loop}/${maxLoops} · ${elapsed} · ${last}`,
+  progress: ({ state, loop, maxLoops, figures, last }) =>
+    `${state} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>
     [
       `${state === "COMPLETE" ? "完了" : "失敗"}: タスク ${id}`,

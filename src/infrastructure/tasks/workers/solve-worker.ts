@@ -40,6 +40,11 @@ export async function openSolveWorker(
   const { mask } = createMasker({ secrets: [...secrets, ...credentials.keys.values()] });
   const logins = readableLogins(credentials);
   return async (prompt, { signal, onProgress }) => {
+    let words = "";
+    const flush = () => {
+      if (words.trim() !== "") onProgress(`» ${words.trim()}`);
+      words = "";
+    };
     const { exec, findings, error, notes } = await runCli({
       sandbox: sandboxes,
       container: info.container_id,
@@ -53,13 +58,18 @@ export async function openSolveWorker(
         timeoutMs: RUN_MS,
         signal,
         onProgress: (progress) => {
+          // Some tell a text in growing pieces: it is whole when something else comes.
+          if (progress.kind === "text") words = progress.text;
+          else flush();
           if (progress.kind === "command") onProgress(`$ ${progress.command}`);
-          else if (progress.kind === "edit") onProgress(progress.path);
+          else if (progress.kind === "edit") onProgress(`✎ ${progress.path}`);
         },
       },
     });
+    flush();
     return {
       summary: findings.summary,
+      usage: findings.usage,
       error,
       exitCode: exec.exitCode ?? -1,
       durationMs: exec.durationMs,
