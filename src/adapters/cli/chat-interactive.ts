@@ -3,7 +3,7 @@ import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { readChatHistory, saveChatHistory } from "./chat-history.ts";
 import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
-import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { type CliProgram, EXIT, type OpenedChat, type Terminal } from "./program.ts";
 import { createKeyReader, type Key } from "./terminal/keys.ts";
 import { type EditorState, EMPTY, edit, textOf } from "./terminal/line-editor.ts";
 import { createPromptView } from "./terminal/prompt-view.ts";
@@ -102,7 +102,7 @@ export async function converse(
   async function send(text: string): Promise<"done" | "quit"> {
     const abort = new AbortController();
     const spinner = createSpinner(terminal);
-    const shown = { streamed: "", printer: createMarkdownPrinter() };
+    const shown = { streamed: "", printer: createMarkdownPrinter(terminal.columns()) };
     const handled = conversation.handle(
       {
         channel: "cli",
@@ -128,7 +128,7 @@ export async function converse(
       const end = await Promise.race([handled, force.promise]);
       spinner.stop();
       if (end === "quit") return "quit";
-      showReply(end, chat, shown, terminal.write);
+      showReply(end, chat, shown, terminal);
       return "done";
     } finally {
       spinner.stop();
@@ -165,14 +165,14 @@ function showReply(
   reply: Reply,
   chat: ChatMessages,
   { streamed, printer }: Shown["shown"],
-  write: (text: string) => void,
+  { write, columns }: Pick<Terminal, "write" | "columns">,
 ): void {
   write(lines(printer.end()));
   const said = printable(streamed).trim();
   const text = printable(reply.text);
   const rest = said !== "" && text.startsWith(said) ? text.slice(said.length) : text;
   if (said !== "" && rest === text) write("\r\n");
-  write(`${lines(renderMarkdown(rest))}\r\n`);
+  write(`${lines(renderMarkdown(rest, columns()))}\r\n`);
   if (reply.model !== undefined && reply.usage !== undefined) {
     const { provider, model, local } = reply.model;
     const { inputTokens, outputTokens, costUsd } = reply.usage;

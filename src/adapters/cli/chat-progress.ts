@@ -32,8 +32,8 @@ export function createChatProgress(
     if (watched) program.err(`${CLEAR}${visible(text).slice(0, Math.min(COLUMNS, program.columns() - 1))}`);
   };
   let said = "";
-  const printer = markdown?.createMarkdownPrinter();
-  const styled = (text: string) => markdown?.renderMarkdown(text) ?? text;
+  const printer = markdown?.createMarkdownPrinter(program.columns());
+  const styled = (text: string) => markdown?.renderMarkdown(text, program.columns()) ?? text;
   return {
     event(event) {
       switch (event.type) {

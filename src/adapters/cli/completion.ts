@@ -16,14 +16,14 @@ const SHELLS = { bash, zsh, fish } as const;
 export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcommand => {
   const command: Subcommand = {
     name: "completion",
-    usage: "completion bash|zsh|fish",
+    usage: "completion SHELL",
     flags: {},
     words: 1,
     run: async (program, args) => {
       const { values, words } = await readFlags(program, command, args);
       const [shell = ""] = words;
       if (!Object.hasOwn(SHELLS, shell)) {
-        const text = `picoclaw ${command.usage}`;
+        const text = "picoclaw completion bash|zsh|fish";
         return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
       }
       const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));
@@ -36,7 +36,8 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
 
 function completed({ name, usage, flags }: CommandLine): Completed {
   // `config show|check` and `serve [link|token …]` name their first words.
-  const words = usage.match(/[a-z]+(?:\|[a-z]+)+/g)?.flatMap((one) => one.split("|")) ?? [];
+  const named = name === "completion" ? Object.keys(SHELLS).join("|") : usage;
+  const words = named.match(/[a-z]+(?:\|[a-z]+)+/g)?.flatMap((one) => one.split("|")) ?? [];
   return { name, flags: Object.keys({ ...flags, ...COMMON }).map((flag) => `--${flag}`), words };
 }
 

@@ -167,6 +167,12 @@ test.each([
   expect(renderMarkdown(markdown)).toBe(shown);
 });
 
+test("Markdown breaks between words, colours take no columns, and code stays as it is", () => {
+  expect(renderMarkdown("- **one** two three\n```\na line of code as it is\n```", 12)).toBe(
+    "• \x1b[1mone\x1b[22m two\n  three\n\x1b[2m```\x1b[22m\na line of code as it is\n\x1b[2m```\x1b[22m",
+  );
+});
+
 test("Markdown that comes in pieces is the same as at once", () => {
   const text = "# A\n\n- **b**\n```diff\n+c\n```\nend";
   fc.assert(

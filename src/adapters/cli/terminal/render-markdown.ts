@@ -1,4 +1,5 @@
 import { colourDiff } from "./colour-diffs.ts";
+import { wrapWords } from "./wrap-words.ts";
 
 /** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
 export interface MarkdownPrinter {
@@ -13,7 +14,8 @@ const ITALIC = (text: string) => `\x1b[3m${text}\x1b[23m`;
 const CODE = (text: string) => `\x1b[36m${text}\x1b[39m`;
 const DIM = (text: string) => `\x1b[2m${text}\x1b[22m`;
 
-export function createMarkdownPrinter(): MarkdownPrinter {
+/** Sentences break between words at so many columns; code and diffs stay as they are. */
+export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): MarkdownPrinter {
   let pending = "";
   let fence: { readonly mark: string; readonly isDiff: boolean } | null = null;
 
@@ -30,7 +32,7 @@ export function createMarkdownPrinter(): MarkdownPrinter {
       fence = { mark: mark[1] ?? "", isDiff: mark[2] === "diff" };
       return DIM(text);
     }
-    return block(text);
+    return wrapWords(block(text), columns, /^\s*(?:[-*+]|\d+\.) +/.exec(text)?.[0].replace(/\S/g, " ") ?? "");
   };
 
   return {
@@ -49,8 +51,8 @@ export function createMarkdownPrinter(): MarkdownPrinter {
 }
 
 /** A whole text at once. */
-export function renderMarkdown(text: string): string {
-  const printer = createMarkdownPrinter();
+export function renderMarkdown(text: string, columns?: number): string {
+  const printer = createMarkdownPrinter(columns);
   return printer.add(text) + printer.end();
 }
 

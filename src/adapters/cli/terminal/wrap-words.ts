@@ -1,5 +1,8 @@
 import { graphemesOf, graphemeWidth, textWidth } from "./text-width.ts";
 
+/** Colours take no columns. */
+const width = (text: string) => textWidth(text.replace(/\x1b\[[0-9;]*m/g, ""));
+
 /** Breaks lines between words, never inside of one; Japanese breaks between characters. Further lines are indented. */
 export function wrapWords(text: string, columns: number, indent = ""): string {
   return text
@@ -9,11 +12,11 @@ export function wrapWords(text: string, columns: number, indent = ""): string {
 }
 
 function wrapLine(line: string, columns: number, indent: string): string {
-  if (textWidth(line) <= columns || columns <= textWidth(indent) + 10) return line;
+  if (width(line) <= columns || columns <= width(indent) + 10) return line;
   const lines: string[] = [];
   let current = "";
   for (const piece of piecesOf(line)) {
-    if (current !== "" && textWidth(current) + textWidth(piece.trimEnd()) > columns) {
+    if (current !== "" && width(current) + width(piece.trimEnd()) > columns) {
       lines.push(current.trimEnd());
       current = indent + piece.trimStart();
     } else current += piece;

@@ -221,7 +221,7 @@ export const texts = {
   badChatName: (name: string) => `${name} is no name for a chat: letters, digits, - and _, 40 at most.`,
   noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
   chatTaken: (name: string) => `The chat ${name} has begun already. Name another one: --name`,
-  welcome: "PicoClaw — /help lists the commands, Ctrl-C stops, Ctrl-D ends",
+  welcome: "/help lists the commands, Ctrl-C stops, Ctrl-D ends",
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again ends the program",
   footer: ({

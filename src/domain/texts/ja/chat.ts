@@ -180,7 +180,7 @@ export const texts: typeof en = {
   badChatName: (name) => `${name} はチャットの名前に使えません。英数字と - と _ で 40 字までです。`,
   noSuchChat: (name) => `このフォルダーのチャット ${name} では、まだ何も話していません。`,
   chatTaken: (name) => `チャット ${name} はもう始まっています。--name で別の名前を付けてください。`,
-  welcome: "PicoClaw — /help で一覧、Ctrl-C で中断、Ctrl-D で終了",
+  welcome: "/help で一覧、Ctrl-C で中断、Ctrl-D で終了",
   goodbye: "またね。",
   stopHint: "中断しています… もう一度 Ctrl-C で終了",
   footer: ({ model, local, tokens, costUsd }) =>
