@@ -168,7 +168,7 @@ test.each([
 });
 
 test("Markdown breaks between words, colours take no columns, and code stays as it is", () => {
-  expect(renderMarkdown("- **one** two three\n```\na line of code as it is\n```", 12)).toBe(
+  expect(renderMarkdown("- **one** two three\n```\na line of code as it is\n```", 13)).toBe(
     "• \x1b[1mone\x1b[22m two\n  three\n\x1b[2m```\x1b[22m\na line of code as it is\n\x1b[2m```\x1b[22m",
   );
 });
