@@ -1,7 +1,7 @@
 /**
  * Pages that people follow are carried out as written. Of each page, in order and in one workspace with a home of its own:
- * a block ```` ```LANG file=PATH ```` is written to that file (`~/` is the home), a `console` block is run and must print what it
- * shows (`…` alone on a line stands for lines that are left out), and of a `sh` block, which needs what a test has not
+ * a block ```` ```LANG file=PATH ```` or a comment `<!-- file=PATH` is written to that file (`~/` is the home), a `console` block is run and must print what it
+ * shows (`…` alone on a line stands for lines that are left out), a block ```` ```console of=COMMAND ```` is what `picoclaw COMMAND` prints, and of a `sh` block, which needs what a test has not
  * (keys, accounts), every `picoclaw` command must exist with its options.
  */
 import { afterAll, describe, expect, test } from "bun:test";
@@ -19,16 +19,20 @@ afterAll(() => removeTree(folder));
 interface Block {
   readonly kind: string;
   readonly file: string | undefined;
+  /** The command whose whole output it is. */
+  readonly of: string | undefined;
   readonly text: string;
 }
 
-const pages = ["docs/tutorials", "docs/ja", "docs/ja/tutorials"].flatMap((place) =>
-  list(join(root, place)).map((name) => join(place, name)),
+const pages = [".", "docs/tutorials", "docs/ja", "docs/ja/tutorials"].flatMap((place) =>
+  list(join(root, place))
+    .map((name) => join(place, name))
+    .filter((page) => page.includes("/") || page.startsWith("README")),
 );
 
 describe.each(pages)("%s", (page) => {
   const blocks = blocksOf(readFileSync(join(root, page), "utf8"));
-  const japanese = page.startsWith("docs/ja");
+  const japanese = page.startsWith("docs/ja") || page.endsWith(".ja.md");
   const place = join(folder, page.replaceAll("/", "-"));
   const [workspace, user] = [join(place, "project"), join(place, "user")];
   const env = {
@@ -43,11 +47,16 @@ describe.each(pages)("%s", (page) => {
     test("prints what it shows", () => {
       mkdirSync(workspace, { recursive: true });
       mkdirSync(user, { recursive: true });
-      for (const { kind, file, text } of blocks) {
+      for (const { kind, file, of, text } of blocks) {
         if (file !== undefined) write(file.replace(/^~/, user), workspace, text);
         if (kind !== "console") continue;
-        for (const { command, shown } of commandsOf(text)) {
-          const ran = spawnSync("bash", ["-c", `${command} 2>&1`], { cwd: workspace, env, encoding: "utf8" });
+        const commands = of === undefined ? commandsOf(text) : [{ command: `picoclaw ${of}`, shown: text }];
+        for (const { command, shown } of commands) {
+          const ran = spawnSync("bash", ["-c", `${command} ${of === undefined ? "2>&1" : "2>/dev/null"}`], {
+            cwd: workspace,
+            env,
+            encoding: "utf8",
+          });
           expect(`$ ${command}\n${steady(ran.stdout)}`).toMatch(
             new RegExp(`^${pattern(`$ ${command}\n${steady(shown)}`)}$`),
           );
@@ -92,9 +101,19 @@ function list(place: string): string[] {
 }
 
 function blocksOf(page: string): Block[] {
-  return [...page.matchAll(/^(`{3,})(\w*)(?: file=(\S+))?\n([\s\S]*?)^\1$/gm)].map(
-    ([, , kind = "", file, text = ""]) => ({ kind, file, text }),
-  );
+  const fences = /^(`{3,})(\w*)(?: file=(\S+))?(?: of=(\S+))?\n([\s\S]*?)^\1$/gm;
+  const comments = /^<!-- file=(\S+)\n([\s\S]*?)^-->$/gm;
+  const found = [
+    ...[...page.matchAll(fences)].map((match) => {
+      const [, , kind = "", file, of, text = ""] = match;
+      return { index: match.index, block: { kind, file, of, text } };
+    }),
+    ...[...page.matchAll(comments)].map((match) => {
+      const [, file, text = ""] = match;
+      return { index: match.index, block: { kind: "", file, of: undefined, text } };
+    }),
+  ];
+  return found.sort((a, b) => a.index - b.index).map(({ block }) => block);
 }
 
 function write(file: string, workspace: string, text: string): void {
