@@ -10,6 +10,7 @@ import type {
   TaskEnvironments,
 } from "../ports/task-environments.ts";
 import { bringInScript, changeScript, diffCommand, treeScript } from "./change-script.ts";
+import { envelopeText } from "./envelope-text.ts";
 import { switchedTo } from "./switched-to.ts";
 
 export interface ContainerEnvironmentParts {
@@ -185,7 +186,7 @@ async function callTool(
 ): Promise<EnvironmentCall> {
   if (tool !== EXECUTE) {
     const envelope = await call(info, tool, args, signal);
-    return { ok: envelope.status === "success", text: JSON.stringify(envelope) };
+    return { ok: envelope.status === "success", text: envelopeText(envelope) };
   }
   const { command, working_directory: cwd } = (args ?? {}) as {
     command?: unknown;

@@ -64,6 +64,19 @@ describe("nothing is thrown away", () => {
     expect(kit.pulls().length).toBe(1);
   });
 
+  test("checks that stayed red are gone on with: on the same branch, and in the same pull request", async () => {
+    const red = await kit.solve((turn) =>
+      turn === 0 ? PLAN : turn === 1 ? shell("echo x > other.txt") : DONE,
+    );
+    expect(red.task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+    expect(kit.pulls().length).toBe(1);
+    const again = await kit.solve([shell(FIX), DONE]);
+    expect(again.task).toMatchObject({ id: red.task.id, state: "done", checks: [{ exitCode: 0 }] });
+    expect(again.last()).toContain("The checks of the project do not pass");
+    expect(kit.pulls().length).toBe(1);
+    expect(published()).toBe(true);
+  });
+
   test("who stopped it and takes it up again is not stopped by the old comment", async () => {
     const ended = await kit.solve((turn) => {
       if (turn === 0) return PLAN;
