@@ -1,7 +1,7 @@
 /** What needs root to set up: a file system of a few blocks, and one that is read-only. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, PROGRAM, shell } from "../e2e/cli-kit.ts";
@@ -76,6 +76,33 @@ describe.if(possible)("no space left", () => {
     expect(undone.status).toBe(0);
     expect(readdirSync(workspace).filter((name) => !name.startsWith("."))).toEqual(["old.txt"]);
   });
+
+  test("a message in a chat fails with the remedy, however much room is left, until there is enough", () => {
+    const full = mount("chat", "size=1m");
+    for (const name of ["ws", "home"]) mkdirSync(join(full, name));
+    const env = { PATH: process.env.PATH ?? "", HOME: full, PICOCLAW_HOME: join(full, "home") };
+    const chat = () => {
+      const options = { cwd: join(full, "ws"), env: { ...env, PICOCLAW_LOCALE: "en" } };
+      const ran = spawnSync(PROGRAM, ["chat", "/memo x = y"], { ...options, encoding: "utf8" });
+      return { code: ran.status, said: `${ran.stdout}${ran.stderr}` };
+    };
+    expect(chat().code).toBe(0);
+    const failed: string[] = [];
+    for (let left = 0; left <= 160; left += 4) {
+      writeFileSync(join(full, "fill"), "");
+      const { bavail, bsize } = statfsSync(full);
+      writeFileSync(join(full, "fill"), Buffer.alloc(bavail * bsize - left * 1024));
+      const { code, said } = chat();
+      if (code === 0) break;
+      failed.push(said);
+    }
+    expect(failed.length).toBeGreaterThan(1);
+    for (const said of failed) {
+      expect(said).toMatch(/[Ff]ree (some )?(disk )?space/);
+      expect(said).not.toContain("unexpected");
+    }
+    expect(failed.some((said) => said.includes("No space left on the disk"))).toBe(true);
+  }, 60_000);
 
   test("a disk that is full before the job applies nothing and says so", () => {
     spawnSync("sh", ["-c", `cat /dev/zero > ${join(place, "fill")}`]);

@@ -13,6 +13,7 @@ import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
+import { isDiskFull } from "./disk-full.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { noticeOf } from "./notice.ts";
@@ -61,6 +62,7 @@ export function createConversation(parts: ChatParts): Conversation {
         if (options.signal.aborted) return plain(parts, say("aborted"));
         const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
+        if (isDiskFull(error)) return plain(parts, say("diskFull"));
         return plain(parts, say("unexpected", parts.workspace.mask(detail)));
       }
     },

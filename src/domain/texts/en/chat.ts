@@ -194,6 +194,7 @@ export const texts = {
   messageTooLong: (limit: string) =>
     `The message is too long (limit ${limit}). Save it as a file and name that.`,
   aborted: "Stopped.",
+  diskFull: "No space left on the disk. Free some disk space, then send the message again.",
   unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
 
   // The terminal

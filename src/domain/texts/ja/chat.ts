@@ -156,6 +156,7 @@ export const texts: typeof en = {
   messageTooLong: (limit) =>
     `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
   aborted: "中断しました。",
+  diskFull: "ディスクの空き容量がありません。空き容量を増やしてから、もう一度送ってください。",
   unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
 
   progress: coderProgress,
