@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { linkSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { type ContractPart, changeAll, replaceByRename } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
 import { appendInPlace, type TransactionBench, text } from "./transaction-bench.ts";
@@ -101,6 +101,19 @@ export const describeCommit: ContractPart = (kind, current) => {
     expect(bench.read("edited.txt")).toBe("two\n");
     expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
     expect(bench.read("gone.txt")).toBe("to be deleted\n");
+  });
+
+  test(`a ${kind} job says that a file had other names, which keep what they had`, async () => {
+    linkSync(bench.at("edited.txt"), bench.at("second.txt"));
+    const { jobId, transaction } = await bench.begin();
+    transaction.view.write("edited.txt", text("two\n"));
+    transaction.view.write("kept.txt", text("two\n"));
+    const { notes } = await transaction.seal(landsAll);
+    expect(notes).toEqual(["edited.txt: its other names (hard links) keep the former contents"]);
+    expect((await bench.transactions.commit(jobId)).status).toBe("done");
+    expect(bench.read("second.txt")).toBe("one\n");
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(lstatSync(bench.at("second.txt")).ino).toBe(lstatSync(bench.at("edited.txt")).ino);
   });
 
   describe(`the commit of a ${kind} job does not mind`, () => {

@@ -19,6 +19,7 @@ import {
 } from "../transaction/job-folder.ts";
 import { judgeOps } from "../transaction/judge-ops.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
+import { partedLinks } from "../transaction/parted-links.ts";
 import { changesOf } from "../transaction/plan-changes.ts";
 import { foldersOnTheWay } from "../transaction/way-folders.ts";
 import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
@@ -197,6 +198,7 @@ function open(state: OpenOverlay): Transaction {
       const paths = roots.map(({ path }) => path);
       const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
+      notes.push(...partedLinks(ops, paths));
       const folders = foldersOnTheWay(ops, (root, path) =>
         baseOfFolder(roots[root] as LaidRoot, path, sight),
       );

@@ -28,6 +28,7 @@ import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
 import { renameable } from "./mounts.ts";
+import { partedLinks } from "./parted-links.ts";
 import { changesOf } from "./plan-changes.ts";
 import { foldersOnTheWay } from "./way-folders.ts";
 
@@ -322,6 +323,7 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const roots = copies.map(({ original }) => original);
   const { ops } = judgeOps({ folder, workspace, roots, ops: left }, judge);
   makeDurable(folder, ops);
+  notes.push(...partedLinks(ops, roots));
   const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
   writePlan(folder, { roots, stamp: String(stamp), ops, folders });
   return {

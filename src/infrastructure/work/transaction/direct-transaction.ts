@@ -20,6 +20,7 @@ import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-fol
 import { judgeOps } from "./judge-ops.ts";
 import { lostOwners } from "./lost-owners.ts";
 import { makeDurable } from "./make-durable.ts";
+import { partedLinks } from "./parted-links.ts";
 import { changesOf } from "./plan-changes.ts";
 import { foldersOnTheWay } from "./way-folders.ts";
 
@@ -64,7 +65,11 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
-      return { changes: changesOf(ops, [workspace], workspace), outside: [], notes: lostOwners(ops) };
+      return {
+        changes: changesOf(ops, [workspace], workspace),
+        outside: [],
+        notes: [...lostOwners(ops), ...partedLinks(ops, [workspace])],
+      };
     },
     discard: async () => removeSlots(folder),
   };
