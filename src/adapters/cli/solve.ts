@@ -87,10 +87,24 @@ function report(program: CliProgram, solved: Ended, texts: SolveMessages, json: 
     if (failure !== null) program.out(`${failure.message}\n`);
     if (pull !== null) program.out(`${texts.pullOpened(pull.url)}\n`);
     if (figures.answers > 0) program.out(`${texts.figures(figures)}\n`);
-    for (const { command, exitCode, durationMs, counts } of task.checks)
-      program.out(`${texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1), counts ?? null)}\n`);
+    if (pull !== null && task.checks.length === 0) program.out(`${texts.verdicts.unchecked}\n`);
+    for (const check of task.checks) program.out(`${checkLines(check, texts).join("\n")}\n`);
   }
   return task.state === "done" ? EXIT.done : EXIT.failed;
+}
+
+/** How a check ended; of a red one what was red before, and what it printed. */
+function checkLines(
+  { command, exitCode, durationMs, counts, since, output }: SolveTask["checks"][number],
+  texts: SolveMessages,
+): string[] {
+  const line = texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1), counts ?? null);
+  if (exitCode === 0) return [line];
+  return [
+    line,
+    ...(since === undefined ? [] : [texts.since(since.verdict, since.worse)]),
+    ...(output === undefined || output === "" ? [] : [output]),
+  ];
 }
 
 type Ended = Extract<Solved, { status: "ended" }>;
@@ -133,11 +147,12 @@ function facts(task: SolveTask): object {
       exit_code: exitCode,
       duration_ms: durationMs,
     })),
-    checks: checks.map(({ kind, command, exitCode, durationMs }) => ({
+    checks: checks.map(({ kind, command, exitCode, durationMs, since, output }) => ({
       kind,
       command,
       exit_code: exitCode,
       duration_ms: durationMs,
+      ...(exitCode !== 0 && { output: output ?? "", since: since ?? null }),
     })),
     failure,
     notes,

@@ -81,7 +81,9 @@ function progressComment(
       ? messages.working(oneLine(task.title))
       : messages.ended[state];
   const list = PHASES.map((each, i) => {
-    const done = state === "done" || i < at;
+    const published =
+      each === "publish" && failure !== null && task.pushed !== null && SHOWS_CHECKS.has(failure.kind);
+    const done = state === "done" || i < at || published;
     const more =
       each === "work" && i === at && state === "running"
         ? ` (${messages.steps(task.steps, maxSteps)})`

@@ -41,6 +41,7 @@ describe("words are earned", () => {
         expect(text).toContain(words);
     expect(`${pull().body}\n${message()}`).not.toMatch(/closes #1/i);
     expect(comment()).toContain(`/pull/${pull().number}`);
+    expect(comment()).toContain("- [x] publish");
     // Mended in the next go, it is ready and closes.
     const again = await kit.solve([shell("echo fixed >> code.txt"), DONE]);
     expect(again.task).toMatchObject({ state: "done", failure: null });
