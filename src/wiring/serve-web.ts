@@ -4,6 +4,7 @@ import { createEnvironmentReader } from "../application/environments/environment
 import { cached, checkHealth } from "../application/inbox/health.ts";
 import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
+import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
 import { dayIn } from "../domain/session/day-in.ts";
@@ -11,6 +12,7 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
+import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
 import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import type { ForgeService } from "./serve-forges.ts";
@@ -45,7 +47,10 @@ export function createWebHost(parts: WebParts): WebHost {
     bus: inbox.bus,
     sources: () => ({
       sessions: createSessionReader(db, state.current().workspace.root),
-      tasks: createTaskReader(db),
+      tasks: allTasks([
+        createTaskReader(db, state.current().config.tasks.max_steps),
+        createTaskFileReader(state.current().workspace.storage),
+      ]),
       environments: createEnvironmentReader(
         () => state.current().config.command_executor.enabled,
         async () => (await import("./environments.ts")).openEnvironments(env, options),

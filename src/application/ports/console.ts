@@ -1,3 +1,5 @@
+import type { TaskFigures } from "../../domain/tasks/task-figures.ts";
+
 /**
  * What the console shows of other parts of the house. Each reader is optional: where a part is not set up, its page
  * says so. None of them rejects for want of data; they are asked when a page is looked at.
@@ -44,6 +46,9 @@ export interface TaskSummary {
   readonly source: string;
   readonly url?: string;
   readonly updatedAt: string;
+  /** How far it is: 3/60. */
+  readonly step: string;
+  readonly figures: TaskFigures;
 }
 
 export interface EnvironmentReader {

@@ -1,5 +1,7 @@
 import type { Kysely } from "kysely";
 import type { SessionReader, TaskReader } from "../../application/ports/console.ts";
+import { itemUrl } from "../../domain/forges/item-url.ts";
+import { figuresOf } from "../../domain/tasks/task-figures.ts";
 import type { Database } from "./schema.ts";
 import { createSessionStore } from "./session-store.ts";
 
@@ -46,18 +48,23 @@ const TASK_TONES = {
 } as const;
 
 /** Tasks from issues, PRs and MRs. */
-export function createTaskReader(db: Kysely<Database>): TaskReader {
+export function createTaskReader(db: Kysely<Database>, maxSteps: number): TaskReader {
   return {
     async list(limit) {
       const { createSolveStore } = await import("./solve-store.ts");
-      const tasks = await (await createSolveStore(db, () => new Date())).list(limit);
-      return tasks.map(({ id, item, state, phase, askedBy, updatedAt }) => ({
+      const store = await createSolveStore(db, () => new Date());
+      const tasks = await store.list(limit);
+      const known = await Promise.all(tasks.map(({ id }) => store.steps(id)));
+      return tasks.map(({ id, item, state, phase, askedBy, updatedAt, steps, stepsBefore = 0 }, index) => ({
         id,
         title: `${item.repository} #${item.number}`,
         state: state === "running" ? `${state}: ${phase}` : state,
         tone: TASK_TONES[state],
         source: `${item.forge} · ${askedBy}`,
+        url: itemUrl(item),
         updatedAt,
+        step: `${steps - stepsBefore}/${maxSteps}`,
+        figures: figuresOf(known[index] ?? []),
       }));
     },
   };

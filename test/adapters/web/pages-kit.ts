@@ -5,6 +5,7 @@ import type { WebHost } from "../../../src/adapters/web/host.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Receive } from "../../../src/application/ports/channel.ts";
+import type { ConsoleSources } from "../../../src/application/ports/console.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
@@ -19,7 +20,12 @@ const never = (): never => {
   throw new Error("not in this test");
 };
 
-export async function createPages(db: Kysely<Database>, store: MessageStore, receive: Receive) {
+export async function createPages(
+  db: Kysely<Database>,
+  store: MessageStore,
+  receive: Receive,
+  sources: ConsoleSources = {},
+) {
   const access = await createAccessStore(db, now);
   const last = { id: "" };
   const host: WebHost = {
@@ -50,7 +56,7 @@ export async function createPages(db: Kysely<Database>, store: MessageStore, rec
     },
     cancelMessage: () => false,
     bus: createBus(),
-    sources: () => ({}),
+    sources: () => sources,
     health: async () => ({ ready: true, checks: [] }),
     configuration: async () => [],
     metrics: async () => "",

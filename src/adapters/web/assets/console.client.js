@@ -42,6 +42,7 @@ function replaceParts(page) {
     const follow = isAtEnd(part);
     const open = [...part.querySelectorAll("details")].map((one) => one.open);
     part.replaceChildren(...fresh.childNodes);
+    if (fresh.dataset.every) part.dataset.every = fresh.dataset.every;
     for (const [n, one] of [...part.querySelectorAll("details")].entries())
       if (open[n] !== undefined) one.open = open[n];
     if (follow) toEnd(part);
@@ -112,6 +113,16 @@ const pending = (id) => document.querySelector(`[data-message="${CSS.escape(id)}
 
 const place = document.querySelector("[data-live]");
 if (place) listen(place);
+
+// What no stream tells is read again after a while, as often as the page says by then.
+const readAgain = async () => {
+  const part = document.querySelector("[data-every]");
+  if (!part) return;
+  await new Promise((done) => setTimeout(done, Number(part.dataset.every) * 1000));
+  if (!document.hidden) await refresh();
+  readAgain();
+};
+readAgain();
 
 const log = document.getElementById("log");
 if (log) toEnd(log);

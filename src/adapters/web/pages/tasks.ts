@@ -15,11 +15,12 @@ export function tasksPage(
     title: t.tasksTitle,
     section: "tasks",
     body: html`<h1>${t.tasksTitle}</h1>
+<div id="tasks" data-part data-every="${tasks.some(({ tone }) => tone === "running") ? RUNNING_S : IDLE_S}">
 ${
   tasks.length === 0
     ? empty(t.tasksEmptyTitle, t.tasksEmpty)
-    : html`<ul class="rows">${tasks.map((task) => html`<li><div class="row"><span class="state ${task.tone}">${task.state}</span><span class="title">${isWeb(task.url) ? html`<a href="${task.url}" rel="noreferrer">${visible(task.title)}</a>` : visible(task.title)}</span><span class="meta">${task.source} · ${moment(context, task.updatedAt)}</span></div></li>`)}</ul>`
-}
+    : html`<ul class="rows">${tasks.map((task) => taskRow(context, task))}</ul>`
+}</div>
 <h2>${t.environmentsTitle}</h2>
 ${
   environments.length === 0
@@ -28,6 +29,20 @@ ${
 }`,
   });
 }
+
+/** What it is, how far it is, what it used, and what happens in it now. */
+function taskRow(context: PageContext, task: TaskSummary): Markup {
+  const { t } = context;
+  const { step, figures, url } = task;
+  const title = visible(task.title);
+  return html`<li><div class="row"><span class="state ${task.tone}">${task.state}</span><span class="title">${isWeb(url) ? html`<a href="${url}" rel="noreferrer">${title}</a>` : title}</span><span class="meta">${task.source} · ${moment(context, task.updatedAt)}</span></div>
+<div class="meta">${t.taskFigures(step, figures)}${figures.edited.length === 0 ? "" : html` · ${visible(t.taskEdited(figures.edited))}`}</div>
+${figures.last === "" ? "" : html`<div class="meta">${visible(figures.last)}</div>`}</li>`;
+}
+
+/** Seconds after which the list is read again. */
+const RUNNING_S = 2;
+const IDLE_S = 20;
 
 /** A link may lead to a web page only, never to a script. */
 function isWeb(url: string | undefined): url is string {

@@ -1,4 +1,6 @@
+import { figuresText, type ShownFigures } from "../figures-text.ts";
 import type { Locale } from "../locale.ts";
+import { nameFew } from "../name-few.ts";
 import { coderProgress } from "./coder-progress.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
@@ -171,6 +173,8 @@ export const texts = {
   tasksTitle: "Tasks",
   tasksEmptyTitle: "No tasks yet",
   tasksEmpty: "Work from an issue or a task file shows up here: picoclaw run, picoclaw solve.",
+  taskFigures: (step: string, figures: ShownFigures) => `step ${step} · ${figuresText(figures, "tokens")}`,
+  taskEdited: (paths: readonly string[]) => `edited: ${nameFew(paths, (rest) => `… and ${rest} more`)}`,
   environmentsTitle: "Environments",
   environmentsEmptyTitle: "No environments",
   environmentsEmpty: "A task's container shows up here while it lives.",

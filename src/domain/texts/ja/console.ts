@@ -1,4 +1,6 @@
 import type { texts as en } from "../en/console.ts";
+import { figuresText } from "../figures-text.ts";
+import { nameFew } from "../name-few.ts";
 import { coderProgress } from "./coder-progress.ts";
 
 export const texts: typeof en = {
@@ -164,6 +166,8 @@ export const texts: typeof en = {
   tasksTitle: "タスク",
   tasksEmptyTitle: "タスクはまだありません",
   tasksEmpty: "Issue やタスクファイルからの作業がここに並びます: picoclaw run、picoclaw solve。",
+  taskFigures: (step, figures) => `ステップ ${step} · ${figuresText(figures, "トークン")}`,
+  taskEdited: (paths) => `編集: ${nameFew(paths, (rest) => `… 他 ${rest} 件`)}`,
   environmentsTitle: "実行環境",
   environmentsEmptyTitle: "実行環境はありません",
   environmentsEmpty: "タスクのコンテナが動いている間、ここに表示されます。",

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { allTasks } from "../../../src/application/tasks/all-tasks.ts";
+import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
+import { createTaskReader } from "../../../src/infrastructure/store/console-readers.ts";
+import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createTaskFileReader } from "../../../src/infrastructure/tasks/task-file-reader.ts";
+import { createTaskFiles } from "../../../src/infrastructure/tasks/task-files.ts";
+import { openMessages } from "../../infrastructure/store/open-messages.ts";
+import { createPages } from "./pages-kit.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "picoclaw-tasks-page-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = "2026-11-15T00:00:00.000Z";
+const facts: TaskFacts = {
+  id: "greet",
+  title: "Greet <b>",
+  repo: "/r",
+  description: "",
+  prd: "p",
+  test: { command: "npm test", cwd: "" },
+  kind: "codex-cli",
+  image: "i",
+  maxLoops: 10,
+  maxRunTimeSec: 1,
+  maxTotalTimeSec: 1,
+  envNames: [],
+  meta: null,
+};
+const usage = { inputTokens: 1200, outputTokens: 30, costUsd: 0.125 };
+const EVENTS: readonly TaskEvent[] = [
+  { type: "created", at, task: facts },
+  { type: "planning", at },
+  { type: "planned", at: "2026-11-15T00:01:05.000Z", criteria: [], usage },
+  { type: "decided", at, loop: 1, action: "run_worker", reason: "go", prompt: "p", usage: NO_USAGE },
+];
+
+test("the page shows tasks of `run`, how far they are, what they used, and reads itself again", async () => {
+  const storage = join(folder, "storage");
+  const files = createTaskFiles({ storage, workspace: folder, id: "greet", mask: (text) => text });
+  for (const event of EVENTS) files.append(event);
+  const db = openSqlite(join(folder, "store.db"));
+  const { store } = await openMessages({ db, now: () => new Date() });
+  await createSolveStore(db, () => new Date());
+  const tasks = allTasks([createTaskReader(db, 60), createTaskFileReader(storage)]);
+  const { ask } = await createPages(db, store, async () => ({ status: "duplicate" }) as never, { tasks });
+  const held = files.claim();
+  const page = await (await ask("/tasks")).text();
+  expect(page).toContain("Greet &lt;b&gt;");
+  expect(page).toContain("step 1/10 · ");
+  expect(page).toContain("1200 → 30 tokens · $0.1250");
+  expect(page).toContain("run_worker: go");
+  expect(page).toContain('data-every="2"');
+  held?.release();
+  const idle = await (await ask("/tasks")).text();
+  expect(idle).toContain("RUNNING ⏸");
+  expect(idle).toContain('data-every="20"');
+  await db.destroy();
+});
