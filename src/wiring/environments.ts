@@ -145,6 +145,12 @@ async function listEnvironments(
   });
 }
 
+/** The rules of the proxy, in short. */
+function reachableFrom(network: Config["command_executor"]["docker"]["network"]): readonly string[] {
+  const { external_access: open, whitelist_mode: listed, allowed_domains: domains } = network;
+  return [...(!open ? [] : listed ? domains : ["*:*"]), ...network.allowed_hosts];
+}
+
 function managerConfig({ command_executor: executor }: Config): ManagerParts["config"] {
   return {
     enabled: executor.enabled,
@@ -154,6 +160,7 @@ function managerConfig({ command_executor: executor }: Config): ManagerParts["co
     timeoutSeconds: executor.execution.timeout_seconds,
     maxOutputBytes: executor.execution.max_output_size,
     staleThresholdHours: executor.cleanup.stale_threshold_hours,
+    reachable: reachableFrom(executor.docker.network),
   };
 }
 

@@ -11,6 +11,12 @@ export interface Cloner {
   close(): Promise<void>;
 }
 
+/** What the rules of a network let through. */
+export function reachableIn(network: ContainerNetwork): readonly string[] {
+  if (network.mode === "none") return [];
+  return [...(network.mode === "open" ? ["*:*"] : network.allowedDomains), ...network.allowedHosts];
+}
+
 /** Whether a container with this network can clone by itself; its proxy has the last word on addresses. */
 export function reaches(network: ContainerNetwork, remote: Remote): boolean {
   switch (network.mode) {
@@ -19,7 +25,7 @@ export function reaches(network: ContainerNetwork, remote: Remote): boolean {
     case "none":
       return false;
     case "allow-list": {
-      const allowed = [...network.allowedDomains, ...network.allowedHosts];
+      const allowed = reachableIn(network);
       return createNetworkPolicy({ allowed, denied: [] }).judgeHost(destinationOf(remote)).ok;
     }
   }

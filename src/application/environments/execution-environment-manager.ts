@@ -6,7 +6,7 @@ import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import { EnvironmentError } from "./environment-error.ts";
-import { type ExecutionResult, executionResult } from "./execution-result.ts";
+import { type ExecutionResult, executionResult, withRefusals } from "./execution-result.ts";
 import type { Prepared, PrepareRequest } from "./prepare-request.ts";
 
 /** A task as environments know it. */
@@ -61,6 +61,8 @@ export interface ManagerConfig {
   readonly timeoutSeconds: number;
   readonly maxOutputBytes: number;
   readonly staleThresholdHours: number;
+  /** What the network's rules let through. */
+  readonly reachable: readonly string[];
 }
 
 export type Prepare = (request: PrepareRequest) => Promise<Prepared | PrepareFailure>;
@@ -228,7 +230,7 @@ export class ExecutionEnvironmentManager {
       ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
       ...(options.session !== undefined && { session: options.session }),
     });
-    return executionResult(result, timeoutSeconds);
+    return withRefusals(executionResult(result, timeoutSeconds), config.reachable);
   }
 
   /** Removes a task's container with its volumes and network. What is gone already is fine. */

@@ -1,3 +1,4 @@
+import { refusedHosts, refusedText } from "../../domain/environments/refused-hosts.ts";
 import type { ExceededLimit, ExecResult } from "../ports/sandbox.ts";
 
 /** The public shape of a command's result. */
@@ -35,6 +36,15 @@ export function executionResult(result: ExecResult, timeoutSeconds: number): Exe
       return as(-1, said(`Command execution error: ${why}`));
     }
   }
+}
+
+/** A failed command whose host our own rules refused says so. */
+export function withRefusals(result: ExecutionResult, reachable: readonly string[]): ExecutionResult {
+  if (result.exit_code === 0) return result;
+  const hosts = refusedHosts(`${result.stdout}\n${result.stderr}`, reachable);
+  if (hosts.length === 0) return result;
+  const stderr = result.stderr === "" ? "" : result.stderr.replace(/\n?$/, "\n");
+  return { ...result, stderr: `${stderr}${refusedText(hosts)}` };
 }
 
 function limitText(limit: ExceededLimit): string {

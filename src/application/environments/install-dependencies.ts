@@ -1,5 +1,6 @@
 import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
 import type { InstallTrouble, PrepareEvent } from "../../domain/environments/prepare-event.ts";
+import { refusedHosts } from "../../domain/environments/refused-hosts.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import { PROJECT } from "./clone-plan.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
@@ -11,6 +12,8 @@ export interface InstallParts {
   readonly emit: (event: PrepareEvent) => void;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
+  /** What the network's rules let through. */
+  readonly reachable: readonly string[];
   /** Variables for installations only: where downloads are cached. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -80,7 +83,7 @@ async function install(
     const notice = {
       code: "install-failed",
       command: last.command,
-      why: troubleOf(last.result, parts.timeoutMs),
+      why: troubleOf(last.result, parts),
       output: mask(saidBy(last.result)),
     } as const;
     emit({ type: "notice", notice });
@@ -88,7 +91,12 @@ async function install(
   return { file, command: last.command, success: false };
 }
 
-function troubleOf({ outcome, exitCode, failure, limit }: ExecResult, timeoutMs: number): InstallTrouble {
+function troubleOf(
+  { outcome, exitCode, failure, limit, stdout, stderr }: ExecResult,
+  { timeoutMs, reachable }: InstallParts,
+): InstallTrouble {
+  const hosts = refusedHosts(`${stdout}\n${stderr}`, reachable);
+  if (hosts.length > 0) return { kind: "refused", hosts };
   if (outcome === "timed-out") return { kind: "timeout", seconds: Math.round(timeoutMs / 1000) };
   if (limit !== undefined) return { kind: "other", detail: `${limit.kind} limit` };
   if (exitCode !== null) return { kind: "exit", exitCode };

@@ -7,7 +7,7 @@ import type {
 } from "../../domain/environments/prepare-event.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
-import { type Cloner, cloneApart, networkToClone, reaches } from "./clone-apart.ts";
+import { type Cloner, cloneApart, networkToClone, reachableIn, reaches } from "./clone-apart.ts";
 import { PROJECT, type Remote, words } from "./clone-plan.ts";
 import { containerName, LABELS } from "./container-info.ts";
 import { layOutDownloads } from "./download-cache.ts";
@@ -258,6 +258,7 @@ class Preparation {
         emit: (event) => this.emit(event),
         mask,
         clock,
+        reachable: reachableIn(config.network),
         env: { ...config.indexes, ...found },
       },
       files,

@@ -38,6 +38,8 @@ export type PrepareNotice =
 export type InstallTrouble =
   | { readonly kind: "exit"; readonly exitCode: number }
   | { readonly kind: "timeout"; readonly seconds: number }
+  /** By our own rules, whatever the program calls it. */
+  | { readonly kind: "refused"; readonly hosts: readonly string[] }
   | { readonly kind: "other"; readonly detail: string };
 
 /** Why there is no environment. Nothing of it is left. */

@@ -160,7 +160,9 @@ function noticeText(notice: PrepareNotice): string {
           ? `exit code ${why.exitCode}`
           : why.kind === "timeout"
             ? `time limit of ${why.seconds} s`
-            : why.detail;
+            : why.kind === "refused"
+              ? `this environment may not reach ${why.hosts.join(", ")}; allow it in command_executor.docker.network.allowed_domains`
+              : why.detail;
       return `Installing dependencies failed (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
     case "program-missing":

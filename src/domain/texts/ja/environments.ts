@@ -134,7 +134,9 @@ function noticeText(notice: PrepareNotice): string {
           ? `終了コード ${why.exitCode}`
           : why.kind === "timeout"
             ? `制限時間 ${why.seconds} 秒`
-            : why.detail;
+            : why.kind === "refused"
+              ? `この実行環境からは ${why.hosts.join(", ")} に接続できません。command_executor.docker.network.allowed_domains で許可してください`
+              : why.detail;
       return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
     case "program-missing":
