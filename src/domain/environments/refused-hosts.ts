@@ -25,7 +25,8 @@ export function refusedHosts(output: string, allowed: readonly string[]): readon
     const host = urlHost ?? pipHost ?? "";
     const port = Number(urlPort ?? pipPort ?? (/^https:/i.test(text) ? 443 : 80));
     // The environment's own loopback is nobody's to refuse.
-    if (!/^(?:127\.|0\.0\.0\.0$|\[::1?\]$)/.test(host) && !judgeHost({ host, port }).ok) found.add(`${host.toLowerCase()}:${port}`);
+    if (!/^(?:127\.|0\.0\.0\.0$|\[::1?\]$)/.test(host) && !judgeHost({ host, port }).ok)
+      found.add(`${host.toLowerCase()}:${port}`);
   }
   return [...found].slice(0, MOST);
 }

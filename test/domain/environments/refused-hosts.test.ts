@@ -2,18 +2,23 @@ import { describe, expect, test } from "bun:test";
 import { refusedHosts } from "../../../src/domain/environments/refused-hosts.ts";
 
 describe("a host that our own rules refused", () => {
-  const npm = "npm error code E403\nnpm error 403 403 Forbidden - GET https://registry.npmjs.org/isarray\n";
+  const npm = "npm error code E403\nnpm error 403 403 Forbidden - GET https://registry.example.org/isarray\n";
   const pip =
-    "ProxyError('Unable to connect to proxy', OSError('Tunnel connection failed: 403 Forbidden'))': /simple/six/\nHTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded";
-  const cases: readonly [what: string, output: string, allowed: readonly string[], found: readonly string[]][] = [
-    ["npm", npm, ["github.com"], ["registry.npmjs.org:443"]],
-    ["pip", pip, [], ["pypi.org:443"]],
+    "ProxyError('Unable to connect to proxy', OSError('Tunnel connection failed: 403 Forbidden'))': /simple/six/\nHTTPSConnectionPool(host='simple.example.com', port=443): Max retries exceeded";
+  const cases: readonly [
+    what: string,
+    output: string,
+    allowed: readonly string[],
+    found: readonly string[],
+  ][] = [
+    ["npm", npm, ["github.com"], ["registry.example.org:443"]],
+    ["pip", pip, [], ["simple.example.com:443"]],
     ["a port", "proxy: http://index.example.org:8080/x", ["index.example.org"], ["index.example.org:8080"]],
-    ["npm's own 403 of a host that is allowed", npm, ["*.npmjs.org"], []],
+    ["npm's own 403 of a host that is allowed", npm, ["*.example.org"], []],
     ["every public host", npm, ["*:*"], []],
     ["a failure of another kind", "see https://example.org/help for TS2322", [], []],
     ["its own loopback", "ECONNREFUSED http://127.0.0.1:3000/", [], []],
-    ["twice the same", `${npm}${npm}`, [], ["registry.npmjs.org:443"]],
+    ["twice the same", `${npm}${npm}`, [], ["registry.example.org:443"]],
   ];
   for (const [what, output, allowed, found] of cases)
     test(what, () => expect(refusedHosts(output, allowed)).toEqual([...found]));
