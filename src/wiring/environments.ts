@@ -2,6 +2,7 @@ import {
   ExecutionEnvironmentManager,
   type ManagerParts,
 } from "../application/environments/execution-environment-manager.ts";
+import type { EnvironmentObserver } from "../application/environments/observe-environments.ts";
 import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
@@ -52,26 +53,28 @@ export interface WiredEnvironments extends OpenEnvironments {
 export function createEnvironments(
   env: Environment,
   loaded: LoadedConfig,
+  observer?: EnvironmentObserver,
 ): WiredEnvironments | SandboxFailure {
   const { config, home, workspace, secrets } = loaded;
   const locale = resolveLocale({ env, config });
   const texts = environmentMessages(locale);
   const engine = openEngine(config.command_executor.docker, env);
   if ("ok" in engine) return engine;
-  const sandboxes = openDockerSandbox({
+  const opened = openDockerSandbox({
     config: config.command_executor,
     home,
     env,
     warn: (message) => process.stderr.write(`${message}\n`),
   });
-  if ("ok" in sandboxes) return sandboxes;
+  if ("ok" in opened) return opened;
+  const sandboxes = observer?.sandboxes(opened) ?? opened;
   const { mask } = createMasker({ secrets: secrets.values() });
   const records = createEnvironmentRecords(home);
-  const opened: { toolkits?: ContainerToolkits } = {};
+  const made: { toolkits?: ContainerToolkits } = {};
   const toolkits = async (): Promise<ContainerToolkits> => {
     const { createContainerToolkits } = await import("./container-toolkits.ts");
-    opened.toolkits ??= createContainerToolkits(toolkitParts);
-    return opened.toolkits;
+    made.toolkits ??= createContainerToolkits(toolkitParts);
+    return made.toolkits;
   };
   const preparation = { env, config, home, workspace, sandboxes, engine, mask };
   const parts: ManagerParts = {
@@ -80,7 +83,10 @@ export function createEnvironments(
     records,
     environments: config.command_executor.environments,
     defaultEnvironment: config.command_executor.default_environment,
-    openPreparation: async () => (await import("./environment-preparation.ts")).openPreparation(preparation),
+    async openPreparation() {
+      const prepare = (await import("./environment-preparation.ts")).openPreparation(preparation);
+      return observer?.prepare(prepare) ?? prepare;
+    },
     credentialFor: (source) => credentialFor(source, forgeAccess(loaded)),
     ...commandLists(config, locale),
     definitions: async () => {
@@ -91,7 +97,7 @@ export function createEnvironments(
       const { textResult } = await import("./container-toolkits.ts");
       return textResult(await (await toolkits()).invoke(info, tool, args, { ...(signal && { signal }) }));
     },
-    closeTools: (taskUuid) => opened.toolkits?.close(taskUuid),
+    closeTools: (taskUuid) => made.toolkits?.close(taskUuid),
     explain: ({ code, subject, detail }) => texts.failure(code, subject, detail),
     pid: process.pid,
     isAlive,
@@ -120,7 +126,7 @@ export function createEnvironments(
       (await import("./environment-preparation.ts")).buildNamed(preparation, request),
     callTool: async (info, tool, args, signal) => (await toolkits()).invoke(info, tool, args, { signal }),
     async close() {
-      opened.toolkits?.close();
+      made.toolkits?.close();
       await sandboxes.close();
     },
   };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
 import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
+import type { EnvironmentCounts } from "../application/environments/observe-environments.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
@@ -14,6 +15,8 @@ import { openSolver } from "./solver.ts";
 export interface ForgeService {
   /** For `/webhooks/github` and `/webhooks/gitlab`. */
   readonly webhooks: ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  /** What its containers did, for metrics. */
+  readonly counts: () => EnvironmentCounts;
   start(): Promise<void>;
   /** Ends what runs; it goes on at the next start. */
   stop(): Promise<void>;
@@ -81,6 +84,7 @@ export async function openForgeService(
   const timers: ReturnType<typeof setInterval>[] = [];
   const stopping = new AbortController();
   return {
+    counts: solver.counts,
     webhooks: new Map(FORGE_KINDS.map((kind) => [kind, (request) => answer(kind, request)])),
     async start() {
       runner.wake();

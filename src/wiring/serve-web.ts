@@ -62,6 +62,7 @@ export function createWebHost(parts: WebParts): WebHost {
       metrics.render(
         {
           process_resident_memory_bytes: process.memoryUsage.rss(),
+          ...parts.forges?.counts(),
           picoclaw_uptime_seconds: Math.floor((now().getTime() - startedAt.getTime()) / 1_000),
         },
         await store.counts(),

@@ -1,4 +1,8 @@
 import type { Kysely } from "kysely";
+import {
+  createEnvironmentObserver,
+  type EnvironmentCounts,
+} from "../application/environments/observe-environments.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
@@ -26,6 +30,8 @@ export interface Solver extends Opened {
   readonly store: SolveStore;
   readonly log: Logger;
   readonly isGone: (owner: string) => boolean;
+  /** For metrics. */
+  readonly counts: () => EnvironmentCounts;
   /** Why no container can be made now, for a person; null when one can. */
   engineTrouble(signal: AbortSignal): Promise<string | null>;
   /** What one task is carried out with. */
@@ -54,7 +60,8 @@ export async function openSolver(
   const { config, secrets } = loaded;
   const { now, logger } = workspaceParts;
   const refuse = (message: string) => ({ ok: false, exitCode: 3, messages, problems: [], message }) as const;
-  const environments = createEnvironments(env, loaded);
+  const observer = createEnvironmentObserver(logger);
+  const environments = createEnvironments(env, loaded, observer);
   if ("detail" in environments) return refuse(environments.detail);
   const stored = await openStoreOnce(choices.db, loaded, now);
   if (!stored.ok) {
@@ -80,6 +87,7 @@ export async function openSolver(
       store,
       log: logger,
       isGone: owners.isGone,
+      counts: observer.counts,
       async engineTrouble(signal) {
         const facts = await environments.sandboxes.describe(signal);
         if (facts.ok) return null;

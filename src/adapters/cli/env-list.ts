@@ -1,4 +1,5 @@
 import type { EnvironmentRow } from "../../application/environments/open-environments.ts";
+import type { ContainerUsage } from "../../application/ports/sandbox.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { taskOf } from "./env-task.ts";
@@ -47,9 +48,14 @@ export const envInfo: CliCommand = async (program, args) => {
         code: "no-environment",
         text: environments.texts.unknownTask(uuid),
       });
-    const shown = jsonOf(row);
+    const usage = row.facts.state === "running" ? await environments.sandboxes.usage(row.facts.id) : null;
+    const shown = { ...jsonOf(row), ...(usage?.ok === true && { usage: usageOf(usage) }) };
     if (json) program.out(`${JSON.stringify(shown)}\n`);
-    else program.out(table(Object.entries(shown).map(([key, value]) => [key, String(value ?? "-")])));
+    else {
+      const { usage: used, ...rest } = shown;
+      const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
+      program.out(table(lines));
+    }
     return EXIT.done;
   } finally {
     await environments.close();
@@ -67,6 +73,18 @@ function jsonOf({ facts, info, repository }: EnvironmentRow) {
     workspace_path: info?.workspace_path ?? "/workspace/project",
     repository,
     created_at: facts.createdAt,
+  };
+}
+
+function usageOf(usage: ContainerUsage) {
+  return {
+    memory_bytes: usage.memoryBytes,
+    memory_limit_bytes: usage.memoryLimitBytes,
+    cpu_seconds: Number(usage.cpuSeconds.toFixed(1)),
+    processes: usage.processes,
+    process_limit: usage.processLimit,
+    disk_bytes: usage.diskBytes,
+    disk_limit_bytes: usage.diskLimitBytes,
   };
 }
 

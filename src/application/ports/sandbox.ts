@@ -46,6 +46,8 @@ export interface SandboxManager {
   stopContainer(container: string, options?: StopOptions): Promise<Removal>;
   /** Containers of this installation, whatever their state; warm ones not included. */
   listContainers(signal?: AbortSignal): Promise<readonly ContainerFacts[] | SandboxFailure>;
+  /** What a running container uses now; measuring its disk takes as long as it has files. */
+  usage(container: string, signal?: AbortSignal): Promise<ContainerUsage | SandboxFailure>;
   findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
   /** Removes what a dead owner or an ended task left: only this installation's, never a live task's. */
   cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
@@ -229,6 +231,18 @@ export interface ContainerFacts {
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: string;
   readonly state: "created" | "running" | "paused" | "stopped";
+}
+
+export interface ContainerUsage {
+  readonly ok: true;
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes: number;
+  /** Of processors, since it started. */
+  readonly cpuSeconds: number;
+  readonly processes: number;
+  readonly processLimit: number;
+  readonly diskBytes: number;
+  readonly diskLimitBytes: number;
 }
 
 export interface StaleRule {

@@ -65,7 +65,12 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
     expect(listed.environments).toMatchObject([
       { task_uuid: "t-1", environment_name: "node", state: "ready", repository },
     ]);
-    expect(run("info", "--task", "t-1").out).toContain("workspace_path    /workspace/project");
+    expect(run("info", "--task", "t-1").out).toMatch(/^workspace_path +\/workspace\/project$/m);
+    const { usage } = JSON.parse(run("info", "--task", "t-1", "--json").out) as {
+      usage: Record<string, number>;
+    };
+    expect(Object.keys(usage).length).toBe(7);
+    for (const name of ["memory_bytes", "processes", "disk_bytes"]) expect(usage[name]).toBeGreaterThan(0);
     expect(run("prune").out).toBe("0 stale containers removed.\n");
     expect(run("cleanup", "--task", "t-1")).toMatchObject({
       code: 0,

@@ -25,6 +25,14 @@ const SHORTEST_PAUSE_MS = 2000;
 const SHARE = 1 / 20;
 const PLACES = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
 
+/** The image's own program: one of the project's could say what it likes. */
+export const DISK_COMMAND: readonly [string, ...string[]] = ["/usr/bin/du", "-skxc", ...PLACES];
+
+/** What that command says, in bytes. */
+export function readDisk(output: string): number {
+  return Number(/^(\d+)\s+total$/m.exec(output)?.[1] ?? 0) * 1024;
+}
+
 export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts): DiskWatch {
   const running = new Set<() => void>();
   const state: { timer?: ReturnType<typeof setTimeout>; closed: boolean } = { closed: false };
@@ -78,12 +86,12 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
 async function measure(supervisor: Pick<Supervisor, "run">): Promise<number> {
   const { stdout } = await supervisor.run({
     command: ["du"],
-    argv: ["/usr/bin/du", "-skxc", ...PLACES],
+    argv: DISK_COMMAND,
     cwd: "/",
     roots: ["/"],
     timeoutMs: 120_000,
     outputLimitBytes: 4096,
     onStuck: () => undefined,
   });
-  return Number(/^(\d+)\s+total$/m.exec(stdout)?.[1] ?? 0) * 1024;
+  return readDisk(stdout);
 }

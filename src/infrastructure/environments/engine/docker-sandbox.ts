@@ -20,6 +20,7 @@ import { createOwners } from "./owners.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
 import { createSharedProxies } from "./proxy-sidecar.ts";
 import { removeOwn } from "./remove-container.ts";
+import { readUsage } from "./container-usage.ts";
 import { createChannels } from "./run-command.ts";
 import { freezeContainer, thawContainer } from "./stand-still.ts";
 import { type Role, type StartParts, startCold } from "./start-container.ts";
@@ -67,8 +68,12 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     engine,
     now: elapsed,
     onUse: (container) => leases.touch(container, now()),
-    async restart(container) {
-      warn(`${container}: even KILL did not end a command; the container is restarted`);
+    async restart(container, why) {
+      const text = {
+        stuck: "even KILL did not end a command",
+        crowded: "what commands left behind uses up every process",
+      }[why];
+      warn(`${container}: ${text}; the container is restarted`);
       await engine.call({ method: "POST", path: `/containers/${container}/restart`, query: { t: 0 } });
     },
   });
@@ -220,6 +225,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       const id = await idOf(container);
       return typeof id === "string" ? openForward({ engine, container: id, ...options }) : id;
     },
+    usage: (container, signal) => readUsage({ engine, channels }, container, signal),
     freeze: (container) => freezeContainer({ engine, pause }, container),
     thaw: (container) => thawContainer({ engine, pause }, container),
     stopContainer: (container, options = {}) => remove(container, { force: options.force ?? false }),

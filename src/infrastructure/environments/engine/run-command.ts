@@ -30,8 +30,8 @@ export interface Channels {
 export interface ChannelParts {
   readonly engine: Engine;
   readonly now: () => number;
-  /** After KILL did nothing. */
-  readonly restart: (container: string) => Promise<void>;
+  /** After KILL did nothing, or where no process can be started. */
+  readonly restart: (container: string, why: "stuck" | "crowded") => Promise<void>;
   readonly onUse: (container: string) => void;
 }
 
@@ -81,12 +81,12 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
   };
 
   const restarting = new Map<string, Promise<void>>();
-  const restartOnce = (container: string) => {
+  const restartOnce = (container: string, why: "stuck" | "crowded") => {
     if (restarting.has(container)) return;
     close(container);
     restarting.set(
       container,
-      restart(container).finally(() => restarting.delete(container)),
+      restart(container, why).finally(() => restarting.delete(container)),
     );
   };
   const close = (container: string) => {
@@ -126,7 +126,7 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
       argv: argvOf(request),
       cwd: posix.resolve(own ? "/" : settings.cwd, request.cwd ?? "."),
       roots: own ? ["/"] : settings.roots,
-      onStuck: () => restartOnce(container),
+      onStuck: () => restartOnce(container, "stuck"),
     };
     if (own) return supervisor.run(supervised);
     onUse(container);
@@ -145,7 +145,7 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
         start: () => runOnce(container, request, false),
         isAlone: () => counts.isAlone(container),
         async restart() {
-          restartOnce(container);
+          restartOnce(container, "crowded");
           await restarting.get(container);
         },
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
