@@ -5,13 +5,14 @@ import { answer, destinationOf, relayAnswer, requestFor, sendBody } from "./forw
 import { refusalText } from "./proxy-answers.ts";
 import type { Refusal } from "./refusals.ts";
 import { endOfHead, framingOf, parseRequestHead } from "./request-head.ts";
+import { createSilentFirst } from "./silent-first.ts";
 
 /**
  * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It looks names up and dials itself; a
  * client needs neither a resolver nor a route. One request per connection; each is judged on its own.
  *
  * Answers: 403 with the reason for what the rules refuse; 400 for what is not one plain request; 502, 504 when the
- * host cannot be reached; 431, 408, 503 at its limits. `onRefused` hears of every 403.
+ * host cannot be reached; 431, 408 at its limits. At the limit of connections the one that has been silent longest ends. `onRefused` hears of every 403.
  */
 export interface ProxyParts extends Pick<DialParts, "resolve" | "connect" | "ownAddresses"> {
   readonly rules: NetworkRules;
@@ -65,19 +66,18 @@ export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy
   };
   const clients = new Set<Socket>();
   const used = { at: performance.now() };
+  const silent = createSilentFirst();
   const server = createServer({ allowHalfOpen: true }, (client) => {
+    // Before it is counted itself: the newest has said nothing yet either.
+    if (clients.size >= limits.connections) silent.endSilent();
     clients.add(client);
+    silent.add(client);
     client.once("close", () => {
       clients.delete(client);
+      silent.remove(client);
       used.at = performance.now();
     });
-    serveClient({
-      client,
-      dialling,
-      limits,
-      isFull: clients.size > limits.connections,
-      onRefused: parts.onRefused,
-    });
+    serveClient({ client, dialling, limits, onRefused: parts.onRefused });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -90,6 +90,7 @@ export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy
     idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
     stop() {
       stopped ??= new Promise<void>((resolve) => {
+        silent.close();
         server.close(() => resolve());
         for (const client of clients) client.destroy();
       });
@@ -102,8 +103,6 @@ interface ServeClient {
   readonly client: Socket;
   readonly dialling: DialParts;
   readonly limits: ProxyLimits;
-  /** There are too many already: says so and hangs up. */
-  readonly isFull: boolean;
   readonly onRefused: (refusal: Refusal) => void;
 }
 
@@ -111,10 +110,6 @@ interface ServeClient {
 function serveClient(parts: ServeClient): void {
   const { client, limits } = parts;
   client.on("error", () => client.destroy());
-  if (parts.isFull) {
-    answer(client, 503, "too many connections");
-    return;
-  }
   let held: Buffer = Buffer.alloc(0);
   const onData = (bytes: Buffer) => {
     held = Buffer.concat([held, bytes]);

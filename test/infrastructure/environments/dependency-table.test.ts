@@ -39,6 +39,21 @@ const UV_LOCK = inTools(
   `mkdir /tmp/x && cd /tmp/x && printf %s '${UV_PROJECT}' >pyproject.toml && uv lock -q && cat uv.lock`,
 );
 
+/** Where the tools download from, as they say themselves. A mirror of this network is private, and needs an exact entry. */
+const SOURCES = [
+  INDEX,
+  ...(UV_LOCK.match(/https:\/\/[^/"]+/g) ?? []),
+  ...inTools("go env GOPROXY").split(","),
+  ...(canRun ? ["npm", "yarn"] : []).map((tool) =>
+    docker("run", "--rm", "coding-agent-executor-node:latest", tool, "config", "get", "registry"),
+  ),
+  "https://index.crates.io",
+  "https://static.crates.io",
+];
+const allowedHosts = [
+  ...new Set(SOURCES.filter((url) => URL.canParse(url)).map((url) => `${new URL(url).host}:443`)),
+];
+
 interface Row {
   readonly environment: "node" | "python" | "tools";
   readonly files: Readonly<Record<string, string>>;
@@ -228,7 +243,9 @@ describe.if(canRun)("the table of dependencies", () => {
   let environments: OpenEnvironments;
   beforeAll(async () => {
     kit = createEnvironmentKit();
-    environments = await kit.open(executor({ environments: { tools: TOOLS } }));
+    environments = await kit.open(
+      executor({ environments: { tools: TOOLS }, docker: { network: { allowed_hosts: allowedHosts } } }),
+    );
   }, 900_000);
   afterAll(() => kit?.end());
   afterEach(() => kit.clear());

@@ -262,12 +262,29 @@ describe("the proxy's limits", () => {
     expect(statusOf(await ask(port, "GET http://good"))).toBe(408);
   });
 
-  test("hold for connections", async () => {
-    const { port } = await proxy({ limits: { connections: 1 } });
-    const first = connect(port, "127.0.0.1");
-    await new Promise((resolve) => first.once("connect", resolve));
-    expect(statusOf(await ask(port, get("http://good.example/")))).toBe(503);
-    first.destroy();
+  test("hold for connections: whoever holds them without a word makes room for the next", async () => {
+    const { port: to } = await host(() => {});
+    const { port } = await proxy({
+      allowed: ["good.example"],
+      names: { "good.example": [PUBLIC] },
+      to,
+      limits: { connections: 4 },
+    });
+    const idle = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const socket = connect(port, "127.0.0.1");
+        const ended = new Promise<string>((resolve) => socket.once("close", () => resolve("ended")));
+        await new Promise((resolve) => socket.once("connect", resolve));
+        return { socket, ended };
+      }),
+    );
+    const tunnel = connect(port, "127.0.0.1");
+    tunnel.write("CONNECT good.example:443 HTTP/1.1\r\n\r\n");
+    await new Promise((resolve) => tunnel.once("data", resolve));
+    expect(statusOf(await ask(port, get("http://bad.example/")))).toBe(403);
+    expect(await Promise.race(idle.map(({ ended }) => ended))).toBe("ended");
+    expect(tunnel.destroyed).toBe(false);
+    for (const socket of [...idle.map((each) => each.socket), tunnel]) socket.destroy();
   });
 
   test("hold for a silent tunnel, and for a host that never answers a call", async () => {
