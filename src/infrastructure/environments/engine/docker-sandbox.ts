@@ -9,6 +9,7 @@ import type {
   StartOptions,
 } from "../../../application/ports/sandbox.ts";
 import { cleanUpStale, removeIdleProxies } from "./clean-up-stale.ts";
+import { readUsage } from "./container-usage.ts";
 import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { readFacts } from "./engine-facts.ts";
@@ -20,7 +21,6 @@ import { createOwners } from "./owners.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
 import { createSharedProxies } from "./proxy-sidecar.ts";
 import { removeOwn } from "./remove-container.ts";
-import { readUsage } from "./container-usage.ts";
 import { createChannels } from "./run-command.ts";
 import { freezeContainer, thawContainer } from "./stand-still.ts";
 import { type Role, type StartParts, startCold } from "./start-container.ts";
