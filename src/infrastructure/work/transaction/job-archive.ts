@@ -118,7 +118,8 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
       const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
       const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
       return { path: op.path, before, after };
-    });
+    })
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** A later job that replaced this one's file kept it as its own "before". */
