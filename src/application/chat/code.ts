@@ -57,7 +57,11 @@ export async function runCoder(
   { role, text, planOnly, steering, chosen, beside, time }: CoderRun,
 ): Promise<CoderEnded> {
   const { settings, workspace } = parts;
-  const { bench, checks, checked } = await openBench(parts, turn, { judged: !planOnly, beside });
+  const { bench, checks, checked } = await openBench(parts, turn, {
+    request: text,
+    judged: !planOnly,
+    beside,
+  });
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
   const explorer = createExplorer({

@@ -26,16 +26,23 @@ export interface BesideOthers {
   readonly measure: NonNullable<ProjectChecksParts["measure"]>;
 }
 
+interface BenchRequest {
+  /** What the user asked for. */
+  readonly request: string;
+  readonly judged: boolean;
+  readonly beside?: BesideOthers | undefined;
+}
+
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
 export async function openBench(
   parts: ChatParts,
   turn: ChatTurn,
-  { judged, beside }: { readonly judged: boolean; readonly beside?: BesideOthers | undefined },
+  { request, judged, beside }: BenchRequest,
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = parts;
   const { groupId, sessionKey, signal, preview } = turn;
   const told = watching(parts, turn);
-  const about = { groupId, sessionKey, source: `chat:${turn.message.channel}` };
+  const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
       files: project,

@@ -10,8 +10,10 @@ export interface JobRecord {
   readonly groupId: string;
   readonly workspace: string;
   readonly source: string;
-  /** First line of the plan or of the patch. */
+  /** First line of the request, else of the plan or of the patch. */
   readonly title: string;
+  /** What was asked for, where somebody asked in words; masked and cut. */
+  readonly request?: string;
   readonly createdAt: string;
   readonly finishedAt: string;
   readonly kind: string;

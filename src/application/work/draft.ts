@@ -11,6 +11,8 @@ import type { Execution } from "./execution.ts";
 /** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
 export interface DraftRequest {
   readonly source: string;
+  /** What the user asked for; its first line titles the job. */
+  readonly request?: string;
   readonly groupId?: string;
   /** `<channel>:<chat>`; for the log. */
   readonly sessionKey?: string;
@@ -77,7 +79,7 @@ export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
   readonly work: { readonly patch: string } | { readonly commands: readonly PatchCommand[] };
-  /** The coder's plan; the first line of the latest one titles the job. */
+  /** The coder's plan; without a request, the first line of the latest one titles the job. */
   readonly plan?: string;
   /** Ends this attempt alone. */
   readonly signal?: AbortSignal;

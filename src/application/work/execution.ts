@@ -8,7 +8,9 @@ import type { AutoCommit } from "./auto-commit.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
-  /** The coder's plan; its first line titles the job. */
+  /** What the user asked for; its first line titles the job. */
+  readonly request?: string;
+  /** The coder's plan; its first line titles the job where nobody asked in words. */
   readonly plan?: string;
   readonly groupId?: string;
   readonly source: string;

@@ -32,7 +32,8 @@ export function jobRecord(
     groupId: groupOf(request, jobId),
     workspace: root,
     source: request.source,
-    title: mask(titleOf(request)),
+    title: mask(cut(firstLine(request.request ?? "")) || titleOf(request)),
+    ...(request.request !== undefined && { request: mask(request.request).slice(0, REQUEST_CHARACTERS) }),
     createdAt: at.toISOString(),
     finishedAt: now().toISOString(),
     kind,
@@ -54,10 +55,25 @@ export function groupOf({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: str
 }
 
 const TITLE_CHARACTERS = 50;
+const REQUEST_CHARACTERS = 4_000;
 
-/** First line of the plan, else of the patch, cut by characters: bytes would split a Japanese one. */
+/** First line of the plan, else of the patch that says something. */
 export function titleOf({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {
-  const text = plan !== undefined && plan.trim() !== "" ? plan : patch;
-  const line = text.trimStart().slice(0, 1000).split("\n", 1)[0]?.trim() ?? "";
+  return cut(firstLine(plan !== undefined && plan.trim() !== "" ? plan : patch));
+}
+
+/** Fences, brackets and the marks that begin a patch say nothing to a reader. */
+const MARKS = /^(?:[`~]{3,}\S*|[[\]{}(),]+|\*{3} (?:Begin|End) Patch|[<=>]{5,}.*|#{1,6} (?:Plan|Patch)|)$/i;
+
+function firstLine(text: string): string {
+  const lines = text
+    .slice(0, 4_000)
+    .split("\n")
+    .map((line) => line.trim());
+  return lines.find((line) => !MARKS.test(line)) ?? lines[0] ?? "";
+}
+
+/** By characters: bytes would split a Japanese one. */
+function cut(line: string): string {
   return [...line].slice(0, TITLE_CHARACTERS).join("");
 }

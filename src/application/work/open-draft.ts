@@ -195,13 +195,14 @@ class OpenDraft implements Draft {
       this.#isOver ||= again;
       return opened.refusal;
     }
-    const { source, groupId, sessionKey, commandTimeoutSeconds, signal, onStart, onEvent, onOutput } =
-      this.#request;
+    const { source, request, groupId, sessionKey, commandTimeoutSeconds, signal } = this.#request;
+    const { onStart, onEvent, onOutput } = this.#request;
     const job = new JobRun(
       stagedAs(this.#parts, opened),
       {
         patch: "",
         source,
+        ...(request !== undefined && { request }),
         ...(groupId !== undefined && { groupId }),
         ...(sessionKey !== undefined && { sessionKey }),
         dryRun: false,

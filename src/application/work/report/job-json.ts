@@ -18,6 +18,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     created_at: job.createdAt,
     finished_at: job.finishedAt,
     title: job.title,
+    ...(job.request !== undefined && { request: job.request }),
     source: job.source,
     kind: job.kind,
     state: job.state,

@@ -1,0 +1,15 @@
+import { describe, expect, test } from "bun:test";
+import { titleOf } from "../../../src/application/work/job-record.ts";
+
+describe("the title of a job", () => {
+  const cases: readonly (readonly [string, { plan?: string; patch: string }, string])[] = [
+    ["is the first line of the plan", { plan: "Greet by name.\nThen try it.", patch: "x" }, "Greet by name."],
+    ["is no heading that only says plan", { plan: "## Plan\nGreet", patch: "x" }, "Greet"],
+    ["is no fence", { patch: "```bash\nnpm test\n```" }, "npm test"],
+    ["is no bracket", { patch: '[\n  {"type": "shell_command"}\n]' }, '{"type": "shell_command"}'],
+    ["is no mark of a patch", { patch: "*** Begin Patch\n*** Add File: a.txt" }, "*** Add File: a.txt"],
+    ["is what there is where nothing says more", { patch: "```" }, "```"],
+    ["is cut by characters", { plan: "日".repeat(80), patch: "" }, "日".repeat(50)],
+  ];
+  for (const [name, given, title] of cases) test(name, () => expect(titleOf(given)).toBe(title));
+});
