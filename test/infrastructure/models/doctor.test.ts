@@ -38,7 +38,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
     "✓ model for worker (Shiro): ollama chat-v1:latest (worker-v1:latest is not installed; picoclaw init settles it): pulled",
   );
   expect(after("! model for coder1 (Aka): deepseek deepseek-chat: ")).toBe(
-    "→ check the network, and providers.deepseek.base_url",
+    "→ check the network and providers.deepseek.base_url, or choose another model: picoclaw init",
   );
   expect(out).toContain("! model for coder2 (Ao): demo scripted: the script ");
   expect(lines).toContain("✓ model for coder3 (Gin): claude claude-sonnet-4-6: answers");

@@ -62,8 +62,10 @@ export const texts = {
     startOllama: (address: string) =>
       `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; asked: ${address}`,
     setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
-    checkModelName: (provider: string) => `set providers.${provider}.model to one that the account may use`,
-    checkAddress: (provider: string) => `check the network, and providers.${provider}.base_url`,
+    checkModelName: (provider: string) =>
+      `set providers.${provider}.model to one that the account may use, or choose from its list: picoclaw init`,
+    checkAddress: (provider: string) =>
+      `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
     useLocal:
       "two ways: a local model (https://ollama.com/download), or let the cloud talk too; picoclaw init asks which",
   },

@@ -53,8 +53,10 @@ export const texts: typeof en = {
     startOllama: (address) =>
       `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください。接続先: ${address}`,
     setKey: (variable) => `export ${variable}=… のあと、picoclaw init`,
-    checkModelName: (provider) => `providers.${provider}.model に利用できるモデル名を設定してください`,
-    checkAddress: (provider) => `ネットワークと providers.${provider}.base_url を確認してください`,
+    checkModelName: (provider) =>
+      `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
+    checkAddress: (provider) =>
+      `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
     useLocal:
       "方法は 2 つ: ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドを許可する。picoclaw init で選べます",
   },
