@@ -76,6 +76,7 @@ export async function openInbox(parts: ServeParts) {
     answering,
     viewerJobs,
     receive: receiver.receive,
+    receiver,
     reached,
     keeper,
   };

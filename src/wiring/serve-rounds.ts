@@ -5,6 +5,7 @@ import { schedulesOf } from "../application/inbox/schedules.ts";
 import { startSchedules } from "../infrastructure/inbox/schedules.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { createScheduleStore } from "../infrastructure/store/schedule-store.ts";
 import type { Inbox } from "./serve-inbox.ts";
 import type { ServeParts } from "./serve-parts.ts";
 import { modelsNow } from "./serve-web.ts";
@@ -16,8 +17,8 @@ export interface Rounds {
 }
 
 /** What `serve` does by the clock: schedules, looking after models, pruning, cleaning up containers. */
-export async function startRounds(parts: ServeParts, { receive, channels }: Inbox): Promise<Rounds> {
-  const { env, options, state, store, access, words, log, onTrouble } = parts;
+export async function startRounds(parts: ServeParts, { receiver, channels }: Inbox): Promise<Rounds> {
+  const { env, options, db, state, store, access, words, log, onTrouble } = parts;
   const configured = () => schedulesOf(state.current().config);
   for (const { name, chat } of configured()) {
     const [channel = ""] = chat.split(":");
@@ -33,7 +34,16 @@ export async function startRounds(parts: ServeParts, { receive, channels }: Inbo
       say: log,
     });
   };
-  const renewed = { schedules: await startSchedules(configured(), receive, onTrouble), models: watch() };
+  const scheduled = createScheduleStore({
+    db,
+    workspace: state.current().workspace.root,
+    now: timers.now,
+    messages: store,
+  });
+  const { prepare: newMessage, announce: onFired } = receiver;
+  const schedule = () =>
+    startSchedules(configured(), { store: scheduled, newMessage, onFired, timers, onTrouble });
+  const renewed = { schedules: await schedule(), models: watch() };
   const stopPruning = startPruning({
     store,
     access,
@@ -50,7 +60,7 @@ export async function startRounds(parts: ServeParts, { receive, channels }: Inbo
   return {
     async renew() {
       renewed.schedules();
-      renewed.schedules = await startSchedules(configured(), receive, onTrouble);
+      renewed.schedules = await schedule();
       renewed.models();
       renewed.models = watch();
     },

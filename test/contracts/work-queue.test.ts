@@ -50,7 +50,7 @@ describe("sqlite", () => {
     await db.destroy();
     rmSync(folder, { recursive: true, force: true });
   });
-  describeWorkQueue("SQLite", () => kitOver(db, async () => createSqliteEngine(timers.now)));
+  describeWorkQueue("SQLite", () => kitOver(db, async () => createSqliteEngine()));
 });
 
 describe.if(requirePart("postgres"))("postgres", () => {

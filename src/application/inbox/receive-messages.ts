@@ -34,6 +34,10 @@ export function wayOf(
 
 export interface Receiver {
   readonly receive: Receive;
+  /** A message that needs no admission, as the store takes it. */
+  readonly prepare: (message: InboundMessage) => NewMessage;
+  /** Tells who watches that a message was stored. */
+  readonly announce: (stored: NewMessage) => void;
   /** Whether messages come so fast that answering should wait for a moment: who sends them waits for us. */
   isBusy(): boolean;
 }
@@ -80,12 +84,19 @@ export function createReceiver(parts: ReceiveParts): Receiver {
 
   function settle(one: Waiting, { added, id }: { added: boolean; id: string }): void {
     one.resolve({ status: added ? "accepted" : "duplicate", messageId: id });
-    if (!added) return;
-    const { message, at } = one;
-    parts.bus.publish({
-      type: "received",
-      message: { ...message, id, workspace: parts.workspace, receivedAt: at, state: "received", attempts: 0 },
-    });
+    if (added) announce(one);
+  }
+
+  function announce({ message, id, at }: NewMessage): void {
+    const { workspace } = parts;
+    const stored = { ...message, id, workspace, receivedAt: at, state: "received", attempts: 0 } as const;
+    parts.bus.publish({ type: "received", message: stored });
+  }
+
+  function prepare(message: InboundMessage): NewMessage {
+    const now = parts.now();
+    const id = newMessageId(now, parts.random);
+    return { message, id, at: now.toISOString(), ...parts.wayOf(message) };
   }
 
   async function receive(message: InboundMessage): Promise<Received> {
@@ -93,16 +104,16 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     if (arrivals.length > BURST) arrivals.shift();
     const refused = await parts.admit(message);
     if (refused !== null) return refused;
-    const now = parts.now();
     return new Promise((resolve, reject) => {
-      const id = newMessageId(now, parts.random);
-      waiting.push({ message, id, at: now.toISOString(), ...parts.wayOf(message), resolve, reject });
+      waiting.push({ ...prepare(message), resolve, reject });
       if (!writing.now) void write();
     });
   }
 
   return {
     receive,
+    prepare,
+    announce,
     isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
 }

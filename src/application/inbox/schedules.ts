@@ -1,5 +1,8 @@
 import type { Config } from "../../config/config.ts";
-import type { InboundMessage, Receive } from "../ports/channel.ts";
+import type { InboundMessage } from "../ports/channel.ts";
+import type { NewMessage } from "../ports/message-store.ts";
+import type { Due, ScheduleStore } from "../ports/schedule-store.ts";
+import type { Timers } from "../ports/timers.ts";
 
 export interface Schedule {
   readonly name: string;
@@ -13,28 +16,71 @@ export interface Schedule {
   readonly message: string;
 }
 
-/** Calls back at each time of a cron expression, with that time; the answer ends it. */
-export type Cron = (schedule: Schedule, callback: (due: Date) => void) => () => void;
+/** The first time of a schedule after another; null when there is none. */
+export type TimesOf = (after: Date) => Date | null;
+
+export interface ScheduleParts {
+  readonly store: ScheduleStore;
+  readonly timesOf: (schedule: Schedule) => TimesOf;
+  readonly newMessage: (message: InboundMessage) => NewMessage;
+  /** A message of a schedule was stored. */
+  readonly onFired: (message: NewMessage) => void;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** A time that nobody noticed for so long has passed: it is not made up for. */
+const LATEST_MS = 60_000;
+const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
 
 /**
- * Posts messages at their times. A message is named after its schedule and the minute it was due: however many
- * processes share the store, and however often one is restarted in that minute, it comes once.
+ * Posts messages at their times. When a schedule is due stands in the store and is moved on in the transaction that
+ * stores its message: however many processes share the store, and whatever their clocks say, a time is posted once.
  */
-export function runSchedules(
-  schedules: readonly Schedule[],
-  parts: {
-    readonly cron: Cron;
-    readonly receive: Receive;
-    readonly onTrouble: (error: unknown) => void;
-  },
-): () => void {
-  const ends = schedules.map((schedule) =>
-    parts.cron(schedule, (due) => {
-      parts.receive(toMessage(schedule, due)).catch(parts.onTrouble);
-    }),
-  );
+export function runSchedules(schedules: readonly Schedule[], parts: ScheduleParts): () => void {
+  const { store, timers } = parts;
+  const state = { stopped: false, cancel: () => {} };
+
+  /** Posts what is due; how long nothing more will be. */
+  async function round(): Promise<number> {
+    const { now, known } = await store.times();
+    let wait = LONGEST_WAIT_MS;
+    for (const schedule of schedules) {
+      const rule = `${schedule.cron} ${schedule.timezone}`;
+      const was = known.get(schedule.name) ?? null;
+      const following = parts.timesOf(schedule)(now);
+      if (following === null) continue;
+      const next: Due = { rule, at: following };
+      if (was === null || was.rule !== rule) await store.set(schedule.name, was, next);
+      else if (was.at > now) {
+        wait = Math.min(wait, was.at.getTime() - now.getTime());
+        continue;
+      } else if (now.getTime() - was.at.getTime() > LATEST_MS) await store.set(schedule.name, was, next);
+      else await fire(schedule, was, next);
+      wait = Math.min(wait, following.getTime() - now.getTime());
+    }
+    return wait;
+  }
+
+  async function fire(schedule: Schedule, was: Due, next: Due): Promise<void> {
+    const message = parts.newMessage(toMessage(schedule, was.at));
+    if ((await store.fire(schedule.name, was, next, message)) !== null) parts.onFired(message);
+  }
+
+  async function goOn(): Promise<void> {
+    let wait = LONGEST_WAIT_MS / 10;
+    try {
+      wait = await round();
+    } catch (error) {
+      parts.onTrouble(error);
+    }
+    if (!state.stopped) state.cancel = timers.after(Math.max(SHORTEST_WAIT_MS, wait), () => void goOn());
+  }
+
+  void goOn();
   return () => {
-    for (const end of ends) end();
+    state.stopped = true;
+    state.cancel();
   };
 }
 

@@ -7,9 +7,13 @@ import type { ClaimRequest, Work } from "./work-queue.ts";
  * workspace it was sent to; it is claimed, answered and shown there only, and waits while nobody serves that workspace.
  */
 export interface MessageStore {
-  /** Stores messages in one transaction and in order, without those whose channel has sent the same event id before. */
+  /**
+   * Stores messages in one transaction and in order, without those whose channel has sent the same event id before. None
+   * of them when `onlyIf`, asked within that transaction, says no.
+   */
   addAll(
     messages: readonly NewMessage[],
+    onlyIf?: (within: unknown) => Promise<boolean>,
   ): Promise<readonly { readonly added: boolean; readonly id: string }[]>;
   /** The next message that may be answered, now claimed; null when there is none. */
   claimMessage(request: MessageRequest): Promise<ClaimedMessage | null>;

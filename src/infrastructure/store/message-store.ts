@@ -67,8 +67,9 @@ export async function createMessageStore(parts: MessageStoreParts): Promise<Mess
   const store: MessageStore = {
     ...createMessageViews(db, workspace),
     ...replies.store,
-    addAll: (messages) =>
+    addAll: (messages, onlyIf) =>
       db.transaction().execute(async (within) => {
+        if (onlyIf !== undefined && !(await onlyIf(within))) return [];
         const results: Awaited<ReturnType<typeof insert>>[] = [];
         for (const message of messages) results.push(await insert(within, message));
         const work = results.flatMap((result) => result.work ?? []);

@@ -6,6 +6,7 @@ export interface QueueTables {
   work_claims: ClaimRow;
   work_owners: { owner: string; beat_at: number };
   dead_work: DeadRow;
+  schedules: { workspace: string; name: string; rule: string; next_at: number };
 }
 
 /** Waiting and claimed work of SQLite; in Postgres pg-boss keeps it. */

@@ -1,14 +1,18 @@
-import { afterAll, expect, test } from "bun:test";
-import {
-  type Cron,
-  runSchedules,
-  type Schedule,
-  schedulesOf,
-} from "../../../src/application/inbox/schedules.ts";
-import type { InboundMessage } from "../../../src/application/ports/channel.ts";
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runSchedules, type Schedule, schedulesOf } from "../../../src/application/inbox/schedules.ts";
+import type { NewMessage } from "../../../src/application/ports/message-store.ts";
+import type { ScheduleStore } from "../../../src/application/ports/schedule-store.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { startSchedules } from "../../../src/infrastructure/inbox/schedules.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { createScheduleStore } from "../../../src/infrastructure/store/schedule-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createServer, type Server, signIn } from "../../adapters/web/web-kit.ts";
+import { createManualTimers, settle } from "../../fakes/timers.ts";
+import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";
 
 const schedule: Schedule = {
   name: "morning",
@@ -18,31 +22,88 @@ const schedule: Schedule = {
   message: "good morning",
 };
 
-test("a schedule posts to its chat, named after itself and the time it was due", async () => {
-  const received: InboundMessage[] = [];
-  const due = new Date("2026-03-01T00:00:00Z");
-  const cron: Cron = (_, callback) => {
-    callback(due);
-    callback(due);
-    return () => {};
-  };
-  runSchedules([schedule], {
-    cron,
-    receive: async (message) => {
-      received.push(message);
-      return { status: "accepted", messageId: "msg" };
-    },
-    onTrouble: () => {},
+/** Processes on one store, with one clock; `hours` counts from midnight UTC. */
+async function setUp() {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-schedules-"));
+  const db = openSqlite(join(folder, "store.db"));
+  const timers = createManualTimers("2026-03-01T00:00:00.000Z");
+  const { store: messages } = await openMessages({ db, now: timers.now });
+  const store = createScheduleStore({ db, workspace: "/ws", now: timers.now, messages });
+  const fired: string[] = [];
+  const troubles: unknown[] = [];
+  const ids = { last: 0 };
+  const run = (schedules: readonly Schedule[], minutes: number, through: ScheduleStore = store) =>
+    runSchedules(schedules, {
+      store: through,
+      timesOf: () => (after) =>
+        new Date((Math.floor(after.getTime() / 60_000 / minutes) + 1) * minutes * 60_000),
+      newMessage: (message) => newMessage(message, `msg_${++ids.last}`, timers.now().toISOString()),
+      onFired: ({ message }) => fired.push(message.eventId),
+      timers,
+      onTrouble: (error) => troubles.push(error),
+    });
+  closing.push(async () => {
+    await db.destroy();
+    rmSync(folder, { recursive: true, force: true });
   });
-  expect(received).toEqual(
-    Array.from({ length: 2 }, () => ({
-      channel: "slack",
-      eventId: "schedule:morning:2026-03-01T00:00:00.000Z",
-      chatId: "C1:17.1",
-      userId: "C1:17.1",
-      text: "good morning",
-    })),
-  );
+  return { db, timers, messages, store, fired, troubles, run };
+}
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+test("a schedule posts to its chat, named after itself and the time it was due, once for all processes", async () => {
+  const { timers, messages, fired, run } = await setUp();
+  const stops = [run([schedule], 30), run([schedule], 30), run([schedule], 30)];
+  await settle();
+  await timers.advance(3_600_000 + 1_000);
+  expect(fired).toEqual([
+    "schedule:morning:2026-03-01T00:30:00.000Z",
+    "schedule:morning:2026-03-01T01:00:00.000Z",
+  ]);
+  const claimed = await messages.claimMessage({});
+  expect(claimed?.message).toMatchObject({
+    channel: "slack",
+    chatId: "C1:17.1",
+    userId: "C1:17.1",
+    text: "good morning",
+  });
+  for (const stop of stops) stop();
+});
+
+test("times that passed while nothing ran are not made up for; an outage of seconds is", async () => {
+  const { timers, store, fired, troubles, run } = await setUp();
+  const away = { is: false };
+  const through: ScheduleStore = {
+    ...store,
+    times: () => (away.is ? Promise.reject(new Error("away")) : store.times()),
+  };
+  run([schedule], 30, through)();
+  await settle();
+  await timers.advance(3 * 3_600_000);
+  const stop = run([schedule], 30, through);
+  await settle();
+  expect(fired).toEqual([]);
+  away.is = true;
+  await timers.advance(1_800_000 + 15_000);
+  away.is = false;
+  await timers.advance(5_000);
+  expect(fired).toEqual(["schedule:morning:2026-03-01T03:30:00.000Z"]);
+  expect(troubles.length).toBeGreaterThan(0);
+  stop();
+});
+
+test("a schedule whose rule was changed goes by the new one", async () => {
+  const { timers, fired, run } = await setUp();
+  run([schedule], 600)();
+  await settle();
+  const stop = run([{ ...schedule, cron: "*/5 * * * *" }], 5);
+  await settle();
+  await timers.advance(300_000);
+  expect(fired).toEqual(["schedule:morning:2026-03-01T00:05:00.000Z"]);
+  stop();
 });
 
 test("a heartbeat is off until it is switched on; what is disabled is left out; zones default to the session's", () => {
@@ -63,9 +124,14 @@ test("a heartbeat is off until it is switched on; what is disabled is left out; 
 });
 
 test("an expression that means nothing is told by name, and the others run", async () => {
+  const { store } = await setUp();
   const troubles: string[] = [];
-  const received = Promise.withResolvers<InboundMessage>();
+  const fired = Promise.withResolvers<NewMessage>();
   const entry = { chat: "web:x", message: "m", enabled: true };
+  const real: ScheduleStore = {
+    ...store,
+    times: async () => ({ ...(await store.times()), now: new Date() }),
+  };
   const stop = await startSchedules(
     schedulesOf({
       ...DEFAULTS,
@@ -74,14 +140,16 @@ test("an expression that means nothing is told by name, and the others run", asy
         { ...entry, name: "every-second", cron: "* * * * * *" },
       ],
     }),
-    async (message) => {
-      received.resolve(message);
-      return { status: "accepted", messageId: "msg" };
+    {
+      store: real,
+      newMessage: (message) => newMessage(message, `msg_${crypto.randomUUID()}`, new Date().toISOString()),
+      onFired: fired.resolve,
+      timers,
+      onTrouble: (_error, place) => void troubles.push(place ?? ""),
     },
-    (_, place) => troubles.push(place ?? ""),
   );
   expect(troubles).toEqual(["schedules: broken"]);
-  expect((await received.promise).eventId).toMatch(/^schedule:every-second:\d{4}-.*:\d\d\.000Z$/);
+  expect((await fired.promise).message.eventId).toMatch(/^schedule:every-second:\d{4}-.*:\d\d\.000Z$/);
   stop();
 });
 

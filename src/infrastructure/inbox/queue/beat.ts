@@ -1,11 +1,11 @@
-import type { Kysely } from "kysely";
+import type { Kysely, RawBuilder } from "kysely";
 import { DEAD_AFTER_MS, type Work } from "../../../application/ports/work-queue.ts";
 import type { Database } from "../../store/schema.ts";
-import type { Held, WorkEngine } from "./work-engine.ts";
+import type { Held } from "./work-engine.ts";
 
 export interface BeatParts {
   readonly db: Kysely<Database>;
-  readonly engine: WorkEngine;
+  readonly clock: () => RawBuilder<number>;
   readonly owner: string;
   readonly isGone: (owner: string) => boolean;
   /** By the names of their claims. */
@@ -21,7 +21,7 @@ const UNKNOWN_AFTER_MS = 10_000;
 
 /** One row says that this process lives, however much it has in hand. */
 export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
-  const { db, engine, owner, inHand, release } = parts;
+  const { db, clock, owner, inHand, release } = parts;
 
   async function releaseDead(now: number): Promise<void> {
     for (const [other, heardAt] of await lastHeard(db)) {
@@ -36,8 +36,8 @@ export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
     const before = [...inHand];
     const { beat_at: beatAt } = await db
       .insertInto("work_owners")
-      .values({ owner, beat_at: engine.clock() })
-      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ beat_at: engine.clock() }))
+      .values({ owner, beat_at: clock() })
+      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ beat_at: clock() }))
       .returning("beat_at")
       .executeTakeFirstOrThrow();
     const now = Number(beatAt);

@@ -25,7 +25,7 @@ export async function openWorkQueue(
   const { databaseUrl, timers, onTrouble } = parts;
   const engine =
     databaseUrl === undefined
-      ? createSqliteEngine(timers.now)
+      ? createSqliteEngine()
       : await (await import("./pg-boss-engine.ts")).createPgBossEngine(databaseUrl, onTrouble);
   const newWorkId = createWorkIds(timers.now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
   return { queue: createWorkQueue({ ...parts, engine, newId: newWorkId }), newWorkId };

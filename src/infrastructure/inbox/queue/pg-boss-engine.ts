@@ -73,7 +73,6 @@ export async function createPgBossEngine(
       await ready(queue);
       return hit(await boss.fail(queue, { id, retryCount: fence }, null, { db: over(within) }));
     },
-    clock: () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     listen: (callback) => listenForWork(connectionString, CHANNEL, callback),
     notify: async (within) => void (await sql`select pg_notify(${CHANNEL}, '')`.execute(within)),
     close: () => boss.stop({ graceful: false }),

@@ -7,9 +7,9 @@ import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
 /**
  * The queue in the embedded store. The oldest row of each key is marked as its head, and only heads are looked at: a
  * claim costs the same with ten waiting and with ten thousand. Writers of SQLite take turns, so that a transaction
- * sees no other. The machine's clock is the database's.
+ * sees no other.
  */
-export function createSqliteEngine(now: () => Date): WorkEngine {
+export function createSqliteEngine(): WorkEngine {
   return {
     mayHave: async (db, request) => (await head(db, request)) !== undefined,
     async insert(within, work) {
@@ -50,7 +50,6 @@ export function createSqliteEngine(now: () => Date): WorkEngine {
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
-    clock: () => sql<number>`${now().getTime()}`,
     listen: () => () => {},
     notify: async () => {},
     close: async () => {},

@@ -1,4 +1,4 @@
-import type { Kysely, RawBuilder, Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { ClaimRequest, NewWork } from "../../../application/ports/work-queue.ts";
 import type { Database } from "../../store/schema.ts";
 
@@ -27,8 +27,6 @@ export interface WorkEngine {
   /** False when the claim is not held any more. */
   complete(within: Within, held: Held): Promise<boolean>;
   release(within: Within, held: Held): Promise<boolean>;
-  /** Milliseconds since 1970 by the database's clock, as an expression. */
-  clock(): RawBuilder<number>;
   /** Calls back when another process added work. */
   listen(callback: () => void): () => void;
   /** Tells the listeners of every process, once the transaction is done. */

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { NewWork, Work, WorkQueue } from "../../../application/ports/work-queue.ts";
+import { databaseClock } from "../../store/database-clock.ts";
 import type { Database } from "../../store/schema.ts";
 import { claimName, createBeat } from "./beat.ts";
 import { createDeadWork, noteDead } from "./dead-work.ts";
@@ -25,6 +26,7 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
   /** Claimed by this process and not ended yet, by claim. */
   const inHand = new Map<string, Work>();
   const signals = createSignals(parts);
+  const clock = databaseClock(db, parts.timers.now);
 
   async function insert(within: Within, work: readonly NewWork[]): Promise<void> {
     if (work.length === 0) return;
@@ -49,7 +51,7 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
       const claimed = await db.transaction().execute(async (within) => {
         const fetched = await engine.fetch(within, request);
         if (fetched === null) return null;
-        const work = await noteClaim(within, fetched, { owner, at: engine.clock() });
+        const work = await noteClaim(within, fetched, { owner, at: clock() });
         return { work, read: await read(work, within) };
       });
       if (claimed !== null) inHand.set(claimName(claimed.work), claimed.work);
@@ -59,7 +61,7 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
       end(work, async (within) => {
         if (!(await engine.complete(within, work))) return false;
         await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
-        if (dead !== undefined) await noteDead(within, work, dead, engine.clock());
+        if (dead !== undefined) await noteDead(within, work, dead, clock());
         await write?.(within);
         await insert(within, add);
         return true;
@@ -71,7 +73,7 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
         await engine.notify(within);
         return true;
       }),
-    beat: createBeat({ ...parts, inHand, release: (held) => release(parts, held).then(signals.now) }),
+    beat: createBeat({ ...parts, clock, inHand, release: (held) => release(parts, held).then(signals.now) }),
     onWork: signals.listen,
     async close() {
       signals.close();
