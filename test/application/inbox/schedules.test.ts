@@ -145,7 +145,7 @@ test("an expression that means nothing is told by name, and the others run", asy
       newMessage: (message) => newMessage(message, `msg_${crypto.randomUUID()}`, new Date().toISOString()),
       onFired: fired.resolve,
       timers,
-      onTrouble: (_error, place) => void troubles.push(place ?? ""),
+      onTrouble: (_error: unknown, place?: string) => void troubles.push(place ?? ""),
     },
   );
   expect(troubles).toEqual(["schedules: broken"]);
