@@ -3,11 +3,12 @@ import { type LeftOut, leftOut } from "../../domain/forges/left-out.ts";
 import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
 import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import { figuresOf } from "../../domain/tasks/task-figures.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { answerReview } from "./answer-review.ts";
 import { inline } from "./one-line.ts";
-import { commitMessage, pullText, usedIn } from "./pull-text.ts";
+import { commitMessage, pullText } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
@@ -135,7 +136,8 @@ function toolPlace(path: string): string {
 
 async function openOrUpdate({ forge, messages, mask, store }: SolveParts, work: Work): Promise<void> {
   const { task, repository, signal } = work;
-  const worded = pullText(task, { messages, used: usedIn(await store.steps(task.id)) });
+  const figures = figuresOf(await store.steps(task.id));
+  const worded = pullText(task, { messages, figures });
   const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
   const head = task.branch ?? "";
   const found = await orStop(forge.findPull(repository.name, head, signal));

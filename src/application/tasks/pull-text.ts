@@ -1,6 +1,6 @@
 import { fenced, type PullText, postedCommit } from "../../domain/forges/posted.ts";
 import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
-import type { TaskStep } from "../../domain/tasks/step.ts";
+import type { TaskFigures } from "../../domain/tasks/task-figures.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
@@ -11,27 +11,13 @@ const OUTPUT_CHARS = 4000;
 const SUMMARY_CHARS = 10_000;
 const NOTE_CHARS = 1000;
 
-/** What the task used, from its steps. */
-export interface Used {
-  readonly tokens: number;
-  readonly costUsd: number;
-}
-
-export function usedIn(steps: readonly TaskStep[]): Used {
-  const said = steps.flatMap((step) => (step.kind === "said" ? [step] : []));
-  return {
-    tokens: said.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
-    costUsd: said.reduce((sum, { costUsd }) => sum + costUsd, 0),
-  };
-}
-
 /**
  * Title and body of the PR/MR: what and why in the model's words, how it was checked and what it cost from the records, how to ask
  * for changes. Only green checks make it close its issue; red ones, or such as could not be run, make it a draft.
  */
 export function pullText(
   task: SolveTask,
-  { messages, used }: { readonly messages: SolveMessages; readonly used: Used },
+  { messages, figures }: { readonly messages: SolveMessages; readonly figures: TaskFigures },
 ): PullText {
   const { summary, plan, commands, notes, item, checks } = task;
   const verdict = verdictOf(checks);
@@ -51,7 +37,7 @@ export function pullText(
           notes.map((note) => `- ${cutMiddle(oneLine(note), NOTE_CHARS)}`).join("\n"),
         ]),
     `## ${messages.costHeading}`,
-    messages.cost({ ...used, steps: task.steps, minutes: minutesOf(task) }),
+    messages.figures(figures),
     `---\n_${messages.howToAsk} ${messages.footer}_`,
   ];
   return {
@@ -64,11 +50,6 @@ export function pullText(
 
 function closesOf({ item, checks }: SolveTask): number | null {
   return item.kind === "issue" && verdictOf(checks) === "green" ? item.number : null;
-}
-
-function minutesOf({ spent }: SolveTask): string {
-  const ms = Object.values(spent).reduce((sum, each) => sum + each, 0);
-  return (ms / 60_000).toFixed(1);
 }
 
 /** How each check ended; of a red one what was red before, and what it printed. */

@@ -95,17 +95,6 @@ export const texts = {
   why: (number: number, title: string) => `For #${number}: ${title}`,
   checksHeading: "How it was checked",
   costHeading: "Cost",
-  cost: ({
-    tokens,
-    costUsd,
-    steps,
-    minutes,
-  }: {
-    tokens: number;
-    costUsd: number;
-    steps: number;
-    minutes: string;
-  }) => `${steps} steps, ${minutes} min, ${tokens} tokens${costUsd > 0 ? `, $${costUsd.toFixed(4)}` : ""}`,
   howToAsk:
     "To ask for changes, comment on a line or write below; PicoClaw follows up on this branch when `picoclaw serve` listens, else with `picoclaw solve` of this address.",
   verdicts: {

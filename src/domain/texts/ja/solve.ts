@@ -91,8 +91,6 @@ export const texts: typeof en = {
   why: (number, title) => `#${number}: ${title} への対応`,
   checksHeading: "検証",
   costHeading: "コスト",
-  cost: ({ tokens, costUsd, steps, minutes }) =>
-    `${steps} ステップ、${minutes} 分、${tokens} トークン${costUsd > 0 ? `、$${costUsd.toFixed(4)}` : ""}`,
   howToAsk:
     "修正を依頼するには、行へのコメントか、この下へのコメントを書いてください。`picoclaw serve` の動作中は同じブランチで対応します。動作していないときは、この URL を `picoclaw solve` に渡してください。",
   verdicts: {
