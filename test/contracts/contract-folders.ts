@@ -54,6 +54,15 @@ export const describeFolders: ContractPart = (kind, current) => {
       },
     ],
     [
+      "put a file in its place",
+      "src/deep",
+      "changed",
+      (b) => {
+        renameSync(b.at("src/deep"), b.at("src/else"));
+        b.save("src/deep", "mine\n");
+      },
+    ],
+    [
       "deleted it and made it anew",
       "src/deep",
       "changed",
