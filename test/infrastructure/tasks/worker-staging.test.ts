@@ -11,6 +11,7 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { requirePart } from "../../require.ts";
 import { docker } from "../environments/real-engine.ts";
 import { buildImages, createTaskBench, shellKind, type TaskBench } from "./task-kit.ts";
@@ -58,6 +59,15 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
       test: "cat a.txt",
     });
     expect(record.state).toBe("COMPLETE");
+    const db = openSqlite(join(at.home, "picoclaw.db"));
+    const counted = await db
+      .selectFrom("usage_entries")
+      .select("role")
+      .where("group_id", "=", "staging1")
+      .execute();
+    await db.destroy();
+    // A plan, three runs, the end, the verdict: every answer of the planner is written down.
+    expect(counted).toEqual(Array(6).fill({ role: "coder3" }));
     const runs = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(runs.map(({ error, job }) => [error, job?.outcome])).toEqual(Array(3).fill([null, "committed"]));
     expect(runs[1]?.summary).toBe("/workspace/project\n");
