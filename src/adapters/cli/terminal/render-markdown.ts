@@ -1,5 +1,5 @@
 import { colourDiff } from "./colour-diffs.ts";
-import { wrapWords } from "./wrap-words.ts";
+import { visibleWidth, wrapWords } from "./wrap-words.ts";
 
 /** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
 export interface MarkdownPrinter {
@@ -17,6 +17,8 @@ const DIM = (text: string) => `\x1b[2m${text}\x1b[22m`;
 /** Sentences break between words at so many columns; code and diffs stay as they are. */
 export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): MarkdownPrinter {
   let pending = "";
+  /** Of the line that is shown in part. */
+  let column = 0;
   let fence: { readonly mark: string; readonly isDiff: boolean } | null = null;
 
   const line = (text: string): string => {
@@ -35,19 +37,53 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): Markd
     return wrapWords(block(text), columns, /^\s*(?:[-*+]|\d+\.) +/.exec(text)?.[0].replace(/\S/g, " ") ?? "");
   };
 
+  /** Words of a sentence that is shown before its line is whole. */
+  const flow = (text: string): string => {
+    let out = "";
+    for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
+      if (column > 0 && column + visibleWidth(word.trimEnd()) > columns) {
+        out = `${out.trimEnd()}\n`;
+        column = 0;
+      }
+      out += word;
+      column += visibleWidth(word);
+    }
+    return out;
+  };
+  const rest = (text: string): string => {
+    if (column === 0) return line(text);
+    const shown = flow(inline(text));
+    column = 0;
+    return shown;
+  };
+
   return {
     add(text) {
       const lines = (pending + text).split("\n");
       pending = lines.pop() ?? "";
-      return lines.map((one) => `${line(one)}\n`).join("");
+      const whole = lines.map((one) => `${rest(one)}\n`).join("");
+      const ready = column > 0 || (fence === null && PLAIN.test(pending)) ? endOfWords(pending) : 0;
+      const words = flow(pending.slice(0, ready));
+      pending = pending.slice(ready);
+      return whole + words;
     },
     end() {
-      const rest = pending === "" ? "" : line(pending);
+      const left = pending === "" ? "" : rest(pending);
       pending = "";
       fence = null;
-      return rest;
+      return left;
     },
   };
+}
+
+/** A sentence without any mark: it need not wait for its line to end. */
+const PLAIN = /^[^\s#>*+`~|\d-][^`*[\]]*$/;
+
+/** Up to the last word that is whole; an open mark of code or emphasis waits. */
+function endOfWords(text: string): number {
+  if (/[`*[\]]/.test(text)) return 0;
+  if (/[.!?。！？]$/.test(text)) return text.length;
+  return text.search(/\S*$/);
 }
 
 /** A whole text at once. */

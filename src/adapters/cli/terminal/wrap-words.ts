@@ -1,7 +1,7 @@
 import { graphemesOf, graphemeWidth, textWidth } from "./text-width.ts";
 
 /** Colours take no columns. */
-const width = (text: string) => textWidth(text.replace(/\x1b\[[0-9;]*m/g, ""));
+export const visibleWidth = (text: string) => textWidth(text.replace(/\x1b\[[0-9;]*m/g, ""));
 
 /** Breaks lines between words, never inside of one; Japanese breaks between characters. Further lines are indented. */
 export function wrapWords(text: string, columns: number, indent = ""): string {
@@ -12,11 +12,11 @@ export function wrapWords(text: string, columns: number, indent = ""): string {
 }
 
 function wrapLine(line: string, columns: number, indent: string): string {
-  if (width(line) <= columns || columns <= width(indent) + 10) return line;
+  if (visibleWidth(line) <= columns || columns <= visibleWidth(indent) + 10) return line;
   const lines: string[] = [];
   let current = "";
   for (const piece of piecesOf(line)) {
-    if (current !== "" && width(current) + width(piece.trimEnd()) > columns) {
+    if (current !== "" && visibleWidth(current) + visibleWidth(piece.trimEnd()) > columns) {
       lines.push(current.trimEnd());
       current = indent + piece.trimStart();
     } else current += piece;
