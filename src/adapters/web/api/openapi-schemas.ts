@@ -41,6 +41,7 @@ const job = {
   created_at: text,
   finished_at: text,
   title: text,
+  request: text,
   source: text,
   kind: text,
   state: { enum: ["running", "staged", "committed", "undone", "discarded", "evicted"] },
@@ -158,8 +159,9 @@ export const SCHEMAS = {
     result: ref("Result"),
   }),
   Force: object({ force: { type: "boolean", description: "Overwrite what was changed since." } }, ["force"]),
-  Job: object(job, ["git_commit", "changes"]),
+  Job: object(job, ["request", "git_commit", "changes"]),
   JobWithEvents: object({ ...job, events: list(object({ at: text, event: { type: "object" } })) }, [
+    "request",
     "git_commit",
     "changes",
   ]),
