@@ -1,4 +1,4 @@
-import type { Channel, Delivered, Delivery } from "../../../application/ports/channel.ts";
+import type { Channel, Delivered, Delivery, StoredMessage } from "../../../application/ports/channel.ts";
 import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { SlackMessages } from "../../../domain/texts/texts.ts";
@@ -47,8 +47,10 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   const answered = new Set<string>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
 
-  const post = async (place: SlackPlace, rendered: Rendered, key: string | null, signal: AbortSignal) => {
-    const metadata = key === null ? {} : { metadata: { event_type: EVENT_TYPE, event_payload: { key } } };
+  const startedAt = timers.now().toISOString();
+
+  const post = async (place: SlackPlace, rendered: Rendered, mark: Mark, signal: AbortSignal) => {
+    const metadata = { metadata: { event_type: EVENT_TYPE, event_payload: { ...mark } } };
     return callSlack(
       () =>
         client.chat.postMessage({
@@ -92,14 +94,21 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       await update(place, ts, { text: text ?? "", blocks: redrawn, file: null }, null, signal);
   };
 
-  const draftOf = (place: SlackPlace): SlackDraft => {
+  /** What a process that died left standing as "working…" for this message. */
+  const leftDraft = async (place: SlackPlace, messageId: string, signal: AbortSignal) =>
+    (await latest(client, place, signal))?.find(({ mark }) => mark.draft === messageId)?.ts ?? null;
+
+  const draftOf = (place: SlackPlace, { id, attempts }: Pick<StoredMessage, "id" | "attempts">): SlackDraft => {
     const { working } = parts.texts();
     return createSlackDraft(
       {
         timers,
         async begin() {
           const rendered = { text: working, blocks: [section(working)], file: null };
-          const made = await post(place, rendered, null, AbortSignal.timeout(CALL_MS));
+          const signal = AbortSignal.timeout(CALL_MS);
+          const left = attempts > 1 ? await leftDraft(place, id, signal) : null;
+          if (left !== null) return left;
+          const made = await post(place, rendered, { draft: id }, signal);
           return made.ok ? (made.value.ts ?? null) : null;
         },
         // Without a limit: an update that was given up by us may still arrive.
@@ -115,7 +124,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
     progress(message, event) {
       const place = placeOf(message.replyTo);
       if (place === null || answered.has(message.id)) return;
-      const draft = drafts.get(message.id) ?? draftOf(place);
+      const draft = drafts.get(message.id) ?? draftOf(place, message);
       drafts.set(message.id, draft);
       draft.show(({ text, note }) =>
         event.type === "text"
@@ -127,11 +136,19 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       const place = placeOf(delivery.replyTo) ?? placeIn(delivery.chatId);
       const rendered = toBlocks(delivery.content, parts.texts());
       const { key, messageId = "" } = delivery;
-      const ts = (await drafts.get(messageId)?.close()) ?? null;
+      const draft = drafts.get(messageId);
+      // A process that is gone may have begun one.
+      const mayBeLeft = messageId !== "" && (delivery.attempt > 1 || delivery.since < startedAt);
+      const ts =
+        draft !== undefined
+          ? await draft.close()
+          : mayBeLeft
+            ? await leftDraft(place, messageId, limit(signal))
+            : null;
       const updated = ts === null ? null : await update(place, ts, rendered, key, limit(signal));
       const sent =
         updated === null || (!updated.ok && updated.refused)
-          ? await post(place, rendered, key, signal)
+          ? await post(place, rendered, { key }, signal)
           : updated;
       if (!sent.ok && sent.delivered.status === "later") return sent.delivered;
       drafts.delete(messageId);
@@ -159,7 +176,22 @@ async function wasPosted(
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {
-  const { channel, thread } = placeOf(delivery.replyTo) ?? placeIn(delivery.chatId);
+  const found = await latest(client, placeOf(delivery.replyTo) ?? placeIn(delivery.chatId), signal);
+  return found === null ? "unknown" : found.some(({ mark }) => mark.key === delivery.key);
+}
+
+/** What our messages carry: the key of a reply, or the message that is being worked on. */
+interface Mark {
+  readonly key?: string;
+  readonly draft?: string;
+}
+
+/** The latest messages of a place; null when Slack does not say. */
+async function latest(
+  client: SlackClient,
+  { channel, thread }: SlackPlace,
+  signal: AbortSignal,
+): Promise<readonly { readonly ts: string | null; readonly mark: Mark }[] | null> {
   const asked = { channel, limit: 50, include_all_metadata: true };
   const found = await callSlack(
     () =>
@@ -168,10 +200,11 @@ async function wasPosted(
         : client.conversations.replies({ ...asked, ts: thread }),
     signal,
   );
-  if (!found.ok) return "unknown";
-  return (found.value.messages ?? []).some(
-    ({ metadata }) => (metadata?.event_payload as { key?: unknown } | undefined)?.key === delivery.key,
-  );
+  if (!found.ok) return null;
+  return (found.value.messages ?? []).map(({ ts, metadata }) => ({
+    ts: ts ?? null,
+    mark: (metadata?.event_payload ?? {}) as Mark,
+  }));
 }
 
 async function upload(

@@ -411,6 +411,20 @@ describe("Slack", () => {
     expect(await channel.wasDelivered?.(sent, signal)).toBe(true);
   });
 
+  test("after a death what was begun as working is taken up by whoever answers, or by the reply", async () => {
+    channel.progress?.(stored(), word("first "));
+    await updated(1);
+    channel.progress?.(stored("msg_2"), word("second "));
+    while (slack.messages.length < 2) await Bun.sleep(5);
+    begin(null);
+    channel.progress?.({ ...stored(), attempts: 2 }, word("again "));
+    await updated(2);
+    expect(await channel.deliver(delivery("the end"), signal)).toEqual({ status: "sent" });
+    const late = delivery("stored before", { messageId: "msg_2", since: "2000-01-01T00:00:00.000Z" });
+    expect(await channel.deliver(late, signal)).toEqual({ status: "sent" });
+    expect(slack.messages.map(({ text }) => text)).toEqual(["the end", "stored before"]);
+  });
+
   test("a rate limit is waited for as told, a closed channel is the end, silence is tried again", async () => {
     slack.faults.push({
       method: "chat.postMessage",
