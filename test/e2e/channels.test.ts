@@ -110,7 +110,9 @@ describe("every channel, every kind of route", () => {
   });
 
   const slackReplies = () =>
-    slack.messages.filter(({ thread, metadata }) => thread === THREAD && metadata?.event_payload.key !== undefined);
+    slack.messages.filter(
+      ({ thread, metadata }) => thread === THREAD && metadata?.event_payload.key !== undefined,
+    );
   let lastWeb: { reply: { actions: { message: string }[] } | null } = { reply: null };
   const sayOnLine = (text: string, { userId = "Ualice", id = crypto.randomUUID() as string } = {}) =>
     sendToLine(userId, { type: "message", message: { type: "text", id: "1", text, quoteToken: "q" } }, id);

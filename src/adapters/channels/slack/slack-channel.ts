@@ -98,7 +98,10 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   const leftDraft = async (place: SlackPlace, messageId: string, signal: AbortSignal) =>
     (await latest(client, place, signal))?.find(({ mark }) => mark.draft === messageId)?.ts ?? null;
 
-  const draftOf = (place: SlackPlace, { id, attempts }: Pick<StoredMessage, "id" | "attempts">): SlackDraft => {
+  const draftOf = (
+    place: SlackPlace,
+    { id, attempts }: Pick<StoredMessage, "id" | "attempts">,
+  ): SlackDraft => {
     const { working } = parts.texts();
     return createSlackDraft(
       {

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import { openPostgres } from "../src/infrastructure/store/postgres.ts";
+import type { Database } from "../src/infrastructure/store/schema.ts";
+import { openSqlite } from "../src/infrastructure/store/sqlite.ts";
+import { inbound } from "../test/fakes/channel.ts";
+import { replyOf } from "../test/fakes/conversation.ts";
+import { newMessage, openMessages } from "../test/infrastructure/store/open-messages.ts";
+import { startPostgres } from "../test/infrastructure/store/postgres-server.ts";
+import type { Row } from "./measure.ts";
+
+const MESSAGES = 300;
+const CHATS = 50;
+const now = () => new Date();
+
+/** The queue alone, without a conversation: how soon an added message is claimed, and what one costs from end to end. */
+export async function queueAlone(): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-bench-queue-"));
+  const sqlite = openSqlite(join(folder, "store.db"));
+  const server = startPostgres();
+  const url = server.newDatabase();
+  const postgres = openPostgres(url);
+  try {
+    return [...(await over("SQLite", sqlite)), ...(await over("Postgres", postgres, url))];
+  } finally {
+    await sqlite.destroy();
+    await postgres.destroy();
+    server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function over(name: string, db: Kysely<Database>, url?: string): Promise<Row[]> {
+  const one = await openMessages({ db, databaseUrl: url, now, owner: "bench" });
+  const other = await openMessages({ db, databaseUrl: url, now, owner: "bench other" });
+  try {
+    const idle = url === undefined ? [] : [await idleLatency(name, one, other)];
+    const before = await spent(db, url);
+    const began = performance.now();
+    await passThrough(one, "a", 0);
+    const each = (performance.now() - began) / MESSAGES;
+    const after = await spent(db, url);
+    const cost = {
+      transactions: (after.transactions - before.transactions) / MESSAGES,
+      wal: (after.wal - before.wal) / MESSAGES / 1024,
+    };
+    const row: Row = {
+      name: `${name}: a message from arrival to sent reply, ${CHATS} chats, without a conversation`,
+      figure: `${each.toFixed(1)} ms`,
+      target: "",
+      ok: true,
+    };
+    if (url === undefined) return [row];
+    return [
+      ...idle,
+      row,
+      {
+        name: `${name}: transactions and WAL of it`,
+        figure: `${cost.transactions.toFixed(1)}, ${cost.wal.toFixed(1)} kB`,
+        target: "≤ 12, ≤ 20 kB",
+        ok: cost.transactions <= 12 && cost.wal <= 20,
+      },
+    ];
+  } finally {
+    await one.queue.close();
+    await other.queue.close();
+  }
+}
+
+type Opened = Awaited<ReturnType<typeof openMessages>>;
+
+/** One process adds, another that listens claims. */
+async function idleLatency(name: string, one: Opened, other: Opened): Promise<Row> {
+  const times: number[] = [];
+  for (let n = 0; n < 100; n += 1) {
+    const claimed = Promise.withResolvers<number>();
+    const stop = other.queue.onWork(async () => {
+      const found = await other.store.claimMessage({});
+      if (found === null) return;
+      claimed.resolve(performance.now());
+      await other.store.finish(found.work, { replies: [] });
+    });
+    await Bun.sleep(20);
+    const began = performance.now();
+    await one.store.addAll([newMessage(inbound(n, { channel: "idle" }), `msg_idle_${n}`, at())]);
+    times.push((await claimed.promise) - began);
+    stop();
+  }
+  times.sort((x, y) => x - y);
+  const [half, worst] = [times[49] as number, times[98] as number];
+  return {
+    name: `${name}: idle, added in one process to claimed in another`,
+    figure: `p50 ${half.toFixed(1)} ms, p99 ${worst.toFixed(1)} ms`,
+    target: "p99 ≤ 25 ms",
+    ok: worst <= 25,
+  };
+}
+
+async function passThrough({ store }: Opened, channel: string, from: number): Promise<void> {
+  for (let n = from; n < from + MESSAGES; n += 1) {
+    const message = inbound(n, { channel, chatId: `c${n % CHATS}` });
+    await store.addAll([newMessage(message, `msg_${channel}_${n}`, at())]);
+    const claimed = await store.claimMessage({});
+    if (claimed === null) throw new Error("nothing to claim");
+    const { channel: to, chatId, userId, id } = claimed.message;
+    const content = { kind: "reply", reply: replyOf("re") } as const;
+    const reply = { key: `k_${id}`, messageId: id, channel: to, chatId, userId, content };
+    await store.finish(claimed.work, { replies: [{ ...reply, since: at(), at: at() }] });
+    const sending = await store.claimReply();
+    if (sending === null) throw new Error("nothing to send");
+    await store.endReply(sending.work, { state: "sent", at: at(), reason: null });
+  }
+}
+
+async function spent(db: Kysely<Database>, url: string | undefined) {
+  if (url === undefined) return { transactions: 0, wal: 0 };
+  await sql`select pg_stat_clear_snapshot()`.execute(db);
+  await Bun.sleep(1_200);
+  const { rows } = await sql<{ transactions: string; wal: string }>`
+    select (select xact_commit + xact_rollback from pg_stat_database where datname = current_database()) as transactions,
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal`.execute(db);
+  return { transactions: Number(rows[0]?.transactions), wal: Number(rows[0]?.wal) };
+}
+
+const at = () => now().toISOString();
