@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
-import { createWebhooks } from "../adapters/webhooks/webhooks.ts";
+import { createWebhooks, forgeWebhook } from "../adapters/webhooks/webhooks.ts";
 import type { EnvironmentCounts } from "../application/environments/observe-environments.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
+import type { Webhook } from "../application/ports/webhook.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
 import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
@@ -14,7 +15,7 @@ import { openSolver } from "./solver.ts";
 
 export interface ForgeService {
   /** For `/webhooks/github` and `/webhooks/gitlab`. */
-  readonly webhooks: ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  readonly webhooks: ReadonlyMap<string, Webhook>;
   /** What its containers did, for metrics. */
   readonly counts: () => EnvironmentCounts;
   start(): Promise<void>;
@@ -85,7 +86,7 @@ export async function openForgeService(
   const stopping = new AbortController();
   return {
     counts: solver.counts,
-    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, (request) => answer(kind, request)])),
+    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
     async start() {
       runner.wake();
       timers.push(setInterval(() => runner.wake(), LOOK_MS));

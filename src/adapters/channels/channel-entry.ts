@@ -2,6 +2,7 @@ import type { Channel, Receive } from "../../application/ports/channel.ts";
 import type { ChatKey } from "../../application/ports/message-store.ts";
 import type { PushCounter } from "../../application/ports/push-counter.ts";
 import type { Timers } from "../../application/ports/timers.ts";
+import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Config } from "../../config/config.ts";
 import type { Secrets } from "../../config/secrets.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
@@ -25,7 +26,7 @@ export interface ChannelParts {
 export interface OpenedChannel {
   readonly channel: Channel;
   /** Answers `/webhooks/<name>`; null where the service does not call. */
-  readonly webhook: ((request: Request) => Promise<Response>) | null;
+  readonly webhook: Webhook | null;
   /** Begins to listen where the channel does that by itself. */
   start(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { Channel } from "../../application/ports/channel.ts";
+import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Config } from "../../config/config.ts";
 import type { ChannelEntry, ChannelParts } from "./channel-entry.ts";
 import { line } from "./line/line.ts";
@@ -9,7 +10,7 @@ const CHANNELS: readonly ChannelEntry[] = [line, slack];
 
 export interface OpenedChannels {
   readonly channels: readonly Channel[];
-  readonly webhooks: ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  readonly webhooks: ReadonlyMap<string, Webhook>;
   /** Begins to listen where a channel does that by itself. */
   start(): Promise<void>;
 }

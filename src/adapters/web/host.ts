@@ -5,6 +5,7 @@ import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Locale, Messages } from "../../domain/texts/messages.ts";
 
 /** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
@@ -38,8 +39,8 @@ export interface WebHost {
   readonly onTrouble: (error: unknown, path: string) => void;
   /** The MCP endpoint; loaded at its first request. */
   readonly mcp: () => Promise<(request: Request) => Promise<Response>>;
-  /** Where services post to: what follows `/webhooks/`, and who answers there. Each checks signatures itself. */
-  readonly webhooks: () => ReadonlyMap<string, (request: Request) => Promise<Response>>;
+  /** Where services post to, by what follows `/webhooks/`. */
+  readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Aborted when the server stops: streams end. */
   readonly closing: AbortSignal;
 }

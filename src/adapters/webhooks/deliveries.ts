@@ -11,6 +11,8 @@ export interface Delivery {
 
 /** How one forge signs and words what it posts. */
 export interface Deliveries {
+  /** The header without which nothing is genuine. */
+  readonly signedBy: string;
   isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
   /** The JSON in a delivery's bytes; undefined when there is none. */
   parse(headers: Headers, bytes: Uint8Array): unknown;

@@ -91,6 +91,7 @@ function idOf(name: string, { action, comment }: Payload, ref: ItemRef): string 
 }
 
 export const githubDeliveries: Deliveries = {
+  signedBy: "x-hub-signature-256",
   isGenuine: (headers, bytes, secret) =>
     isSame(
       headers.get("x-hub-signature-256") ?? "",

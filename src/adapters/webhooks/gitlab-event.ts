@@ -137,6 +137,7 @@ function compare<T>(
 }
 
 export const gitlabDeliveries: Deliveries = {
+  signedBy: "x-gitlab-token",
   isGenuine: (headers, _bytes, secret) => isSame(headers.get("x-gitlab-token") ?? "", secret),
   parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
   read({ headers, bytes, body, site }) {

@@ -1,3 +1,4 @@
+import type { Webhook } from "../../application/ports/webhook.ts";
 import type { IntakeEvent, Taken } from "../../application/tasks/intake.ts";
 import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -45,6 +46,12 @@ export function createWebhooks(
     }
     return Response.json({ did: done });
   };
+}
+
+/** The same for one forge, as the web server takes it in. */
+export function forgeWebhook(forge: ForgeKind, answer: ReturnType<typeof createWebhooks>): Webhook {
+  const { signedBy } = DELIVERIES[forge];
+  return { signedBy, limitBytes: LIMIT_BYTES, answer: (request) => answer(forge, request) };
 }
 
 function say(status: number, message: string): Response {

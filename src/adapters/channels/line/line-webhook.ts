@@ -15,7 +15,7 @@ export interface LineWebhookParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-const LIMIT_BYTES = 1024 ** 2;
+export const LIMIT_BYTES = 1024 ** 2;
 
 /**
  * The webhook of LINE. The signature is over the bytes as they came; every event of a genuine request is stored before

@@ -11,7 +11,7 @@ export const line: ChannelEntry = {
     if (secret === undefined || token === undefined) return null;
     const { messagingApi } = await import("@line/bot-sdk");
     const { createLineChannel } = await import("./line-channel.ts");
-    const { createLineWebhook } = await import("./line-webhook.ts");
+    const { createLineWebhook, LIMIT_BYTES } = await import("./line-webhook.ts");
     const { lineMessagesFor } = await import("../../../domain/texts/texts.ts");
     const channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({
@@ -26,7 +26,7 @@ export const line: ChannelEntry = {
       }),
       timers,
     });
-    const webhook = createLineWebhook({
+    const answer = createLineWebhook({
       secret,
       channel,
       receive: parts.receive,
@@ -35,6 +35,7 @@ export const line: ChannelEntry = {
       sendWaiting: (chatId) => parts.sendWaiting({ channel: "line", chatId }),
       onTrouble: (error) => parts.onTrouble(error, "line"),
     });
+    const webhook = { signedBy: "x-line-signature", limitBytes: LIMIT_BYTES, answer };
     return { channel, webhook, start: async () => {} };
   },
 };

@@ -26,7 +26,7 @@ export interface SlackApp {
   stop(): Promise<void>;
 }
 
-const LIMIT_BYTES = 1024 ** 2;
+export const LIMIT_BYTES = 1024 ** 2;
 /** What a person said all the same: with a file, and in a thread with a copy to the channel. */
 const SPOKEN = new Set<string>(["file_share", "thread_broadcast"]);
 

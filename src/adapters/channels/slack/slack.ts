@@ -10,7 +10,7 @@ export const slack: ChannelEntry = {
     const appToken = secrets.resolve(settings.app_token) ?? null;
     const signingSecret = secrets.resolve(settings.signing_secret) ?? null;
     if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
-    const { createSlackApp } = await import("./slack-app.ts");
+    const { createSlackApp, LIMIT_BYTES } = await import("./slack-app.ts");
     const { createSlackChannel } = await import("./slack-channel.ts");
     const { slackMessagesFor } = await import("../../../domain/texts/texts.ts");
     const { chatMessagesFor } = await import("../../../domain/texts/texts.ts");
@@ -32,6 +32,8 @@ export const slack: ChannelEntry = {
       describe: (event) => describeEvent(event, chatMessagesFor(locale())) || null,
       onClose: () => app.stop(),
     });
-    return { channel, webhook: app.webhook, start: () => app.start() };
+    const { webhook: answer } = app;
+    const webhook = answer && { signedBy: "x-slack-signature", limitBytes: LIMIT_BYTES, answer };
+    return { channel, webhook, start: () => app.start() };
   },
 };

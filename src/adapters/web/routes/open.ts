@@ -4,8 +4,11 @@ import { html } from "../markup.ts";
 import { noEntry } from "../no-entry.ts";
 import { barePage } from "../parts/layout.ts";
 import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
+import { createUnsigned } from "../unsigned.ts";
 import { respond, standalonePage, type Web, type WebApp } from "../web.ts";
 
+/** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. */
+const UNSIGNED = { budgetBytes: 32 * 1024 ** 2, readMs: 10_000 };
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
@@ -52,9 +55,10 @@ export function openRoutes(app: WebApp, web: Web): void {
     if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
     return respond(noEntry(web, request, t.loginUsed), 403);
   });
+  const unsigned = createUnsigned(UNSIGNED);
   app.post("/webhooks/:name", (c) => {
-    const answer = host.webhooks().get(c.req.param("name"));
-    return answer === undefined ? c.notFound() : answer(c.req.raw);
+    const webhook = host.webhooks().get(c.req.param("name"));
+    return webhook === undefined ? c.notFound() : unsigned(webhook, c.req.raw);
   });
   app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
 }

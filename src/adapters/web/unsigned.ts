@@ -1,0 +1,85 @@
+import type { Webhook } from "../../application/ports/webhook.ts";
+
+export interface UnsignedOptions {
+  /** What all bodies that nobody vouches for yet may hold together. */
+  readonly budgetBytes: number;
+  /** How long one of them may take. */
+  readonly readMs: number;
+}
+
+type Read = Uint8Array<ArrayBuffer> | "too-large" | "too-slow" | "busy";
+
+const STATUS = { "too-large": 413, "too-slow": 408, busy: 503 } as const;
+const RETRY_SECONDS = "10";
+
+/**
+ * Takes in what services post. Headers and length are judged before a byte of the body is read; the body is read up to
+ * its own limit and within one budget for all, so that no number of strangers can fill the memory.
+ */
+export function createUnsigned({ budgetBytes, readMs }: UnsignedOptions) {
+  const held = { bytes: 0 };
+
+  async function read(request: Request, limitBytes: number, take: (bytes: number) => boolean): Promise<Read> {
+    if (request.body === null) return new Uint8Array();
+    const reader = request.body.getReader();
+    const late = Promise.withResolvers<"too-slow">();
+    const timer = setTimeout(() => late.resolve("too-slow"), readMs);
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    const end = (why: Exclude<Read, Uint8Array>) => {
+      void reader.cancel().catch(() => {});
+      return why;
+    };
+    try {
+      for (;;) {
+        const next = await Promise.race([reader.read(), late.promise]);
+        if (next === "too-slow") return end(next);
+        if (next.done) return joined(chunks, length);
+        length += next.value.length;
+        if (length > limitBytes) return end("too-large");
+        if (!take(next.value.length)) return end("busy");
+        chunks.push(next.value);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return async ({ signedBy, limitBytes, answer }: Webhook, request: Request): Promise<Response> => {
+    if ((request.headers.get(signedBy) ?? "") === "") return refused(401);
+    const told = Number(request.headers.get("content-length") ?? 0);
+    if (!(told <= limitBytes)) return refused(413);
+    if (held.bytes + told > budgetBytes) return refused(503);
+    let taken = 0;
+    const take = (bytes: number) => {
+      if (held.bytes + bytes > budgetBytes) return false;
+      taken += bytes;
+      held.bytes += bytes;
+      return true;
+    };
+    try {
+      const body = await read(request, limitBytes, take);
+      if (typeof body === "string") return refused(STATUS[body]);
+      const { method, headers, url } = request;
+      return await answer(new Request(url, { method, headers, body }));
+    } finally {
+      held.bytes -= taken;
+    }
+  };
+}
+
+/** The connection ends with it: what the other side still wants to send is not waited for. */
+function refused(status: number): Response {
+  const headers = { connection: "close", ...(status === 503 && { "retry-after": RETRY_SECONDS }) };
+  return new Response(null, { status, headers });
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
