@@ -63,7 +63,8 @@ test("bodies under a false signature share one budget, and give it back", async 
   expect(residentBytes() - before).toBeLessThan(150 * 1024 ** 2);
   many.end();
   const deadline = Date.now() + 20_000;
-  while ((await genuine()) !== 200) if (Date.now() > deadline) throw new Error("the budget was not given back");
+  while ((await genuine()) !== 200)
+    if (Date.now() > deadline) throw new Error("the budget was not given back");
 }, 60_000);
 
 test("a body of no told length ends at its limit or at the budget, one that drips when its time is over", async () => {
