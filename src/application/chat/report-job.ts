@@ -1,4 +1,5 @@
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
+import { statusOfKept } from "../../domain/work/job-status.ts";
 import { countLines, type LineCounts } from "../../domain/work/line-counts.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { CoderEnd } from "../work/coder/coder-end.ts";
@@ -35,8 +36,7 @@ export function reportWork(
   if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
   const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
   const isHigh = end.kind === "worked" && end.proposal.risk === "high";
-  const job =
-    way?.red === "worse" && facts.status === "preview" ? { ...facts, status: "worse" as const } : facts;
+  const job = facts.status === "preview" ? { ...facts, status: statusOfKept(way?.red) } : facts;
   return {
     said: [
       { kind: "job", facts: forReply(counted(workspace, job)), plan, ...(isHigh && { risk: "high" }) },

@@ -1,12 +1,13 @@
 /**
  * What became of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
- * not applied because the project's checks got worse. A job that `running` or `interrupted` is said of has no result.
+ * not applied because the project's checks got worse, `unended` because one did not end. A job that `running` or `interrupted` is said of has no result.
  */
 export type JobStatus =
   | "applied"
   | "partly"
   | "preview"
   | "worse"
+  | "unended"
   | "stopped"
   | "no-change"
   | "taken-back"
@@ -34,8 +35,13 @@ export interface JobStanding {
   readonly red?: Red;
 }
 
-/** `failing`: commands of its own. `worse`: the project's checks. */
-export type Red = "failing" | "worse";
+/** `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. */
+export type Red = "failing" | "worse" | "unended";
+
+/** The status of a draft that was kept. */
+export function statusOfKept(red: Red | undefined): "preview" | "worse" | "unended" {
+  return red === undefined || red === "failing" ? "preview" : red;
+}
 
 /** `alive`: whether the process of a running job still works on it. */
 export function statusOf(job: JobStanding, alive: boolean): JobStatus {
@@ -46,7 +52,7 @@ export function statusOf(job: JobStanding, alive: boolean): JobStatus {
     case "undone":
       return "taken-back";
     case "staged":
-      return job.red === "worse" ? "worse" : "preview";
+      return statusOfKept(job.red);
     case "discarded":
       return "stopped";
     default:

@@ -141,6 +141,7 @@ function toJobRow(job: StoredJob, eventCount: number): JobRow {
     change_count: job.changes.length,
     bytes: job.bytes,
     event_count: eventCount,
+    red: job.red ?? null,
   };
 }
 
@@ -163,6 +164,7 @@ function fromJobRow(row: JobRow): IndexedJob {
     failedCmds: row.failed_cmds,
     ...(row.git_commit !== null && { gitCommit: row.git_commit }),
     changeCount: row.change_count,
+    ...(row.red !== null && { red: row.red as NonNullable<IndexedJob["red"]> }),
     bytes: Number(row.bytes),
   };
 }

@@ -30,6 +30,7 @@ export interface JobRow {
   change_count: number;
   bytes: number;
   event_count: number;
+  red: string | null;
 }
 
 export interface EventRow {

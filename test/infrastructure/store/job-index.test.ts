@@ -46,6 +46,13 @@ test("an undone job is updated, and its new events are appended", async () => {
   await index.close();
 });
 
+test("why a draft was kept is indexed with it", async () => {
+  const index = createJobIndex(openSqlite(tempFile()), now);
+  await index.sync(archiveOf([storedJob(1, { state: "staged", red: "unended" }), storedJob(2)]));
+  expect((await index.jobs({ limit: 10 })).map(({ red }) => red)).toEqual([undefined, "unended"]);
+  await index.close();
+});
+
 test("groups gather the jobs of one turn", async () => {
   const index = createJobIndex(openSqlite(tempFile()), now);
   await index.sync(

@@ -23,6 +23,7 @@ const status = {
     "partly",
     "preview",
     "worse",
+    "unended",
     "stopped",
     "no-change",
     "taken-back",

@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../../domain/patch/result.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import type { Worded } from "../../../domain/texts/worded.ts";
+import type { Red as WhyRed } from "../../../domain/work/job-status.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a coder's work on one message ended. */
@@ -45,8 +46,7 @@ export interface CoderStory {
 }
 
 export interface Red {
-  /** `failing`: commands of its own. `worse`: the project's checks. */
-  readonly kind: "failing" | "worse";
+  readonly kind: WhyRed;
   readonly failed: readonly CommandResult[];
   readonly brief: string;
 }

@@ -216,7 +216,9 @@ async function attempt(
 
 function redOf(failed: readonly CommandResult[], judged: Judged | null): Red | null {
   if (failed.length > 0) return { kind: "failing", failed, brief: briefly(failed) };
-  return judged?.verdict === "red" ? { kind: "worse", failed: [], brief: judged.brief } : null;
+  if (judged?.verdict !== "red") return null;
+  const kind = judged.facts.unended === undefined ? "worse" : "unended";
+  return { kind, failed: [], brief: judged.brief };
 }
 
 function briefly(failed: readonly CommandResult[]): string {

@@ -1,13 +1,14 @@
 import type { Locale } from "../../../domain/texts/locale.ts";
 import { type ChatMessages, textsFor } from "../../../domain/texts/texts.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
+import type { Red } from "../../../domain/work/job-status.ts";
 import type { Stopped } from "../coder/coder-end.ts";
 
 /** The way of a coder to its result: plain JSON, kept with the reply. */
 export interface CoderFacts {
   readonly attempts: number;
   /** What is still wrong; absent when nothing is. */
-  readonly red?: "failing" | "worse";
+  readonly red?: Red;
   readonly brief?: string;
   readonly stopped?: Stopped;
   /** First lines of the plans that a later one replaced. */

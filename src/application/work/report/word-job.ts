@@ -180,7 +180,8 @@ function closing(messages: Messages, facts: JobFacts, at: Surface): string[] {
   const lines: string[] = [];
   if (conflicts.length > 0) lines.push(describeConflicts(messages, jobId, conflicts, at));
   // What the checks showed to be worse is kept as a preview too.
-  const isStaged = (facts.status === "preview" || facts.status === "worse") && conflicts.length === 0;
+  const isKept = facts.status === "preview" || facts.status === "worse" || facts.status === "unended";
+  const isStaged = isKept && conflicts.length === 0;
   if (isStaged) lines.push(words.previewHint[at](jobId, changes.length));
   if (facts.undo === "available") lines.push(words.undoHint[at](jobId));
   else if (!isStaged) lines.push(messages.jobLine(jobId));

@@ -1,6 +1,19 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
+import type { Red } from "../../work/job-status.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
+
+const STILL_RED: Readonly<Record<Red, string>> = {
+  failing: "Still failing",
+  worse: "The checks got worse",
+  unended: "The checks did not end",
+};
+
+const DROPPED: Readonly<Record<Red, string>> = {
+  failing: "Stopped, nothing changed",
+  worse: "Not applied: checks got worse",
+  unended: "Not applied: checks did not end",
+};
 
 export interface AskedModel {
   readonly agent: string;
@@ -86,10 +99,8 @@ export const texts = {
   steered: "The coder takes what you wrote into its next round.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
-  stillRed: (red: "failing" | "worse", brief: string): string =>
-    `${red === "worse" ? "The checks got worse" : "Still failing"}: ${brief}`,
-  draftDropped: (red: "failing" | "worse"): string =>
-    red === "worse" ? "Not applied: checks got worse" : "Stopped, nothing changed",
+  stillRed: (red: Red, brief: string): string => `${STILL_RED[red]}: ${brief}`,
+  draftDropped: (red: Red): string => DROPPED[red],
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
   coderStopped: {

@@ -13,6 +13,7 @@ const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
   green: "nothing fails",
   failing: "still failing",
   worse: "checks got worse",
+  unended: "checks did not end",
   said: "answered in words",
   none: "no usable proposal",
 };

@@ -16,6 +16,8 @@ function status(is: JobStatus, failed: number): string {
       return "Preview, nothing applied";
     case "worse":
       return "Not applied: checks got worse";
+    case "unended":
+      return "Not applied: checks did not end";
     case "stopped":
       return "Stopped, nothing changed";
     case "no-change":

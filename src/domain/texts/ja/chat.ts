@@ -1,7 +1,20 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
+import type { Red } from "../../work/job-status.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
+
+const STILL_RED: Readonly<Record<Red, string>> = {
+  failing: "まだ失敗しています",
+  worse: "チェックが悪化しました",
+  unended: "チェックが終わりませんでした",
+};
+
+const DROPPED: Readonly<Record<Red, string>> = {
+  failing: "停止、変更なし",
+  worse: "未反映: チェックが悪化",
+  unended: "未反映: チェックが終わらない",
+};
 
 /** What helps, beside what the model's own message says. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
@@ -63,8 +76,8 @@ export const texts: typeof en = {
   steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
-  stillRed: (red, brief) => `${red === "worse" ? "チェックが悪化しました" : "まだ失敗しています"}: ${brief}`,
-  draftDropped: (red) => (red === "worse" ? "未反映: チェックが悪化" : "停止、変更なし"),
+  stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
+  draftDropped: (red) => DROPPED[red],
   attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,

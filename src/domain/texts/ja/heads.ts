@@ -14,6 +14,7 @@ const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
   green: "失敗なし",
   failing: "まだ失敗",
   worse: "チェックが悪化",
+  unended: "チェックが終わらない",
   said: "言葉で回答",
   none: "使える提案なし",
 };

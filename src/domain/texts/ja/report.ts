@@ -12,6 +12,8 @@ function status(is: JobStatus, failed: number): string {
       return "プレビュー（まだ何も反映していません）";
     case "worse":
       return "反映していません: チェックの結果が悪くなりました";
+    case "unended":
+      return "反映していません: チェックが終わりませんでした";
     case "stopped":
       return "中断しました（何も変更していません）";
     case "no-change":

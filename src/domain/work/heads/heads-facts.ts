@@ -1,10 +1,11 @@
 import type { ChecksFacts } from "../checks/checks-facts.ts";
+import type { Red } from "../job-status.ts";
 
 /** What one of several coders came to; plain JSON, kept with the reply. */
 export interface HeadFacts {
   readonly agent: string;
   /** `green`: nothing is red. `said`: words instead of a patch. `none`: no proposal that could be carried out. */
-  readonly outcome: "green" | "failing" | "worse" | "said" | "none";
+  readonly outcome: "green" | Red | "said" | "none";
   /** The first line of its plan, of its words, or of why there is nothing. */
   readonly words: string;
   readonly attempts: number;

@@ -7,6 +7,7 @@ const OUTCOMES: Readonly<Record<HeadFacts["outcome"], number>> = {
   green: 0,
   failing: 1,
   worse: 2,
+  unended: 2,
   said: 3,
   none: 3,
 };
