@@ -93,20 +93,24 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   expect(cli.read("src/one.mjs")).toContain("one = 2");
 });
 
-withChecks("what keeps the checks from ending does not land, and every list says so", () => {
-  project([proposal("Try", breaking)], {
-    script: "if grep -q 'one = 2' src/one.mjs; then exec sleep 600; fi",
-    config: "coder: { attempts: 1 }\nchecks: { timeout: 5 }\n",
-  });
-  const ran = cli.chat("/code3 make one two in src/one.mjs");
-  expect(ran.out).toStartWith("Not applied: checks did not end");
-  expect(ran.out).toContain("The checks did not end: npm test did not end in 5 s");
-  expect(ran.out).not.toContain("worse");
-  expect(ran.out).toMatch(/1 changed path is staged\./);
-  expect(ran.code).toBe(1);
-  expect(cli.run(["jobs"]).out).toContain("Not applied: checks did not end");
-  expect(cli.run(["jobs", "--all"]).out).toContain("Not applied: checks did not end");
-}, 60_000);
+withChecks(
+  "what keeps the checks from ending does not land, and every list says so",
+  () => {
+    project([proposal("Try", breaking)], {
+      script: "if grep -q 'one = 2' src/one.mjs; then exec sleep 600; fi",
+      config: "coder: { attempts: 1 }\nchecks: { timeout: 5 }\n",
+    });
+    const ran = cli.chat("/code3 make one two in src/one.mjs");
+    expect(ran.out).toStartWith("Not applied: checks did not end");
+    expect(ran.out).toContain("The checks did not end: npm test did not end in 5 s");
+    expect(ran.out).not.toContain("worse");
+    expect(ran.out).toMatch(/1 changed path is staged\./);
+    expect(ran.code).toBe(1);
+    expect(cli.run(["jobs"]).out).toContain("Not applied: checks did not end");
+    expect(cli.run(["jobs", "--all"]).out).toContain("Not applied: checks did not end");
+  },
+  60_000,
+);
 
 withChecks("coder.on_red: apply lands it, and says that it is worse", () => {
   project([proposal("Try", breaking), proposal("Leave", "")], { config: "coder: { on_red: apply }\n" });
