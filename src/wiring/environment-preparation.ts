@@ -9,6 +9,7 @@ import type { ContainerNetwork, SandboxManager } from "../application/ports/sand
 import { jobEnvironment } from "../application/work/environment.ts";
 import { parseByteSize } from "../config/byte-size.ts";
 import type { Config } from "../config/config.ts";
+import { imagesOf } from "../domain/environments/environment-setting.ts";
 import { IMAGE_RECIPES } from "../domain/environments/image-recipes.ts";
 import { parseRepository } from "../domain/environments/repository-source.ts";
 import { createDownloadStore } from "../infrastructure/environments/download-store.ts";
@@ -104,7 +105,7 @@ export function prepareConfig({ command_executor: executor }: Config): PrepareCo
   const { docker, clone, install } = executor;
   const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
   return {
-    environments: executor.environments,
+    environments: imagesOf(executor.environments),
     defaultEnvironment: executor.default_environment,
     baseImage: docker.base_image,
     limits: {

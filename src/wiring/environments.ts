@@ -10,11 +10,13 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
+import { commandsOf, imagesOf } from "../domain/environments/environment-setting.ts";
 import { credentialFor } from "../domain/environments/repository-source.ts";
 import { byForge } from "../domain/forges/forge-kinds.ts";
 import {
   allowedCommands,
   allowedCommandsText,
+  type CommandPolicy,
   createCommandPolicy,
 } from "../domain/policy/commands/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
@@ -81,7 +83,7 @@ export function createEnvironments(
     config: managerConfig(config),
     sandboxes,
     records,
-    environments: config.command_executor.environments,
+    environments: imagesOf(config.command_executor.environments),
     defaultEnvironment: config.command_executor.default_environment,
     async openPreparation() {
       const prepare = (await import("./environment-preparation.ts")).openPreparation(preparation);
@@ -114,7 +116,7 @@ export function createEnvironments(
       const { execute, editor } = await parts.definitions();
       return {
         tools: config.command_executor.text_editor.enabled ? [execute, editor] : [execute],
-        promptFragment: commandExecutorPrompt(createCommandPolicy(config.command_executor.allowed_commands)),
+        promptFragment: (environment) => commandExecutorPrompt(policyOf(config, environment)),
       };
     },
     config,
@@ -175,17 +177,26 @@ export function commandLists(
   config: Config,
   locale: Locale,
 ): Pick<ManagerParts, "refuse" | "allowedCommands" | "allowedCommandsText"> {
-  const policy = createCommandPolicy(config.command_executor.allowed_commands);
+  const policy = policyOf(config);
   return {
     allowedCommands: () => allowedCommands(policy),
     allowedCommandsText: () => allowedCommandsText(policy),
-    async refuse(command) {
+    async refuse(command, environment) {
       const { parseShell } = await import("../infrastructure/environments/shell/parse-shell.ts");
       const { decideCommand } = await import("../domain/policy/commands/decide-command.ts");
-      const decision = decideCommand(command, policy, parseShell);
+      const decision = decideCommand(command, policyOf(config, environment), parseShell);
       if (decision.allowed) return null;
       const { explainRefusal } = await import("../domain/policy/commands/explain-refusal.ts");
       return explainRefusal(decision.refusal, locale);
     },
   };
+}
+
+/** The lists, and what one environment adds to them. */
+function policyOf({ command_executor: executor }: Config, environment?: string): CommandPolicy {
+  const named = environment !== undefined && Object.hasOwn(executor.environments, environment);
+  return createCommandPolicy(
+    executor.allowed_commands,
+    named ? commandsOf(executor.environments[environment]) : [],
+  );
 }

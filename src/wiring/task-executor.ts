@@ -7,6 +7,7 @@ import { executePatch } from "../application/work/execute-patch.ts";
 import { diffText } from "../application/work/report/diff-text.ts";
 import { wordNote } from "../application/work/report/word-note.ts";
 import { resolveLocale } from "../config/locale.ts";
+import { imagesOf } from "../domain/environments/environment-setting.ts";
 import { taskMessagesFor } from "../domain/texts/texts.ts";
 import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
@@ -102,7 +103,7 @@ function openDocker(
           ...("image" in wanted
             ? wanted
             : {
-                image: config.environments[wanted.environment] ?? config.docker.base_image,
+                image: imagesOf(config.environments)[wanted.environment] ?? config.docker.base_image,
                 worker: wanted.worker,
               }),
           signal,

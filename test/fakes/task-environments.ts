@@ -32,7 +32,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
     install: "true",
     worker: async () => ({ exitCode: 0, stdout: "", stderr: "" }),
     available: () => ({ python: "image-python", node: "image-node" }),
-    promptFragment: "## Command Execution Feature",
+    promptFragment: () => "## Command Execution Feature",
     tools: [
       { name: "command-executor_execute_command", description: "runs", parameters: { type: "object" } },
       { name: "text_editor", description: "edits", parameters: { type: "object" } },

@@ -77,8 +77,8 @@ export interface ManagerParts {
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
   readonly credentialFor: (source: RepositorySource) => Credential | null;
-  /** Null where the command may run, else why it may not. Loaded when first asked. */
-  readonly refuse: (command: string) => Promise<string | null>;
+  /** Null where the command may run in that environment, else why it may not. Loaded when first asked. */
+  readonly refuse: (command: string, environmentName: string) => Promise<string | null>;
   readonly allowedCommands: () => Readonly<Record<string, readonly string[]>>;
   readonly allowedCommandsText: () => string;
   readonly definitions: () => Promise<{
@@ -217,7 +217,7 @@ export class ExecutionEnvironmentManager {
     options: CommandOptions = {},
   ): Promise<ExecutionResult> {
     const { config, sandboxes, refuse } = this.#parts;
-    const refusal = options.byHand === true ? null : await refuse(command);
+    const refusal = options.byHand === true ? null : await refuse(command, info.environment_name);
     if (refusal !== null)
       return { exit_code: -1, stdout: "", stderr: `Command execution error: ${refusal}`, duration_ms: 0 };
     const timeoutSeconds = options.timeoutSeconds ?? config.timeoutSeconds;

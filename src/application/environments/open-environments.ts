@@ -13,7 +13,10 @@ export interface OpenEnvironments {
   readonly manager: ExecutionEnvironmentManager;
   readonly sandboxes: SandboxManager;
   /** What a model learns of environments: its tools, and the fragment of its prompt. */
-  modelSide(): Promise<{ readonly tools: readonly FunctionDefinition[]; readonly promptFragment: string }>;
+  modelSide(): Promise<{
+    readonly tools: readonly FunctionDefinition[];
+    readonly promptFragment: (environmentName: string) => string;
+  }>;
   readonly config: Config;
   readonly messages: Messages;
   readonly texts: EnvironmentMessages;

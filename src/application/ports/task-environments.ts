@@ -8,7 +8,7 @@ export interface TaskEnvironments {
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
   /** What the system prompt says about them. */
-  readonly promptFragment: string;
+  readonly promptFragment: (environmentName: string) => string;
   /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
   /** Removes the task's container and what belongs to it; fine when there is none. */

@@ -20,7 +20,7 @@ export interface ContainerEnvironmentParts {
   >;
   readonly sandboxes: Pick<SandboxManager, "exec">;
   readonly tools: readonly ModelTool[];
-  readonly promptFragment: string;
+  readonly promptFragment: (environmentName: string) => string;
   /** Calls a tool of the toolkit on the container's files; its envelope as JSON. */
   readonly callTool: (
     info: ContainerInfo,

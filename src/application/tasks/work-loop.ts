@@ -53,7 +53,11 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
   const { environments, config } = parts;
   const own = ISSUE_TOOLS.filter(({ name }) => !work.isCandidate || name !== POST);
   const tools = [...environments.tools, ...own];
-  const system = workPrompt({ tools, fragment: environments.promptFragment, today: parts.now() });
+  const system = workPrompt({
+    tools,
+    fragment: environments.promptFragment(environment.name),
+    today: parts.now(),
+  });
   const hands = openHands(parts, work, environment);
   let asked = false;
   const loop: ToolLoop = {

@@ -39,11 +39,20 @@ const docker = z
   .prefault({});
 
 const image = z.string().min(1).meta({ description: "An environment's image." });
+const commands = z
+  .array(z.string())
+  .optional()
+  .meta({ description: "Commands that a model may run there beside `allowed_commands`." });
 /** A project's own Dockerfile, built when the environment is first used. */
-const ownImage = z
-  .strictObject({ dockerfile: z.string().min(1) })
-  .meta({ description: "An environment's image.", shown: "{ dockerfile: path in the workspace }" });
-const builtin = (name: string) => image.default(name).meta({ description: "An environment's image." });
+const ownImage = z.strictObject({ dockerfile: z.string().min(1), commands });
+const builtin = (name: string) =>
+  z
+    .union([image, z.strictObject({ image: image.default(name), commands })])
+    .default(name)
+    .meta({
+      description: "An environment's image, and what a model may run there beside `allowed_commands`.",
+      shown: "image, or { image, commands }",
+    });
 
 /** Task environments: their containers, their commands and what a model may do there. */
 export const commandExecutor = z
@@ -60,9 +69,9 @@ export const commandExecutor = z
         node: builtin("coding-agent-executor-node:latest"),
       })
       .catchall(
-        z.union([image, ownImage]).meta({
-          description: "An environment's image.",
-          shown: "image, or { dockerfile: path in the workspace }",
+        z.union([image, z.strictObject({ image, commands }), ownImage]).meta({
+          description: "An environment's image, and what a model may run there beside `allowed_commands`.",
+          shown: "image, { image, commands }, or { dockerfile: path in the workspace, commands }",
         }),
       )
       .prefault({}),

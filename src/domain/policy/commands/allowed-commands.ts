@@ -36,15 +36,26 @@ export interface CommandCategory {
   readonly commands: readonly string[];
 }
 
-/** `exclude` beats `additional`: a repository's own file may exclude, and only somebody trusted may add. */
-export function createCommandPolicy(settings: AllowedCommandsSettings): CommandPolicy {
+/**
+ * `exclude` beats `additional`: a repository's own file may exclude, and only somebody trusted may add. `own` is what one
+ * environment adds, as a line of its own.
+ */
+export function createCommandPolicy(
+  settings: AllowedCommandsSettings,
+  own: readonly string[] = [],
+): CommandPolicy {
   const excluded = tidy(settings.exclude);
   const base = settings.use_default
     ? Object.entries(DEFAULT_COMMANDS).map(([title, commands]) => ({ title, commands: [...commands] }))
     : [{ title: "Custom", commands: tidy(settings.custom_list) }];
   const known = new Set(base.flatMap((category) => category.commands));
   const additional = tidy(settings.additional).filter((entry) => !known.has(entry));
-  const categories = [...base, { title: "Additional", commands: additional }]
+  const further = tidy(own).filter((entry) => !known.has(entry) && !additional.includes(entry));
+  const categories = [
+    ...base,
+    { title: "Additional", commands: additional },
+    { title: "This Environment", commands: further },
+  ]
     .map(({ title, commands }) => ({
       title,
       commands: commands.filter((entry) => !excluded.some((out) => startsWithWords(entry, out))),

@@ -332,3 +332,12 @@ test("hostile text is decided within a second", () => {
     expect([unit, Math.floor((cpuTimeMs() - start) / 1000)]).toEqual([unit, 0]);
   }
 });
+
+test("what an environment adds is allowed there and nowhere else", () => {
+  const there = createCommandPolicy(settings, ["node", "npx"]);
+  expect(ruleOf("node --test && npx tsc --noEmit")).toBe("not-allowed");
+  expect(ruleOf("node --test && npx tsc --noEmit", there)).toBe("allowed");
+  expect(ruleOf("node x.js", createCommandPolicy({ ...settings, exclude: ["node"] }, ["node"]))).toBe(
+    "excluded",
+  );
+});

@@ -7,7 +7,7 @@ import { parseShell } from "../../../../src/infrastructure/environments/shell/pa
 /** Everything the examples call is allowed, so that only the rule itself can refuse. */
 const everything = createCommandPolicy({
   use_default: true,
-  additional: ["git", "node", "perl", "twine", "poetry", "uv", "g", "tee"],
+  additional: ["git", "node", "perl", "twine", "poetry", "uv", "g", "tee", "rg"],
   exclude: [],
   custom_list: [],
 });

@@ -32,7 +32,7 @@ export const TOOL_RULES: readonly CommandRule[] = [
   },
   {
     id: "tool-runs-programs",
-    programs: ["tar", "sort", "sed", "awk", "gawk", "mawk", "mapfile", "readarray", "tree", "grep"],
+    programs: ["tar", "sort", "sed", "awk", "gawk", "mawk", "mapfile", "readarray", "tree", "grep", "rg"],
     matches: (call) => RUNS[call.name]?.(call) ?? false,
     match: [
       "tar -cf /dev/null --checkpoint=1 --checkpoint-action=exec=sh x",
@@ -47,6 +47,9 @@ export const TOOL_RULES: readonly CommandRule[] = [
       "awk '{ print | \"sh\" }' x",
       "awk '{ \"id\" | getline x }'",
       "mapfile -C sh a",
+      "rg --pre sh x",
+      "rg --pre=./x x",
+      "rg --hostname-bin ./x x",
     ],
     notMatch: [
       "tar -xzf archive.tar.gz",
@@ -61,6 +64,7 @@ export const TOOL_RULES: readonly CommandRule[] = [
       "awk '/a|b/ { n++ } END { print n }' a",
       "awk '$1 || $2' a",
       "sort -u a",
+      "rg -n pattern src",
     ],
   },
 ];
@@ -85,6 +89,7 @@ const RUNS: Readonly<Record<string, (call: Call) => boolean>> = {
   awk: awkExecutes,
   gawk: awkExecutes,
   mawk: awkExecutes,
+  rg: ({ args }) => hasExact(optionsOf(args), "--pre", "--hostname-bin"),
   mapfile: ({ args }) => hasShort(optionsOf(args), "C"),
   readarray: ({ args }) => hasShort(optionsOf(args), "C"),
 };
