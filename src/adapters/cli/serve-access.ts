@@ -1,11 +1,10 @@
+import { isUserName } from "../../application/inbox/manage-access.ts";
 import { type Role, SCOPES, type Scope } from "../../application/ports/access.ts";
 import { fail } from "./fail.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type Open = Extract<OpenedServe, { ok: true }>;
-
-const USER = /^[a-z0-9_-]{1,40}$/;
 
 /** `serve link` and `serve token create|list|remove`: works beside a running server, through the store. */
 export async function admit(program: CliProgram, { values, words }: Flags, opened: Open): Promise<number> {
@@ -16,8 +15,7 @@ export async function admit(program: CliProgram, { values, words }: Flags, opene
   const role = (values.role ?? "operator") as Role;
   const userId = typeof values.user === "string" ? values.user : "operator";
   if (role !== "operator" && role !== "user") return bad(say.badRole(String(role)));
-  if (!USER.test(userId)) return bad(say.badUser(userId));
-  if (userId === "operator" && role === "user") return bad(say.badUser(userId));
+  if (!isUserName(userId, role)) return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {
     const { host, port, public_url: publicUrl } = opened.config.serve;
     const here = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;

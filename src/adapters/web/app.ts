@@ -12,6 +12,7 @@ import { noEntry } from "./no-entry.ts";
 import { barePage } from "./parts/layout.ts";
 import { chatRoutes } from "./routes/chat.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { manageRoutes } from "./routes/manage.ts";
 import { openRoutes } from "./routes/open.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { localeOf, type SignedIn, signedIn, themeOf, zoneOf } from "./session.ts";
@@ -66,6 +67,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
   chatRoutes(app, web);
   jobRoutes(app, web);
   overviewRoutes(app, web);
+  manageRoutes(app, web);
   const api: { app?: { fetch(request: Request): Response | Promise<Response> } } = {};
 
   return async (request) => {

@@ -18,6 +18,8 @@ export interface AccessStore {
   takeLink(hash: string, now: string): Promise<LoginLink | null>;
   saveSession(session: WebSession): Promise<void>;
   session(hash: string, now: string): Promise<WebSession | null>;
+  /** Those that are open, newest first. */
+  sessions(now: string): Promise<WebSession[]>;
   removeSession(hash: string): Promise<void>;
   // Tokens of programs.
   saveToken(token: ApiToken): Promise<void>;

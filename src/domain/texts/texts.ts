@@ -23,6 +23,8 @@ export type DockerMessages = Texts["docker"];
 export type EnvironmentMessages = Texts["environments"];
 /** What only LINE says. */
 export type LineMessages = Texts["line"];
+/** What operators manage in the console. */
+export type ManageMessages = Texts["manage"];
 /** Texts about decisions, sessions and usage. */
 export type MemoryMessages = Texts["memory"];
 /** Texts about models: their failures and what helps. */
@@ -43,6 +45,7 @@ export const consoleMessagesFor = (locale: Locale): ConsoleMessages => textsFor(
 export const dockerMessages = (locale: Locale): DockerMessages => textsFor(locale).docker;
 export const environmentMessages = (locale: Locale): EnvironmentMessages => textsFor(locale).environments;
 export const lineMessagesFor = (locale: Locale): LineMessages => textsFor(locale).line;
+export const manageMessagesFor = (locale: Locale): ManageMessages => textsFor(locale).manage;
 export const memoryMessagesFor = (locale: Locale): MemoryMessages => textsFor(locale).memory;
 export const modelMessagesFor = (locale: Locale): ModelMessages => textsFor(locale).models;
 export const serveMessagesFor = (locale: Locale): ServeMessages => textsFor(locale).serve;

@@ -97,6 +97,15 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .executeTakeFirst();
       return row === undefined ? null : toSession(row);
     },
+    sessions: async (at) =>
+      (
+        await db
+          .selectFrom("web_sessions")
+          .selectAll()
+          .where("expires_at", ">", at)
+          .orderBy("created_at", "desc")
+          .execute()
+      ).map(toSession),
     async removeSession(hash) {
       await db.deleteFrom("web_sessions").where("hash", "=", hash).execute();
     },

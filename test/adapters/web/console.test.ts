@@ -166,6 +166,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       "/tasks",
       "/sessions",
       "/usage",
+      "/manage",
       "/system",
       "/nothing",
     ];

@@ -25,6 +25,10 @@ export async function createPages(
   store: MessageStore,
   receive: Receive,
   sources: ConsoleSources = {},
+  viewer: { readonly userId: string; readonly role: "operator" | "user" } = {
+    userId: "operator",
+    role: "operator",
+  },
 ) {
   const access = await createAccessStore(db, now);
   const last = { id: "" };
@@ -76,15 +80,16 @@ export async function createPages(
     closing: new AbortController().signal,
   };
   const app = createWebApp(host);
-  const secret = await createSignIn({ access, sha256, random, now }).createLink({
-    userId: "operator",
-    role: "operator",
-  });
+  const secret = await createSignIn({ access, sha256, random, now }).createLink(viewer);
   const ask = (path: string, init: RequestInit = {}) =>
     app(
       new Request(`http://127.0.0.1:7433${path}`, {
         ...init,
-        headers: { host: "127.0.0.1:7433", ...(cookie !== "" && { cookie }) },
+        headers: {
+          host: "127.0.0.1:7433",
+          ...(init.headers as Record<string, string>),
+          ...(cookie !== "" && { cookie }),
+        },
       }),
     );
   let cookie = "";
@@ -93,6 +98,16 @@ export async function createPages(
   const csrf = /name="csrf" value="([^"]+)"/.exec(await (await ask("/jobs")).text())?.[1] ?? "";
   return {
     ask,
+    access,
+    csrf,
+    /** Presses a button of a form; the page that follows. */
+    async press(path: string, fields: Readonly<Record<string, string>> | string[][]) {
+      const body = new URLSearchParams(fields as Record<string, string>);
+      body.append("csrf", csrf);
+      const answer = await ask(path, { method: "POST", body });
+      const next = answer.headers.get("location");
+      return (next === null ? answer : await ask(next)).text();
+    },
     lastMessage: () => last.id,
     say: async (event: string, text: string) => {
       const body = new URLSearchParams({ csrf, event, text });

@@ -5,7 +5,7 @@ import { html, type Markup, type Piece } from "../markup.ts";
 import { csrfField } from "./form.ts";
 import { ICONS, MARK } from "./icons.ts";
 
-export type Section = "chat" | "jobs" | "playground" | "tasks" | "sessions" | "usage" | "system";
+export type Section = "chat" | "jobs" | "playground" | "tasks" | "sessions" | "usage" | "manage" | "system";
 
 const ADDRESSES: Readonly<Record<Section, string>> = {
   chat: "/chat",
@@ -14,10 +14,11 @@ const ADDRESSES: Readonly<Record<Section, string>> = {
   tasks: "/tasks",
   sessions: "/sessions",
   usage: "/usage",
+  manage: "/manage",
   system: "/system",
 };
 /** What an operator alone may see. */
-const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "system"]);
+const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "system"]);
 /** On a phone the rest is under "more". */
 const FIRST: readonly Section[] = ["chat", "jobs", "playground"];
 

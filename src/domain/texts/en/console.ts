@@ -16,6 +16,7 @@ export const texts = {
     tasks: "Tasks",
     sessions: "Sessions",
     usage: "Usage",
+    manage: "Manage",
     system: "System",
     more: "More",
     main: "Main navigation",

@@ -6,6 +6,7 @@ import { texts as docker } from "./docker.ts";
 import { texts as environments } from "./environments.ts";
 import { texts as help } from "./help.ts";
 import { texts as line } from "./line.ts";
+import { texts as manage } from "./manage.ts";
 import { texts as memory } from "./memory.ts";
 import { texts as models } from "./models.ts";
 import { texts as serve } from "./serve.ts";
@@ -24,6 +25,7 @@ export const texts = {
   environments,
   help,
   line,
+  manage,
   memory,
   models,
   serve,

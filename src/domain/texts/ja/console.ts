@@ -14,6 +14,7 @@ export const texts: typeof en = {
     tasks: "タスク",
     sessions: "セッション",
     usage: "使用量",
+    manage: "管理",
     system: "システム",
     more: "その他",
     main: "メインナビゲーション",

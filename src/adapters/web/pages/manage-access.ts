@@ -1,0 +1,72 @@
+import type { AccessNow } from "../../../application/inbox/manage-access.ts";
+import type { ApiToken, Pairing, Person, WebSession } from "../../../application/ports/access.ts";
+import { SCOPES } from "../../../application/ports/access.ts";
+import type { ManageMessages } from "../../../domain/texts/texts.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
+import { actionButton, csrfField } from "../parts/form.ts";
+import { field, managePage, select } from "../parts/manage-frame.ts";
+import { moment } from "../parts/times.ts";
+import { visible } from "../parts/visible.ts";
+import type { Notice } from "./job.ts";
+
+export interface AccessView {
+  readonly now: AccessNow;
+  /** The visitor's own session. */
+  readonly own: string;
+  readonly notice?: Notice | undefined;
+  /** What was just made and is shown once. */
+  readonly made?: { readonly text: string; readonly secret: string };
+}
+
+export function accessPage(context: PageContext, { now, own, notice, made }: AccessView): Markup {
+  return managePage(
+    context,
+    "access",
+    notice,
+    (
+      words,
+    ) => html`${made !== undefined && html`<div class="notice good" role="status"><p>${made.text}</p><pre class="code" tabindex="0"><code>${made.secret}</code></pre></div>`}
+<section aria-labelledby="people"><h2 id="people">${words.peopleTitle}</h2><p class="note">${words.peopleIntro}</p>
+${now.waiting.length > 0 && html`<h3>${words.waitingTitle}</h3><ul class="rows">${now.waiting.map((one) => waitingRow(context, words, one))}</ul>`}
+${now.people.length === 0 ? html`<p class="note">${words.nobody}</p>` : html`<ul class="rows">${now.people.map((one) => personRow(context, words, one))}</ul>`}
+</section>
+<section aria-labelledby="browsers"><h2 id="browsers">${words.sessionsTitle}</h2><p class="note">${words.sessionsIntro}</p>
+<ul class="rows">${now.sessions.map((one) => sessionRow(context, words, one, own))}</ul>
+<h3>${words.linkTitle}</h3><p class="note">${words.linkIntro}</p>
+<form method="post" action="/manage/links" class="fields">${csrfField(context)}${field(words.user, html`<input name="user" required maxlength="40" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${field(words.role, select("role", words.roles, "user"))}<button type="submit">${words.makeLink}</button></form>
+</section>
+<section aria-labelledby="tokens"><h2 id="tokens">${words.tokensTitle}</h2>
+${now.tokens.length === 0 ? html`<p class="note">${words.tokensEmpty}</p>` : html`<ul class="rows">${now.tokens.map((one) => tokenRow(context, words, one))}</ul>`}
+<h3>${words.makeToken}</h3>
+<form method="post" action="/manage/tokens" class="fields">${csrfField(context)}${field(words.name, html`<input name="name" required maxlength="60" autocomplete="off">`)}${field(words.user, html`<input name="user" required maxlength="40" value="operator" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${field(words.role, select("role", words.roles, "operator"))}
+<fieldset><legend>${words.tokenScopes}</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope" value="${scope}" ${scope === "read" && html`checked`}> ${words.scopes[scope]}</label>`)}</fieldset><button type="submit">${words.makeToken}</button></form>
+</section>`,
+  );
+}
+
+function waitingRow(context: PageContext, words: ManageMessages, pairing: Pairing): Markup {
+  const { code, channel, userId, expiresAt } = pairing;
+  return html`<li><div class="row managed"><span class="state waiting">${channel}</span><span class="title">${visible(userId)} <code>${code}</code></span><span class="meta">${words.waitingUntil} ${moment(context, expiresAt)}</span>
+<form method="post" action="/manage/people" class="fields">${csrfField(context)}<input type="hidden" name="code" value="${code}">${field(words.name, html`<input name="name" maxlength="40" autocomplete="off">`, words.nameHint)}${field(words.role, select("role", words.roles, "user"))}<button type="submit" class="main">${words.letIn}</button></form></div></li>`;
+}
+
+function personRow(context: PageContext, words: ManageMessages, person: Person): Markup {
+  const { channel, userId, name, role, addedAt } = person;
+  const who = html`<input type="hidden" name="channel" value="${channel}"><input type="hidden" name="user" value="${userId}">`;
+  return html`<li><div class="row managed"><span class="state plain">${channel}</span><span class="title">${visible(name === "" ? userId : `${name} (${userId})`)}</span><span class="meta">${words.roles[role]} · ${words.since} ${moment(context, addedAt)}</span>
+${actionButton(context, { action: "/manage/people/remove", label: words.remove, style: "danger", fields: { channel, user: userId } })}
+<form method="post" action="/manage/people/change" class="fields">${csrfField(context)}${who}${field(words.name, html`<input name="name" maxlength="40" value="${name}" autocomplete="off">`)}${field(words.role, select("role", words.roles, role))}<button type="submit">${words.save}</button></form></div></li>`;
+}
+
+function sessionRow(context: PageContext, words: ManageMessages, session: WebSession, own: string): Markup {
+  const { hash, userId, role, createdAt, expiresAt } = session;
+  return html`<li><div class="row managed"><span class="state ${hash === own ? "good" : "plain"}">${hash === own ? words.thisBrowser : words.roles[role]}</span><span class="title">${visible(userId)}</span><span class="meta">${moment(context, createdAt)} · ${words.until} ${moment(context, expiresAt)}</span>
+${actionButton(context, { action: "/manage/sessions/end", label: words.end, style: "danger", fields: { session: hash } })}</div></li>`;
+}
+
+function tokenRow(context: PageContext, words: ManageMessages, token: ApiToken): Markup {
+  const { id, name, userId, role, scopes, lastUsedAt } = token;
+  return html`<li><div class="row managed"><span class="state plain">${words.roles[role]}</span><span class="title">${visible(name)} <span class="meta">${visible(userId)} · ${scopes.map((scope) => words.scopes[scope]).join(", ")}</span></span><span class="meta">${lastUsedAt === null ? words.neverUsed : html`${words.lastUsed} ${moment(context, lastUsedAt)}`}</span>
+${actionButton(context, { action: "/manage/tokens/end", label: words.end, style: "danger", fields: { token: id } })}</div></li>`;
+}
