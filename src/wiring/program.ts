@@ -56,6 +56,10 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openTasks: async (options) => (await import("./tasks.ts")).openTasks(env, options),
     openMcp: async (options) =>
       (await import("./mcp.ts")).openMcp(env, options, (text) => writeAll(2, `${text}\n`)),
+    serveAcp: async (options, stop) => {
+      const { serveAcpOnStdio } = await import("./acp.ts");
+      await serveAcpOnStdio(env, options, { log: (text) => writeAll(2, `${text}\n`), stop });
+    },
     toolDefinitions: async (form) => (await import("../tools/registry/definitions.ts")).toolDefinitions(form),
   };
 }

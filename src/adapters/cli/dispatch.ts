@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   solve: async () => (await import("./solve.ts")).command,
   pair: async () => (await import("./pair.ts")).command,
   mcp: async () => (await import("./mcp.ts")).command,
+  acp: async () => (await import("./acp.ts")).command,
   env: async () => (await import("./env.ts")).command,
   images: async () => (await import("./images.ts")).command,
   serve: async () => (await import("./serve.ts")).command,

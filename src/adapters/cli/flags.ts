@@ -82,7 +82,7 @@ export async function openedOrStop<T extends Opening>(
   return opened as Extract<T, { ok: true }>;
 }
 
-function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
+export function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
   return {
     cwd: program.cwd,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),

@@ -37,6 +37,8 @@ export interface CliProgram {
   readonly openTasks: (options: OpenOptions) => Promise<OpenedTasks>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
+  /** The agent for editors on standard input and output, until the editor goes or the signal says so. */
+  readonly serveAcp: (options: OpenOptions, stop: AbortSignal) => Promise<void>;
   /** Key by key, for a conversation. Only where input and output are a terminal. */
   readonly openTerminal: (onBytes: (bytes: Uint8Array) => void, onEnd: () => void) => Promise<Terminal>;
   /** What was typed in conversations. */

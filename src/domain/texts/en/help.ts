@@ -88,6 +88,7 @@ export const texts = {
       does: "an MCP server on stdio, or on HTTP with --http",
       flags: { "--http PORT": "listen on 127.0.0.1 instead of stdio" },
     },
+    acp: { does: "an agent for editors (Zed, JetBrains, Neovim) over the Agent Client Protocol", flags: {} },
     env: {
       does: "task environments: prepare, exec, edit, list, info, cleanup, prune",
       flags: {

@@ -81,6 +81,7 @@ export const texts: typeof en = {
       does: "MCP サーバー（標準入出力、または --http）",
       flags: { "--http PORT": "127.0.0.1 の HTTP で待ち受ける" },
     },
+    acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
     env: {
       does: "タスクの実行環境 (prepare, exec, edit, list, info, cleanup, prune)",
       flags: {

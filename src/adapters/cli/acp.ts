@@ -1,0 +1,21 @@
+import type { Subcommand } from "./command.ts";
+import { optionsOf, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** `acp`: an agent for editors. Standard output carries the protocol and nothing else. */
+export const command: Subcommand = { name: "acp", usage: "acp", flags: {}, words: 0, run: acp };
+
+async function acp(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  for (const signal of STOPPING) process.once(signal, end);
+  try {
+    await program.serveAcp(optionsOf(program, values), stop.signal);
+    return EXIT.done;
+  } finally {
+    for (const signal of STOPPING) process.off(signal, end);
+  }
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import type { AcpHost } from "../adapters/acp/host.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
+import { VERSION } from "../version.ts";
+import { openChat } from "./chat.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Serves an editor on the pipes of this process. Its folders are opened as it names them. */
+export async function serveAcpOnStdio(
+  env: Environment,
+  options: OpenOptions,
+  { log, stop }: { readonly log: (text: string) => void; readonly stop: AbortSignal },
+): Promise<void> {
+  const only = options.workspace === undefined ? null : resolve(options.cwd, options.workspace);
+  const host: AcpHost = {
+    version: VERSION,
+    open: (cwd) => openChat(env, { ...options, cwd, workspace: only ?? cwd }),
+    refuses: (cwd) =>
+      only === null || realPath(cwd) === realPath(only) ? null : `only ${only} is served (--workspace)`,
+    newSessionId: () => randomBytes(9).toString("hex"),
+    log,
+  };
+  const { serveAcp } = await import("../adapters/acp/serve-acp.ts");
+  await serveAcp(host, { input: process.stdin, output: process.stdout }, stop);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

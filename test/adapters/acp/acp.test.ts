@@ -1,0 +1,118 @@
+import { afterEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { methods } from "@agentclientprotocol/sdk";
+import { proposal } from "../../application/chat/chat-kit.ts";
+import { createEditor, type Editor } from "./acp-kit.ts";
+
+let editor: Editor;
+afterEach(() => editor.remove());
+
+const { session } = methods.agent;
+const coder = (patch: string) => ({ when: { role: "coder3" }, text: proposal("Do it", patch) });
+const says = (text: string) => [{ type: "text" as const, text }];
+
+test("an editor sends a prompt, sees the change as a difference of each file, and takes it back by a command", async () => {
+  editor = createEditor([
+    coder("```txt:a.txt\nnew\n```\n```txt:sub/b.txt\nmade\n```\n```bash\nrm gone.txt\n```"),
+  ]);
+  editor.write("a.txt", "old\n");
+  editor.write("gone.txt", "here\n");
+  const { agent, initialized } = await editor.start();
+  expect(initialized).toMatchObject({ protocolVersion: 1, agentInfo: { name: "picoclaw" } });
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  const commands = await editor.until(() => editor.of("available_commands_update")[0]);
+  expect(commands.availableCommands).toContainEqual({
+    name: "undo",
+    description: "take back the last change, or that job",
+    input: { hint: "[job]" },
+  });
+
+  const prompt = says("/code3 change a.txt");
+  expect(await agent.request(session.prompt, { sessionId, prompt })).toEqual({ stopReason: "end_turn" });
+  expect(editor.tree()).toEqual({ "a.txt": "new\n", "sub/b.txt": "made\n" });
+  const [begun] = editor.of("tool_call");
+  const last = editor.of("tool_call_update").at(-1);
+  expect(last?.toolCallId).toBe(begun?.toolCallId as string);
+  expect(last).toMatchObject({ status: "completed", kind: "edit", rawOutput: { status: "applied" } });
+  const inFolder = (path: string) => join(editor.workspace, path);
+  expect(last?.content).toEqual([
+    { type: "diff", path: inFolder("a.txt"), oldText: "old\n", newText: "new\n" },
+    { type: "diff", path: inFolder("gone.txt"), oldText: "here\n", newText: "" },
+    { type: "diff", path: inFolder("sub/b.txt"), oldText: null, newText: "made\n" },
+  ]);
+  expect(editor.words()).toContain(`/undo ${last?.toolCallId}`);
+
+  await agent.request(session.prompt, { sessionId, prompt: says(`/undo ${last?.toolCallId}`) });
+  expect(editor.tree()).toEqual({ "a.txt": "old\n", "gone.txt": "here\n" });
+  expect(editor.asked).toEqual([]);
+});
+
+test("words are streamed once, a file that is mentioned is named by its path, and a session goes on after a restart", async () => {
+  editor = createEditor([
+    { when: { role: "chat", message: "/look at src\\/a.ts \\(L1:3\\)$/" }, chunks: ["Hel", "lo"] },
+    { when: { role: "chat", turn: 2 }, text: ", as I said." },
+    { when: { role: "chat" }, text: "who are you?" },
+  ]);
+  const first = await editor.start();
+  const { sessionId } = await first.agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  const uri = `file://${editor.workspace}/src/a.ts#L1:3`;
+  const prompt = [...says("/chat look at "), { type: "resource_link" as const, name: "a.ts", uri }];
+  await first.agent.request(session.prompt, { sessionId, prompt });
+  expect(editor.words()).toBe("Hello");
+  first.process.stdin.end();
+  expect(await first.ended).toBe(0);
+
+  const second = await editor.start();
+  await second.agent.request(session.resume, { sessionId, cwd: editor.workspace, mcpServers: [] });
+  await second.agent.request(session.prompt, { sessionId, prompt: says("/chat again?") });
+  expect(editor.words()).toBe("Hello, as I said.");
+});
+
+test("cancel ends what runs and takes it back", async () => {
+  editor = createEditor([coder("```bash\ntouch made; echo begun; sleep 300\n```")]);
+  const { agent } = await editor.start();
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  const answered = agent.request(session.prompt, { sessionId, prompt: says("/code3 wait") });
+  await editor.until(() =>
+    editor.of("tool_call_update").find(({ content }) => JSON.stringify(content ?? "").includes("begun")),
+  );
+  await agent.notify(session.cancel, { sessionId });
+  expect(await answered).toEqual({ stopReason: "cancelled" });
+  expect(editor.tree()).toEqual({});
+});
+
+test("an editor that goes leaves nothing half done, and the program ends", async () => {
+  editor = createEditor([coder("```bash\ntouch made; echo begun; sleep 300\n```")]);
+  const { agent, process, ended } = await editor.start();
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  agent.request(session.prompt, { sessionId, prompt: says("/code3 wait") }).catch(() => {});
+  await editor.until(() =>
+    editor.of("tool_call_update").find(({ content }) => JSON.stringify(content ?? "").includes("begun")),
+  );
+  process.stdin.end();
+  expect(await ended).toBe(0);
+  expect(editor.tree()).toEqual({});
+});
+
+test("what cannot be served is refused with the reason, and the session of another one is unknown", async () => {
+  editor = createEditor([]);
+  const { agent } = await editor.start(["--workspace", editor.workspace]);
+  const elsewhere = agent.request(session.new, { cwd: editor.folder, mcpServers: [] });
+  await expect(elsewhere).rejects.toThrow(`only ${editor.workspace} is served`);
+  const unknown = agent.request(session.prompt, { sessionId: "none", prompt: says("hello") });
+  await expect(unknown).rejects.toThrow("not found");
+  const bad = { sessionId: "../up", cwd: editor.workspace, mcpServers: [] };
+  await expect(agent.request(session.resume, bad)).rejects.toThrow("Invalid params");
+});
+
+test("the settings in the docs start the agent", async () => {
+  editor = createEditor([]);
+  const page = readFileSync(join(import.meta.dir, "../../../docs/acp.md"), "utf8");
+  const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, json = ""]) => JSON.parse(json));
+  expect(blocks.map(({ agent_servers: { PicoClaw } }) => [PicoClaw.command, ...PicoClaw.args])).toEqual([
+    ["picoclaw", "acp"],
+    ["picoclaw", "acp"],
+  ]);
+  expect(editor.run(["acp", "--help"])).toMatchObject({ code: 0 });
+});
