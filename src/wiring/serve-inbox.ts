@@ -5,6 +5,7 @@ import { createAnswering, finishedJobs } from "../application/inbox/answer-messa
 import { createBus } from "../application/inbox/bus.ts";
 import { createWorkKeeper } from "../application/inbox/keep-work.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
+import { createLiveWorks } from "../application/inbox/live-work.ts";
 import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
 import { createViewerJobs, type ViewerJobs } from "../application/inbox/viewer-jobs.ts";
@@ -22,6 +23,7 @@ const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 export async function openInbox(parts: ServeParts) {
   const { state, store, queue, words, onTrouble } = parts;
   const bus = createBus();
+  const live = createLiveWorks(bus);
   const keeper = createWorkKeeper({ queue, timers, onTrouble });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
@@ -71,6 +73,7 @@ export async function openInbox(parts: ServeParts) {
   for (const channel of reached.channels) channels.set(channel.name, channel);
   return {
     bus,
+    live,
     channels,
     sending,
     answering,

@@ -45,6 +45,7 @@ export function createWebHost(parts: WebParts): WebHost {
     receive: inbox.receive,
     cancelMessage: (id) => inbox.answering.cancel(id),
     bus: inbox.bus,
+    live: inbox.live,
     sources: () => ({
       sessions: createSessionReader(db, state.current().workspace.root),
       tasks: allTasks([

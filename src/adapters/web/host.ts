@@ -1,5 +1,6 @@
 import type { Bus } from "../../application/inbox/bus.ts";
 import type { HealthReport } from "../../application/inbox/health.ts";
+import type { LiveWorks } from "../../application/inbox/live-work.ts";
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
@@ -20,6 +21,8 @@ export interface WebHost {
   /** Ends the answering of a message. */
   readonly cancelMessage: (messageId: string) => boolean;
   readonly bus: Bus;
+  /** Messages that are being answered here. */
+  readonly live: LiveWorks;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;
   /** The effective configuration, secrets masked. */

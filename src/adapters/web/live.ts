@@ -1,7 +1,7 @@
 import type { ServeEvent } from "../../application/inbox/bus.ts";
-import type { ChatEvent } from "../../application/ports/conversation.ts";
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
+import { liveLine } from "./parts/live-line.ts";
 
 /** What a page wants to hear of. */
 export type Interest =
@@ -10,7 +10,7 @@ export type Interest =
   | { readonly kind: "jobs"; readonly userId: string | null };
 
 interface Line {
-  readonly event: "changed" | "now" | "text" | "output" | "tail";
+  readonly event: "changed" | "work" | "text" | "output" | "tail";
   readonly data: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ const MOST_WAITING = 256;
 
 /** Server-sent events of one page. Ends when the browser goes, or the server does. */
 export function liveStream(
-  host: Pick<WebHost, "bus" | "closing" | "viewerJobs" | "mask">,
+  host: Pick<WebHost, "bus" | "closing" | "viewerJobs" | "live" | "mask">,
   interest: Interest,
   t: ConsoleMessages,
   every: (ms: number, callback: () => void) => () => void,
@@ -48,7 +48,7 @@ export function liveStream(
         };
         const say = ({ event, data }: Line) => send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
         const unsubscribe = host.bus.subscribe((event) => {
-          const line = lineOf(event, interest, t, host.mask);
+          const line = lineOf(host, event, interest, t);
           if (line !== null) say(line);
         });
         const stopBeat = every(BEAT_MS, () => send(": beat\n\n"));
@@ -80,10 +80,10 @@ export function liveStream(
 }
 
 function lineOf(
+  { live, mask }: Pick<WebHost, "live" | "mask">,
   event: ServeEvent,
   interest: Interest,
   t: ConsoleMessages,
-  mask: (text: string) => string,
 ): Line | null {
   switch (interest.kind) {
     case "chat": {
@@ -95,8 +95,8 @@ function lineOf(
       if (event.type !== "chat") return { event: "changed", data: {} };
       if (event.event.type === "text")
         return { event: "text", data: { message: message.id, text: event.event.text } };
-      const now = progressText(t, event.event);
-      return now === null ? null : { event: "now", data: { message: message.id, text: now } };
+      const line = liveLine(t, live.of(message.id), t.working);
+      return { event: "work", data: { message: message.id, ...line } };
     }
     case "job": {
       if (event.type === "job" && event.jobId === interest.jobId)
@@ -118,29 +118,5 @@ function lineOf(
         ? { event: "changed", data: {} }
         : null;
     }
-  }
-}
-
-function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
-  const words = t.chatEvents;
-  switch (event.type) {
-    case "decided":
-      return words.decided(event.decision.route);
-    case "thinking":
-      return words.thinking(event.agent);
-    case "proposed":
-      return words.proposed(event.commands);
-    case "job-started":
-      return words.jobStarted;
-    case "job-finished":
-      return words.jobFinished;
-    case "tool":
-      return event.state === "started" ? words.tool(event.name) : null;
-    case "progress":
-      return event.doing === "asking" && event.attempt === 1 ? null : words.progress(event);
-    case "notice":
-      return event.texts?.[t.locale] ?? event.text;
-    default:
-      return null;
   }
 }

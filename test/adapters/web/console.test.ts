@@ -61,9 +61,20 @@ if (requirePart("chromium") && requirePart("bwrap"))
     test("a change is carried out, shown with its difference, taken back and brought in again", async () => {
       await page.fill("#text", "/code3 write a test for greet");
       await page.press("#text", "Enter");
-      await page.waitForSelector(".job-card a");
-      await page.click(".job-card a");
-      await page.waitForSelector(".diff");
+      await page.waitForSelector(".job-card .diff");
+      expect(await page.textContent(".job-card header")).toContain("write a test for greet");
+      expect(await page.textContent(".job-card .counts")).toMatch(/\+\d+ −\d+/);
+      expect(await page.locator(".job-card tr.added").count()).toBe(0);
+      await page.click(".job-card .diff summary");
+      await page.waitForSelector(".job-card tr.added");
+      await page.click(".job-card button:has-text('Undo')");
+      await page.waitForSelector(".job-card .state.taken-back");
+      // What was unfolded stays so when the page is drawn anew.
+      await page.waitForSelector(".job-card tr.added");
+      await page.click(".job-card button:has-text('Redo')");
+      await page.waitForSelector(".job-card .state.applied");
+      await page.click(".job-card .title");
+      await page.waitForSelector("#changes");
       jobId = new URL(page.url()).pathname.split("/")[2] ?? "";
       expect(await page.textContent("#changes")).toContain("test_greet.py");
       expect(await page.locator("tr.added mark").count()).toBeGreaterThan(0);
@@ -74,6 +85,22 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(await page.textContent("#head")).toContain("Taken back");
       await page.click("button:has-text('Redo')");
       await page.waitForSelector("button:has-text('Undo')");
+    }, 30_000);
+
+    test("a slash offers the commands, and a chip is sent when it is pressed", async () => {
+      await page.goto(`${server.url}/chat/operator.chips`);
+      await page.fill("#text", "/re");
+      expect(await page.locator("#commands li:visible").allTextContents()).toEqual(
+        expect.arrayContaining([expect.stringContaining("/redo"), expect.stringContaining("/research")]),
+      );
+      await page.press("#text", "ArrowDown");
+      await page.press("#text", "Enter");
+      expect(await page.inputValue("#text")).toMatch(/^\/re\w+ $/);
+      expect(await page.isVisible("#commands")).toBe(false);
+      await page.fill("#text", "");
+      await page.click(".examples button");
+      await page.waitForSelector(".bubble");
+      await settled();
     }, 30_000);
 
     test("the playground reads, previews and applies a patch of any of the five formats", async () => {

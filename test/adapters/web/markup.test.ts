@@ -29,12 +29,16 @@ const hostile = fc.oneof(
       "#",
       "\x1b[",
       "~",
+      "|",
+      "|-|",
+      "```js\n",
+      "1. ",
     ),
   }),
 );
 /** Every tag and attribute of our own; whatever else looks like one came from a text. */
 const TAGS =
-  /<\/?(?:p|pre|code|ul|li|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan)="[^"<>]*"| open)*\s*>/g;
+  /<\/?(?:p|pre|code|ul|ol|li|thead|th|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan|start)="[^"<>]*"| open)*\s*>/g;
 const bare = (markup: unknown) => String(markup).replace(TAGS, "");
 
 describe("a template", () => {
@@ -68,7 +72,21 @@ describe("Markdown", () => {
       ),
     ).toBe(
       '<p class="heading">Title</p><p>text <code>a&lt;b</code> <strong>bold</strong><br>more</p>' +
-        '<ul><li>one</li><li>two goes on</li></ul><pre class="code"><code>&lt;x&gt;</code></pre><p>end</p>',
+        '<ul><li>one</li><li>two goes on</li></ul><pre class="code" tabindex="0"><code>&lt;x&gt;</code></pre><p>end</p>',
+    );
+  });
+
+  test("tables, numbered lists and coloured code are drawn", () => {
+    expect(String(markdown("| a | n |\n|---|--:|\n| `x` | 1 | 2 |\n\n3. three\n4. four"))).toBe(
+      '<div class="scroll"><table class="plain"><thead><tr><th class="">a</th><th class="num">n</th></tr></thead>' +
+        '<tbody><tr><td class=""><code>x</code></td><td class="num">1 | 2</td></tr></tbody></table></div>' +
+        '<ol start="3"><li>three</li><li>four</li></ol>',
+    );
+    expect(String(markdown('```ts\nconst a = "<b>"; // 1\n```'))).toBe(
+      '<pre class="code" tabindex="0"><code><span class="hl-k">const</span> a = <span class="hl-s">&quot;&lt;b&gt;&quot;</span>; <span class="hl-c">// 1</span></code></pre>',
+    );
+    expect(String(markdown("```diff\n-a\n+b\n c\n```"))).toContain(
+      '<span class="hl-minus">-a</span>\n<span class="hl-plus">+b</span>\n c',
     );
   });
 

@@ -60,6 +60,7 @@ export async function createPages(
     },
     cancelMessage: () => false,
     bus: createBus(),
+    live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },
     sources: () => sources,
     health: async () => ({ ready: true, checks: [] }),
     configuration: async () => [],

@@ -35,16 +35,30 @@ const refresh = (() => {
   };
 })();
 
+/** What the server sent of a part last: what was unfolded or streamed since does not count as a change. */
+const drawn = new WeakMap();
+const folds = (part) =>
+  [...part.querySelectorAll("details")].map((one, n) => [one.dataset.src ?? String(n), one]);
+
 function replaceParts(page) {
   for (const part of document.querySelectorAll("[data-part]")) {
     const fresh = page.getElementById(part.id);
-    if (fresh === null || fresh.innerHTML === part.innerHTML) continue;
+    if (fresh === null || fresh.innerHTML === drawn.get(part)) continue;
+    drawn.set(part, fresh.innerHTML);
     const follow = isAtEnd(part);
-    const open = [...part.querySelectorAll("details")].map((one) => one.open);
+    const open = new Map(folds(part).map(([key, one]) => [key, one.open]));
+    const streamed = new Map(
+      [...part.querySelectorAll("[data-message]")].map((one) => [
+        one.dataset.message,
+        one.querySelector("[data-stream]")?.textContent ?? "",
+      ]),
+    );
     part.replaceChildren(...fresh.childNodes);
     if (fresh.dataset.every) part.dataset.every = fresh.dataset.every;
-    for (const [n, one] of [...part.querySelectorAll("details")].entries())
-      if (open[n] !== undefined) one.open = open[n];
+    for (const [key, one] of folds(part)) if (open.has(key)) one.open = open.get(key);
+    for (const one of part.querySelectorAll("[data-message]"))
+      one.querySelector("[data-stream]")?.append(streamed.get(one.dataset.message) ?? "");
+    dress(part);
     if (follow) toEnd(part);
   }
   const live = document.getElementById("live");
@@ -52,6 +66,49 @@ function replaceParts(page) {
   if (live && fresh) live.hidden = fresh.hidden && live.querySelector("pre").textContent === "";
   const event = document.querySelector(".composer [name=event]");
   if (event) event.value = page.querySelector(".composer [name=event]")?.value ?? event.value;
+}
+
+const unfolded = new Map();
+
+/** Fetches the difference of a file when its name is opened. */
+async function unfold(details) {
+  const slot = details.querySelector("[data-slot]");
+  const { src } = details.dataset;
+  if (!slot || slot.dataset.slot === "full") return;
+  if (!unfolded.has(src)) {
+    const response = await fetch(src, { headers: { accept: "text/html" } }).catch(() => null);
+    if (!response?.ok) return;
+    unfolded.set(src, await response.text());
+  }
+  slot.dataset.slot = "full";
+  slot.replaceChildren(...new DOMParser().parseFromString(unfolded.get(src), "text/html").body.childNodes);
+}
+document.addEventListener(
+  "toggle",
+  (event) => {
+    if (event.target.open && event.target.dataset?.src) unfold(event.target);
+  },
+  true,
+);
+
+/** Code gets a button that copies it. */
+function dress(part) {
+  const { copy, copied } = part.dataset;
+  if (!copy) return;
+  for (const code of part.querySelectorAll("pre.code")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet copy";
+    button.textContent = copy;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(code.querySelector("code").textContent);
+      button.textContent = copied;
+    });
+    const frame = document.createElement("div");
+    frame.className = "code-frame";
+    code.replaceWith(frame);
+    frame.append(code, button);
+  }
 }
 
 const isAtEnd = (part) => part.scrollHeight - part.scrollTop - part.clientHeight < 80;
@@ -68,10 +125,24 @@ function listen(place) {
   });
   stream.addEventListener("error", () => say(lostText));
   stream.addEventListener("changed", refresh);
-  stream.addEventListener("now", (event) => {
-    const { message, text } = JSON.parse(event.data);
-    const slot = pending(message)?.querySelector("[data-now]");
-    if (slot) slot.textContent = text;
+  stream.addEventListener("work", (event) => {
+    const { message, face, style, now, command, lines, cost } = JSON.parse(event.data);
+    const slot = pending(message);
+    if (!slot) return;
+    const log = document.getElementById("log");
+    const follow = log && isAtEnd(log);
+    const put = (name, text) => {
+      const one = slot.querySelector(`[data-${name}]`);
+      if (one.textContent !== text) one.textContent = text;
+    };
+    put("face", face);
+    slot.querySelector("[data-face]").className = `seal ${style}`;
+    put("now", now);
+    put("cost", cost);
+    put("command", command);
+    put("lines", lines);
+    slot.querySelector("[data-work]").hidden = command === "" && lines === "";
+    if (follow) toEnd(log);
   });
   stream.addEventListener("text", (event) => {
     const { message, text } = JSON.parse(event.data);
@@ -124,16 +195,101 @@ const readAgain = async () => {
 };
 readAgain();
 
+for (const part of document.querySelectorAll("[data-part]")) {
+  drawn.set(part, part.innerHTML);
+  dress(part);
+}
+
 const log = document.getElementById("log");
-if (log) toEnd(log);
+if (log) {
+  toEnd(log);
+  const since = new WeakMap();
+  setInterval(() => {
+    for (const slot of log.querySelectorAll("[data-elapsed]")) {
+      if (slot.textContent === "") continue;
+      if (!since.has(slot)) since.set(slot, Date.now() - Number(slot.dataset.elapsed) * 1000);
+      const seconds = Math.floor((Date.now() - since.get(slot)) / 1000);
+      slot.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    }
+  }, 1000);
+  // A chip or a button of a reply is a message: it is sent without a reload.
+  log.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.matches("[data-say]")) return;
+    event.preventDefault();
+    const button = form.querySelector("button");
+    if (button.disabled) return;
+    button.disabled = true;
+    const body = new URLSearchParams(new FormData(form));
+    try {
+      const response = await fetch(form.action, { method: "POST", body, redirect: "manual" });
+      if (response.type === "opaqueredirect" || response.ok) await refresh();
+      else say(decodeURIComponent(response.headers.get("x-notice") ?? String(response.status)));
+    } catch {
+      say(lostText);
+    }
+    button.disabled = false;
+    toEnd(log);
+  });
+}
+
+/** Offers the commands that begin with what was typed; arrows choose, Tab or Enter takes, Escape closes. */
+function suggest(text, list) {
+  const all = [...list.children];
+  let shown = [];
+  let at = 0;
+  const mark = () => {
+    for (const one of all) one.setAttribute("aria-selected", String(one === shown[at]));
+    if (shown.length === 0) text.removeAttribute("aria-activedescendant");
+    else text.setAttribute("aria-activedescendant", shown[at].id);
+    shown[at]?.scrollIntoView({ block: "nearest" });
+  };
+  const draw = () => {
+    const typed = text.value;
+    const asks = /^\/[a-z0-9-]*$/.test(typed);
+    const isWhole = all.some((one) => one.dataset.value === typed);
+    shown = asks && !isWhole ? all.filter((one) => one.dataset.value.startsWith(typed)) : [];
+    for (const one of all) one.hidden = !shown.includes(one);
+    list.hidden = shown.length === 0;
+    at = 0;
+    mark();
+  };
+  const take = (one) => {
+    text.value = `${one.dataset.value} `;
+    text.focus();
+    draw();
+  };
+  text.addEventListener("input", draw);
+  text.addEventListener("blur", () => {
+    list.hidden = true;
+  });
+  text.addEventListener("keydown", (event) => {
+    if (list.hidden || event.isComposing || event.keyCode === 229) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      at = (at + (event.key === "ArrowDown" ? 1 : shown.length - 1)) % shown.length;
+      mark();
+    } else if (event.key === "Tab" || event.key === "Enter") take(shown[at]);
+    else if (event.key === "Escape") list.hidden = true;
+    else return;
+    event.preventDefault();
+  });
+  // Before the text loses the focus.
+  list.addEventListener("pointerdown", (event) => {
+    const one = event.target.closest("li");
+    event.preventDefault();
+    if (one) take(one);
+  });
+}
 
 const composer = document.querySelector("[data-composer]");
 if (composer) {
   const text = composer.querySelector("textarea");
   text.setSelectionRange(text.value.length, text.value.length);
+  suggest(text, document.getElementById("commands"));
   text.addEventListener("keydown", (event) => {
     // While Japanese is being composed, Enter chooses a word.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (event.defaultPrevented) return;
     event.preventDefault();
     composer.requestSubmit();
   });
@@ -153,6 +309,7 @@ if (composer) {
     if (text.value.trim() === "" && files.files.length === 0) return;
     const body = new FormData(composer);
     text.value = "";
+    document.getElementById("commands").hidden = true;
     try {
       const response = await fetch(composer.action, { method: "POST", body, redirect: "manual" });
       if (response.type === "opaqueredirect" || response.ok) {
@@ -173,12 +330,11 @@ if (composer) {
   });
 }
 
-for (const details of document.querySelectorAll("details.menu, details.more"))
-  document.addEventListener("click", (event) => {
-    if (!details.contains(event.target)) details.open = false;
-  });
+/** What lies over the page closes when something else is meant. */
+const overlays = () => document.querySelectorAll("details:is(.menu, .more, .info)[open]");
+document.addEventListener("click", (event) => {
+  for (const details of overlays()) if (!details.contains(event.target)) details.open = false;
+});
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape")
-    for (const details of document.querySelectorAll("details.menu[open], details.more[open]"))
-      details.open = false;
+  if (event.key === "Escape") for (const details of overlays()) details.open = false;
 });

@@ -1,22 +1,22 @@
-import type { Reply } from "../../../application/ports/conversation.ts";
+import type { LiveWork } from "../../../application/inbox/live-work.ts";
 import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
-import { wordReply } from "../../../application/work/report/said.ts";
-import { wordStatus } from "../../../application/work/report/word-job.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../parts/form.ts";
-import { agentOf, ICONS, seal } from "../parts/icons.ts";
+import { composer } from "../parts/composer.ts";
+import { actionButton } from "../parts/form.ts";
+import { ICONS } from "../parts/icons.ts";
 import { empty, page } from "../parts/layout.ts";
+import { type LiveLine, liveLine } from "../parts/live-line.ts";
 import { markdown } from "../parts/markdown.ts";
-import { moment } from "../parts/times.ts";
+import { button, type ReplyView, replyOf } from "../parts/reply.ts";
+import { duration, moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 
-export interface ChatView {
+export interface ChatView extends Omit<ReplyView, "request"> {
   readonly channel: string;
-  readonly chatId: string;
   readonly exchanges: readonly Exchange[];
-  /** The buttons of a reply, as they make sense now. */
-  readonly actionsOf: (reply: Reply) => Reply["actions"];
+  /** How far a message is that is being answered. */
+  readonly workOf: (messageId: string) => LiveWork;
   readonly chats: readonly Chat[];
   /** Whether there is more above. */
   readonly older: boolean;
@@ -39,7 +39,7 @@ export function chatPage(context: PageContext, view: ChatView): Markup {
 <div class="chat-head"><h1>${t.chatTitle}</h1>
 ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="/chat/${encodeURIComponent(chat.chatId)}" ${chat.chatId === view.chatId && html`aria-current="true"`}>${visible(chat.lastText).slice(0, 60)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
-<div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}">
+<div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
 ${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeOf(context, view, exchange))}
 </div>
@@ -53,22 +53,12 @@ function firstWords(context: PageContext, view: ChatView): Markup {
   return empty(
     t.chatEmptyTitle,
     t.chatEmpty,
-    html`<ul class="examples">${(context.demo ? t.demoExamples : t.chatExamples).map((example) => html`<li><a href="/chat/${encodeURIComponent(view.chatId)}?draft=${encodeURIComponent(example)}">${example}</a></li>`)}</ul>`,
+    view.mayWrite &&
+      html`<ul class="examples">${(context.demo ? t.demoExamples : t.chatExamples).map((example) => html`<li>${button(context, view.chatId, { label: example, message: example })}</li>`)}</ul>`,
   );
 }
 
 const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
-
-function composer(context: PageContext, view: ChatView): Markup {
-  const { t } = context;
-  return html`<form class="composer" method="post" action="/chat/${encodeURIComponent(view.chatId)}" enctype="multipart/form-data" data-composer>
-${csrfField(context)}<input type="hidden" name="event" value="${view.eventId}">
-<label class="attach" title="${t.attach}"><input type="file" name="file" multiple aria-label="${t.attach}">${ICONS.attach}</label>
-<label class="unseen" for="text">${t.messageLabel}</label>
-<textarea id="text" name="text" rows="1" maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" autofocus>${view.draft}</textarea>
-<button type="submit" class="main" aria-label="${t.send}">${ICONS.send}</button>
-<p id="hint" class="hint"><span data-files></span> ${t.sendHint}</p></form>`;
-}
 
 function exchangeOf(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { t } = context;
@@ -76,39 +66,25 @@ function exchangeOf(context: PageContext, view: ChatView, { message, replies }: 
 <div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map(({ name, sizeBytes }) => html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`)}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
   content.kind === "reply"
-    ? replyOf(context, view, content.reply)
+    ? replyOf(context, { ...view, request: message.text }, content.reply)
     : html`<div class="reply"><div class="text">${markdown(content.text)}</div></div>`,
   state === "failed" && html`<p class="note bad">${t.notDelivered}</p>`,
 ])}
-${
-  message.state !== "done" &&
-  html`<div class="reply pending" data-message="${message.id}">${seal("Mio")}<div class="body"><p class="now" role="status"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now>${message.state === "working" ? t.working : t.waiting}</span></p><div class="text" data-stream></div>
-${message.state === "working" && message.channel === "web" && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`
-}
+${message.state !== "done" && pending(context, view, message)}
 </article>`;
 }
 
-function replyOf(context: PageContext, view: ChatView, reply: Reply): Markup {
+/** A message that waits or is being answered: who works at what, since when, what it printed last, and a way to stop it. */
+function pending(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
   const { t } = context;
-  const agent = agentOf(reply.decision?.route);
-  const actions = view.actionsOf(reply);
-  return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
-<p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
-<div class="text">${markdown(wordReply(context.words.locale, reply))}</div>
-${reply.jobs.map(
-  (job) =>
-    html`<div class="job-card ${job.success ? "good" : "bad"}"><a href="/jobs/${encodeURIComponent(job.job_id)}">${wordCard(context, job)}</a><span class="paths">${job.changes
-      .slice(0, 4)
-      .map(({ path }) => visible(path))
-      .join("  ")}${job.changes.length > 4 && ` ${t.moreFiles(job.changes.length - 4)}`}</span></div>`,
-)}
-${actions.length > 0 && html`<div class="actions">${actions.map(({ label, labels, message }) => html`<form method="post" action="/chat/${encodeURIComponent(view.chatId)}" class="act">${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[t.locale] ?? label}</button></form>`)}</div>`}
-${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
-</div></div>`;
+  const isAtWork = message.state === "working";
+  const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
+  const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
+  return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
+${running(line)}<div class="text" data-stream></div>
+${isAtWork && message.channel === "web" && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
 }
 
-/** A reply of an older version does not know what became of its job. */
-function wordCard({ t, words }: PageContext, job: Reply["jobs"][number]): string {
-  const status = job.status ?? (job.success ? "applied" : "partly");
-  return `${wordStatus(words, { status, failedCmds: job.failed_cmds })} · ${t.changeCount(job.changes.length)}`;
+function running({ command, lines }: LiveLine): Markup {
+  return html`<div class="at-work" data-work ${command === "" && lines === "" && html`hidden`}><code data-command>${command}</code><pre class="output" data-lines>${lines}</pre></div>`;
 }

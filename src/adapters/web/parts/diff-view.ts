@@ -7,12 +7,22 @@ export type DiffView = "inline" | "split";
 
 /** One file of a job's changes, folded open unless it is long. */
 export function diffOf(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
-  const note = file.note === undefined ? null : html`<p class="note">${t.diffNotes[file.note]}</p>`;
   return html`<details class="diff" ${file.rows.length <= 400 ? html`open` : null}>
 <summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
 <span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span></summary>
-${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? split(t, file.rows) : inline(t, file.rows)}</div>`}
-${note}</details>`;
+${diffLines(t, file, view)}</details>`;
+}
+
+/** What stands below the name of a file. */
+export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
+  const note = file.note === undefined ? null : html`<p class="note">${t.diffNotes[file.note]}</p>`;
+  return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? split(t, file.rows) : inline(t, file.rows)}</div>`}
+${note}`;
+}
+
+/** Of a folder, a link, or what is gone from the record there are no lines. */
+export function noDiff(t: ConsoleMessages): Markup {
+  return html`<p class="note">${t.noLines}</p>`;
 }
 
 function inline(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {

@@ -23,6 +23,7 @@ export const ICONS = {
   more: icon(
     html`<circle cx="5" cy="12" r="1.2"/><circle cx="12" cy="12" r="1.2"/><circle cx="19" cy="12" r="1.2"/>`,
   ),
+  info: icon(html`<circle cx="12" cy="12" r="9"/><path d="M12 11v5M12 7.8v.2"/>`),
   undo: icon(html`<path d="M9 7 4 12l5 5"/><path d="M4 12h10a6 6 0 0 1 6 6"/>`),
   redo: icon(html`<path d="m15 7 5 5-5 5"/><path d="M20 12H10a6 6 0 0 0-6 6"/>`),
   attach: icon(
@@ -43,8 +44,12 @@ const SEALS: Readonly<Record<string, readonly [string, string]>> = {
   Gin: ["銀", "gin"],
 };
 
+export function sealOf(agent: string): readonly [character: string, style: string] {
+  return SEALS[agent] ?? ["爪", "none"];
+}
+
 export function seal(agent: string): Markup {
-  const [character, style] = SEALS[agent] ?? ["爪", "none"];
+  const [character, style] = sealOf(agent);
   return html`<span class="seal ${style}" aria-hidden="true">${character}</span>`;
 }
 

@@ -11,7 +11,7 @@ export function titleOf({ job }: ViewedJob): string {
   return visible(job.title.replace(/^#+\s+/, ""));
 }
 
-function statusOfViewed({ job, alive }: ViewedJob): JobStatus {
+export function statusOfViewed({ job, alive }: ViewedJob): JobStatus {
   return statusOf(listed(job), alive);
 }
 

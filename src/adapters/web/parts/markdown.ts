@@ -1,7 +1,9 @@
 import { html, type Markup, type Piece } from "../markup.ts";
+import { highlight } from "./highlight.ts";
+import { tableAt, tableOf } from "./table.ts";
 import { visible } from "./visible.ts";
 
-/** The little Markdown that replies use: paragraphs, lists, headings, code. Everything else stays as it was typed. */
+/** The Markdown that replies use: paragraphs, lists, headings, tables, code. Everything else stays as it was typed. */
 export function markdown(source: string): Markup {
   const blocks: Markup[] = [];
   const lines = visible(source).split("\n");
@@ -10,15 +12,22 @@ export function markdown(source: string): Markup {
     const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
     if (fence !== null) {
       const end = closing(lines, at + 1, fence[1] as string);
-      blocks.push(html`<pre class="code"><code>${lines.slice(at + 1, end).join("\n")}</code></pre>`);
+      const code = lines.slice(at + 1, end).join("\n");
+      blocks.push(html`<pre class="code" tabindex="0"><code>${highlight(code, fence[2] ?? "")}</code></pre>`);
       at = end + 1;
+    } else if (tableAt(lines, at) > 0) {
+      const end = at + tableAt(lines, at);
+      blocks.push(tableOf(lines.slice(at, end), inline));
+      at = end;
     } else if (/^\s*$/.test(line)) at += 1;
     else if (/^#{1,6} /.test(line)) {
       blocks.push(html`<p class="heading">${inline(line.replace(/^#+ /, ""))}</p>`);
       at += 1;
     } else {
       const list = /^\s*(?:[-*]|\d+\.) /.test(line);
-      const end = lines.findIndex((next, n) => n > at && (/^\s*$/.test(next) || breaks(next, list)));
+      const end = lines.findIndex(
+        (next, n) => n > at && (/^\s*$/.test(next) || breaks(next, list) || tableAt(lines, n) > 0),
+      );
       const part = lines.slice(at, end === -1 ? lines.length : end);
       blocks.push(list ? listOf(part) : paragraph(part));
       at += part.length;
@@ -46,12 +55,14 @@ function paragraph(lines: readonly string[]): Markup {
 
 function listOf(lines: readonly string[]): Markup {
   const items: string[] = [];
+  const first = /^\s*(\d+)\. /.exec(lines[0] ?? "")?.[1];
   for (const line of lines) {
     const item = /^\s*(?:[-*]|\d+\.) (.*)$/.exec(line);
     if (item !== null) items.push(item[1] as string);
     else items.push(`${items.pop() ?? ""} ${line.trim()}`);
   }
-  return html`<ul>${items.map((item) => html`<li>${inline(item)}</li>`)}</ul>`;
+  const inner = items.map((item) => html`<li>${inline(item)}</li>`);
+  return first === undefined ? html`<ul>${inner}</ul>` : html`<ol start="${first.slice(0, 6)}">${inner}</ol>`;
 }
 
 function inline(text: string): Piece {

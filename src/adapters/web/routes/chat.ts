@@ -1,4 +1,6 @@
 import type { Viewer } from "../../../application/inbox/viewer.ts";
+import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
+import type { Exchange } from "../../../application/ports/message-store.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { attachmentsOf } from "../body.ts";
 import type { PageContext } from "../context.ts";
@@ -38,6 +40,8 @@ export function chatRoutes(app: WebApp, web: Web): void {
         chatId,
         exchanges: exchanges.slice(-SHOWN),
         actionsOf: (reply) => host.viewerJobs.actions(reply, labels),
+        jobs: await jobsIn(host, viewer, exchanges),
+        workOf: host.live.of,
         older: exchanges.length > SHOWN,
         chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
         eventId: crypto.randomUUID(),
@@ -95,4 +99,19 @@ export function chatRoutes(app: WebApp, web: Web): void {
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {
   return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
+}
+
+/** The jobs of all replies on a page, as they are by now. */
+export async function jobsIn(
+  { viewerJobs }: Pick<Web["host"], "viewerJobs">,
+  viewer: Viewer,
+  exchanges: readonly Exchange[],
+): Promise<ReadonlyMap<string, ViewedJob>> {
+  const ids = exchanges.flatMap(({ replies }) =>
+    replies.flatMap(({ content }) =>
+      content.kind === "reply" ? content.reply.jobs.map(({ job_id }) => job_id) : [],
+    ),
+  );
+  const found = await Promise.all(ids.map(async (id) => [id, await viewerJobs.read(viewer, id)] as const));
+  return new Map(found.flatMap(([id, viewed]) => (viewed === null ? [] : [[id, viewed] as const])));
 }

@@ -6,6 +6,7 @@ import { jobPage, type Notice } from "../pages/job.ts";
 import { JOBS_SHOWN, jobsPage } from "../pages/jobs.ts";
 import { playgroundPage } from "../pages/playground.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
+import { diffLines, noDiff } from "../parts/diff-view.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
@@ -33,6 +34,15 @@ export function jobRoutes(app: WebApp, web: Web): void {
         ...(notice !== undefined && { notice }),
       }),
     );
+  });
+  // One file's difference, for a card that is unfolded.
+  app.get("/jobs/:job/diff", async (c) => {
+    const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
+    if (viewed === null) return missing(c.var.page);
+    const wanted = c.req.query("path");
+    const found = viewerJobs.differences(viewed.job.jobId).filter(({ path }) => path === wanted);
+    const [file] = await fileDiffs(found);
+    return respond(file === undefined ? noDiff(c.var.page.t) : diffLines(c.var.page.t, file, "inline"));
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");

@@ -9,6 +9,7 @@ import { tasksPage } from "../pages/tasks.ts";
 import { usagePage } from "../pages/usage.ts";
 import { preferenceCookie, sessionCookie } from "../session.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { jobsIn } from "./chat.ts";
 
 const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
@@ -57,6 +58,8 @@ export function overviewRoutes(app: WebApp, web: Web): void {
         eventId: "",
         mayWrite: false,
         actionsOf: () => [],
+        jobs: await jobsIn(host, page.viewer, exchanges),
+        workOf: host.live.of,
       }),
     );
   });

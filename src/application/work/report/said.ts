@@ -151,11 +151,15 @@ export function forReply(facts: JobFacts): JobFacts {
   };
 }
 
-/** A reply in the reader's language; one of an older version has its text alone, or names texts that are gone. */
-export function wordReply(
-  locale: Locale,
-  { text, said }: { readonly text: string; readonly said?: readonly Said[] },
-): string {
+type StoredReply = { readonly text: string; readonly said?: readonly Said[] };
+
+/** A reply as pieces that can be worded; one of an older version has its text alone, or names texts that are gone. */
+export function piecesOf(locale: Locale, { text, said }: StoredReply): readonly Said[] {
   const known = said?.every((piece) => piece.kind !== "say" || piece.name in chatMessagesFor(locale));
-  return said === undefined || known !== true ? text : wordSaid(locale, said);
+  return said === undefined || known !== true ? [{ kind: "text", text }] : said;
+}
+
+/** A reply in the reader's language. */
+export function wordReply(locale: Locale, reply: StoredReply): string {
+  return wordSaid(locale, piecesOf(locale, reply));
 }

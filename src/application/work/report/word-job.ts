@@ -138,7 +138,7 @@ export function wordEnding(messages: Messages, facts: JobFacts): string {
 }
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
-function troubleOf(messages: Messages, facts: JobFacts, at: Surface): string {
+export function troubleOf(messages: Messages, facts: JobFacts, at: Surface): string {
   const first = facts.commands.find(({ success }) => !success)?.error ?? "";
   const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
   switch (facts.ending) {
@@ -160,7 +160,7 @@ function failedOf({ status, failedCmds, totalCmds, executedCmds }: JobFacts): nu
   return status === "partly" && failedCmds === 0 ? totalCmds - executedCmds : failedCmds;
 }
 
-function notRunOf({ totalCmds, commands, ending }: JobFacts): number {
+export function notRunOf({ totalCmds, commands, ending }: JobFacts): number {
   return ending === "aborted" ? 0 : Math.max(0, totalCmds - commands.length);
 }
 
@@ -200,7 +200,7 @@ function chatFailures(messages: Messages, facts: JobFacts, commands: readonly Co
 }
 
 /** What a program printed stands below, once. */
-function withoutOutput(facts: CommandFacts): CommandFacts {
+export function withoutOutput(facts: CommandFacts): CommandFacts {
   if (facts.command.type !== "shell_command" || facts.output.trim() === "") return facts;
   return { ...facts, error: facts.error.replace(/ \(output: .*$/s, "") };
 }

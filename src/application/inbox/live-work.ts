@@ -1,0 +1,74 @@
+import type { Agent, ChatEvent } from "../ports/conversation.ts";
+import type { Bus } from "./bus.ts";
+
+/** What is seen of a message that is being answered: who works, at what, what it printed last, what it cost so far. */
+export interface LiveWork {
+  readonly agent: Agent | null;
+  /** The last thing that happened and can be said. */
+  readonly event: ChatEvent | null;
+  /** The command that runs, on one line; empty between commands. */
+  readonly command: string;
+  /** The last lines that it printed. */
+  readonly lines: string;
+  readonly costUsd: number;
+}
+
+/** Messages at work in this process, so that somebody who comes late sees how far they are. */
+export interface LiveWorks {
+  of(messageId: string): LiveWork;
+}
+
+const NOTHING: LiveWork = { agent: null, event: null, command: "", lines: "", costUsd: 0 };
+const MOST_LINES = 8;
+const MOST_CHARACTERS = 2_000;
+const MOST_MESSAGES = 200;
+
+export function createLiveWorks(bus: Bus): LiveWorks {
+  const works = new Map<string, LiveWork>();
+  bus.subscribe((event) => {
+    if (event.type === "answered") works.delete(event.message.id);
+    if (event.type !== "chat") return;
+    const { id } = event.message;
+    works.set(id, after(works.get(id) ?? NOTHING, event.event));
+    if (works.size > MOST_MESSAGES) works.delete(works.keys().next().value as string);
+  });
+  return { of: (messageId) => works.get(messageId) ?? NOTHING };
+}
+
+function after(work: LiveWork, event: ChatEvent): LiveWork {
+  switch (event.type) {
+    case "thinking":
+      return { ...work, agent: event.agent, event, command: "" };
+    case "job-command":
+      return { ...work, command: event.command, lines: "" };
+    case "job-output":
+      return { ...work, lines: lastLines(work.lines + event.text) };
+    case "progress": {
+      // That a coder is asked for the first time is said by its thinking.
+      const isFirst = event.doing === "asking" && event.attempt === 1;
+      const shown = isFirst ? work : { ...work, event };
+      return {
+        ...shown,
+        costUsd: event.costUsd,
+        ...(event.doing !== "running" && { command: "", lines: "" }),
+      };
+    }
+    case "tool":
+      return event.state === "started" ? { ...work, event } : work;
+    case "job-finished":
+      return { ...work, event, command: "", lines: "" };
+    case "decided":
+    case "proposed":
+    case "job-started":
+    case "notice":
+      return { ...work, event };
+    default:
+      return work;
+  }
+}
+
+function lastLines(text: string): string {
+  const kept = text.slice(-MOST_CHARACTERS).split("\n");
+  const end = kept.at(-1) === "" ? -1 : kept.length;
+  return kept.slice(0, end).slice(-MOST_LINES).join("\n") + (end === -1 ? "\n" : "");
+}
