@@ -30,6 +30,7 @@ import { createUsageStore } from "../infrastructure/store/usage-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openModels } from "./models.ts";
 import type { OpenedFolder } from "./workspace.ts";
+import { workspaceNameOf } from "./workspace-name.ts";
 
 /** What a conversation remembers and how it decides: everything of it that lives in the store. */
 export interface ChatMemory {
@@ -51,7 +52,7 @@ export interface ChatMemoryOptions {
   readonly log: Logger;
   readonly locale: Locale;
   readonly mask: (text: string) => string;
-  /** The root of the workspace whose chats are remembered. */
+  /** The workspace whose chats are remembered, as the store names it. */
   readonly workspace: string;
   /** Its jobs. */
   readonly archive: JobArchive;
@@ -166,7 +167,7 @@ export function memoryOptionsOf(
     log: parts.logger,
     locale,
     mask: workspace.mask,
-    workspace: workspace.root,
+    workspace: workspaceNameOf(loaded, workspace.root),
     archive: workspace.archive,
     now: choices.now ?? parts.now,
     pid: process.pid,

@@ -11,6 +11,7 @@ import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
+import { adoptRoot } from "../infrastructure/fleet/adopt-root.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -55,6 +56,7 @@ export async function openChat(
     return { ok: false, exitCode: 3, messages, problems: [], message };
   }
   const remembered = memoryOptionsOf(env, opened, choices);
+  await adoptRoot(stored.db, workspace.root, remembered.workspace);
   const memory = createChatMemory(remembered, stored.db);
   const background = createBackground(logger);
   const projectOf: ChatParts["projectOf"] = (files) =>

@@ -63,7 +63,7 @@ export async function openInbox(parts: ServeParts) {
   const receiver = createReceiver({
     store,
     admit: admissionOf(parts),
-    workspace: state.current().workspace.root,
+    workspace: parts.workspaceName,
     bus,
     wayOf: (message) => wayOf(state.current().conversation, message),
     now,

@@ -1,10 +1,12 @@
 import { createWebApp } from "../adapters/web/app.ts";
+import { enterFleet } from "../application/fleet/keep-machine.ts";
 import type { ListenOptions, Serving } from "../application/inbox/server.ts";
 import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { labelsOf, openFleet, openMachine } from "./fleet.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
 import type { ListenParts, ServeParts } from "./serve-parts.ts";
 import { startRounds } from "./serve-rounds.ts";
@@ -23,8 +25,16 @@ export async function listenAndServe(
   const publicUrl = given.config.serve.public_url?.replace(/\/+$/, "") ?? null;
   const onTrouble = (error: unknown, place = "serve") =>
     log(`${place}: ${state.current().workspace.mask(textOf(error))}`);
-  const { queue, store } = await openWork(given, onTrouble);
-  const parts: ServeParts = { ...given, queue, store, startedAt: new Date(), publicUrl, log, onTrouble };
+  const work = await openWork(given, onTrouble);
+  const { queue } = work;
+  const taken = await enterFleet(work.fleet, timers);
+  if (taken !== null) {
+    await queue.close().catch(onTrouble);
+    throw Object.assign(new Error(given.words().machineTaken(taken.takenBy, given.home)), {
+      code: "machine",
+    });
+  }
+  const parts: ServeParts = { ...given, ...work, startedAt: new Date(), publicUrl, log, onTrouble };
   const closing = new AbortController();
   const inbox = await openInbox(parts);
   const forges = await openForges(parts);
@@ -33,6 +43,7 @@ export async function listenAndServe(
   const web = createWebHost({ ...parts, inbox, forges, place, mcp: mcp.answer, closing: closing.signal });
   const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
   place.port = server.port;
+  const machine = await openMachine(parts, inbox);
   await startInbox(parts, inbox);
   await forges?.start();
   const rounds = await startRounds(parts, inbox);
@@ -46,6 +57,7 @@ export async function listenAndServe(
     },
     async stop() {
       rounds.stop();
+      machine.drain();
       closing.abort();
       server.drain();
       const tasksEnd = forges?.stop();
@@ -60,18 +72,29 @@ export async function listenAndServe(
       await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
       await server.close();
       await queue.close().catch(onTrouble);
+      await machine.leave();
     },
   };
 }
 
 /** The queue of this process, and the inbox and outbox over it. */
-async function openWork({ db, databaseUrl, state }: ListenParts, onTrouble: (error: unknown) => void) {
+async function openWork(parts: ListenParts, onTrouble: (error: unknown) => void) {
+  const { db, databaseUrl, state, workspaceName: workspace } = parts;
   const owners = createOwnerNames(process.pid);
   const { isGone } = owners;
   const owner = owners.next();
   const { queue, newWorkId } = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
-  const workspace = state.current().workspace.root;
-  return { queue, store: await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId }) };
+  const fleet = openFleet({
+    ...parts,
+    ...owners,
+    owner,
+    root: state.current().workspace.root,
+    kind: "serve",
+    labels: labelsOf(parts.config),
+    lanes: parts.config.serve.max_chats,
+  });
+  const store = await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId });
+  return { queue, store, fleet };
 }
 
 /** First what an earlier process left half done, then what waits. */

@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { AccessStore } from "../application/ports/access.ts";
+import type { FleetStore } from "../application/ports/fleet.ts";
 import type { MessageStore } from "../application/ports/message-store.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { WorkQueue } from "../application/ports/work-queue.ts";
@@ -22,6 +23,8 @@ export interface ListenParts {
   readonly config: Config;
   readonly secrets: Secrets;
   readonly home: string;
+  /** The served workspace, as the store names it. */
+  readonly workspaceName: string;
   readonly words: () => ServeMessages;
 }
 
@@ -29,6 +32,7 @@ export interface ListenParts {
 export interface ServeParts extends ListenParts {
   readonly store: MessageStore;
   readonly queue: WorkQueue;
+  readonly fleet: FleetStore;
   readonly startedAt: Date;
   /** Without a slash at its end; null when nobody named it. */
   readonly publicUrl: string | null;

@@ -36,7 +36,7 @@ export async function startRounds(parts: ServeParts, { receiver, channels }: Inb
   };
   const scheduled = createScheduleStore({
     db,
-    workspace: state.current().workspace.root,
+    workspace: parts.workspaceName,
     now: timers.now,
     messages: store,
   });

@@ -47,7 +47,7 @@ export function createWebHost(parts: WebParts): WebHost {
     bus: inbox.bus,
     live: inbox.live,
     sources: () => ({
-      sessions: createSessionReader(db, state.current().workspace.root),
+      sessions: createSessionReader(db, parts.workspaceName),
       tasks: allTasks([
         createTaskReader(db, state.current().config.tasks.max_steps),
         createTaskFileReader(state.current().workspace.storage),

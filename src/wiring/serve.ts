@@ -9,6 +9,7 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { openServeState } from "./serve-state.ts";
+import { workspaceNameOf } from "./workspace-name.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,6 +42,7 @@ export async function openServe(
   const access = await createAccessStore(db, now);
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
+  const opened = { env, options, db, databaseUrl, state, access, config, secrets, home, words };
   return {
     ok: true,
     ...state.current(),
@@ -53,7 +55,7 @@ export async function openServe(
     },
     listen: async (at) =>
       (await import("./serve-listen.ts")).listenAndServe(
-        { env, options, db, databaseUrl, state, access, config, secrets, home, words },
+        { ...opened, workspaceName: workspaceNameOf(loaded, state.current().workspace.root) },
         at,
       ),
   };

@@ -67,6 +67,8 @@ async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boo
     serving = await opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
   } catch (error) {
     if ((error as { code?: string }).code === undefined) throw error;
+    if ((error as { code?: string }).code === "machine")
+      return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: (error as Error).message });
     const text = words.portTaken(`${host}:${port}`, (error as Error).message);
     return fail(program, json, { exitCode: EXIT.refused, code: "port", text });
   }

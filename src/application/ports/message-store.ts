@@ -30,8 +30,8 @@ export interface MessageStore {
   ): Promise<"done" | "lost">;
   /** Gives a claimed message back. Unless it had `begun`, this attempt does not count. */
   handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
-  /** Puts a reply of nobody's asking into the outbox. */
-  post(reply: NewReply): Promise<void>;
+  /** Puts a reply of nobody's asking into the outbox, unless `onlyIf`, asked within that transaction, says no. */
+  post(reply: NewReply, onlyIf?: (within: unknown) => Promise<boolean>): Promise<void>;
   /** The next reply that may be sent, now claimed and marked as being sent; null when there is none. */
   claimReply(): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
   /** Ends a reply: it was sent, or it never will be. */

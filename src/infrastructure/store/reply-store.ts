@@ -47,8 +47,9 @@ export function createReplyStore(parts: ReplyStoreParts) {
   }
 
   const store: ReplyStore = {
-    post: (reply) =>
+    post: (reply, onlyIf) =>
       db.transaction().execute(async (within) => {
+        if (onlyIf !== undefined && !(await onlyIf(within))) return;
         const { row, work } = make(reply);
         await within.insertInto("replies").values(row).execute();
         await queue.add([work], within);

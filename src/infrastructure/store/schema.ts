@@ -1,10 +1,11 @@
 import type { ChatTables } from "./chat-tables.ts";
+import type { FleetTables } from "./fleet-tables.ts";
 import type { QueueTables } from "./queue-tables.ts";
 import type { ServeTables } from "./serve-tables.ts";
 import type { SolveTables } from "./solve-tables.ts";
 
 /** The tables of the store, as Kysely sees them. Times are ISO 8601 texts, flags 0 or 1. */
-export interface Database extends ChatTables, QueueTables, ServeTables, SolveTables {
+export interface Database extends ChatTables, FleetTables, QueueTables, ServeTables, SolveTables {
   jobs: JobRow;
   events: EventRow;
   migrations: { name: string; applied_at: string };

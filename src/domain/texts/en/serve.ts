@@ -15,6 +15,14 @@ export const texts = {
   stranger: "You are not known here. Ask the operator to let you in.",
   tooMany: "That was a lot at once. Try again in a minute.",
   attachment: (name: string, sizeBytes: number) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
+  /** The machine that holds the chat's workspace does not answer. */
+  machineAway: (name: string) =>
+    `${name}, the machine that holds this workspace, is away. Your message waits for it and is answered when it is back.`,
+  machineBack: (name: string) => `${name} is back and goes on with what waited.`,
+  /** Two machines, or two containers, with one home. */
+  machineTaken: (name: string, home: string) =>
+    `Another machine (${name}) runs with the same machine id. Was its PicoClaw home copied? Give each machine a home of its own, or delete ${home}/machine-id here.`,
+  machineReplaced: "Another machine has taken over this machine's id. PicoClaw ends here.",
   // On the terminal.
   listening: (url: string) => `PicoClaw listens on ${url}`,
   loginLink: (url: string) => `Open the console: ${url}`,

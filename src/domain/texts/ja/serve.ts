@@ -11,6 +11,12 @@ export const texts: typeof en = {
   stranger: "まだ登録されていません。管理者に登録を依頼してください。",
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
+  machineAway: (name: string) =>
+    `このワークスペースのあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
+  machineBack: (name: string) => `${name} が復帰しました。お待ちのメッセージの処理を続けます。`,
+  machineTaken: (name: string, home: string) =>
+    `同じマシンIDで別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
+  machineReplaced: "別のマシンがこのマシンIDを引き継ぎました。ここでは終了します。",
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",

@@ -4,6 +4,8 @@ import { isAlive } from "./is-alive.ts";
 
 /** Names that tell, from any process of the same machine, whether the one that made them still runs. */
 export interface OwnerNames {
+  /** Where process numbers mean the same: one boot and one pid namespace. */
+  readonly place: string;
   next(): string;
   /** True only when it is sure: of another machine or container nobody here can tell. */
   isGone(owner: string): boolean;
@@ -14,6 +16,7 @@ export function createOwnerNames(pid: number): OwnerNames {
   const count = { made: 0 };
   const run = Math.random().toString(36).slice(2, 8);
   return {
+    place,
     next() {
       count.made += 1;
       return `${place} ${pid} ${run}.${count.made}`;

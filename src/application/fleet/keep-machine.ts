@@ -1,0 +1,69 @@
+import type { FleetStore, Load } from "../ports/fleet.ts";
+import type { Timers } from "../ports/timers.ts";
+import { BEAT_MS } from "../ports/work-queue.ts";
+
+export interface KeepMachineParts {
+  readonly fleet: Pick<FleetStore, "enter" | "beat" | "leave">;
+  readonly load: () => Load;
+  readonly timers: Timers;
+  /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
+  readonly onReplaced: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** So long a silent incarnation is watched; one that lives speaks twice in it. */
+const WATCH_MS = 2 * BEAT_MS + 1_000;
+const STEP_MS = 500;
+
+/**
+ * Takes the machine's id. An incarnation that had it and is still heard of refuses this one: null, or the name it goes
+ * by. A machine that was ended without a word and came back at once is told from that by its silence.
+ */
+export async function enterFleet(
+  fleet: Pick<FleetStore, "enter">,
+  timers: Timers,
+): Promise<{ readonly takenBy: string } | null> {
+  const first = await fleet.enter();
+  if (first.status === "entered") return null;
+  for (let waited = 0; waited < WATCH_MS; waited += STEP_MS) {
+    await new Promise<void>((resolve) => void timers.after(STEP_MS, resolve));
+    const again = await fleet.enter();
+    if (again.status === "entered") return null;
+    if (again.seenAt !== first.seenAt) return { takenBy: again.name };
+  }
+  const last = await fleet.enter(first.seenAt);
+  return last.status === "entered" ? null : { takenBy: last.name };
+}
+
+/** Beats until it is stopped. Drains when told so: the machine is still there, and takes nothing new. */
+export function keepMachine({ fleet, load, timers, onReplaced, onTrouble }: KeepMachineParts): {
+  start(): Promise<void>;
+  /** Tells at once what `load` says now. */
+  tell(): Promise<void>;
+  stop(): Promise<void>;
+} {
+  const state = { stopped: false, cancel: () => {} };
+
+  async function beat(): Promise<void> {
+    if ((await fleet.beat(load())) === "replaced" && !state.stopped) {
+      state.stopped = true;
+      onReplaced();
+    }
+  }
+  function again(): void {
+    if (state.stopped) return;
+    state.cancel = timers.after(BEAT_MS, () => void beat().catch(onTrouble).finally(again));
+  }
+  return {
+    async start() {
+      await beat();
+      again();
+    },
+    tell: () => beat().catch(onTrouble),
+    async stop() {
+      state.stopped = true;
+      state.cancel();
+      await fleet.leave().catch(onTrouble);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { ChatKey } from "./message-store.ts";
+import type { DeadWork } from "./work-queue.ts";
+
+/**
+ * The machines that share a store. A machine is a home: its id is a file there. It is held by one incarnation at a time,
+ * a boot and a pid namespace, so that a copied home is told from a restarted machine. All times are the database's.
+ */
+export interface FleetStore {
+  /**
+   * Takes the machine's id for this incarnation. `taken`: another one had it and was heard of less than `DEAD_AFTER_MS`
+   * ago; with `unlessSeenSince`, only one that was heard of since then is in the way.
+   */
+  enter(unlessSeenSince?: number): Promise<Entered>;
+  /** Says that this process lives and what it has to do. `replaced`: another incarnation has the machine's id by now. */
+  beat(load: Load): Promise<"held" | "replaced">;
+  /** The process ends; it is not listed any more. */
+  leave(): Promise<void>;
+  machines(): Promise<readonly Machine[]>;
+  /** What waits, by the workspace it waits for. */
+  queues(): Promise<readonly QueueDepth[]>;
+  /** Chats whose messages wait for a workspace that nobody has served for `DEAD_AFTER_MS`, untold yet. */
+  waitingForAway(limit: number): Promise<readonly WaitingChat[]>;
+  /** Notes, within the transaction that posts the notice, that a chat is told; false when somebody did. */
+  noteTold(chat: WaitingChat, within: unknown): Promise<boolean>;
+  /** Chats that were told that they wait for this process's workspace. */
+  toldOfUs(): Promise<readonly WaitingChat[]>;
+  /** Takes the note back, within the transaction that posts the good news; false when somebody did. */
+  forgetTold(chat: WaitingChat, within: unknown): Promise<boolean>;
+}
+
+export type Entered =
+  | { readonly status: "entered" }
+  | { readonly status: "taken"; readonly name: string; readonly seenAt: number };
+
+export interface Load {
+  /** Pieces of work in hand. */
+  readonly busy: number;
+  readonly draining: boolean;
+}
+
+export interface Machine {
+  readonly id: string;
+  readonly name: string;
+  /** Whether a process of it was heard of within `DEAD_AFTER_MS`. */
+  readonly here: boolean;
+  readonly seenAt: Date;
+  readonly processes: readonly MachineProcess[];
+}
+
+export interface MachineProcess {
+  readonly kind: ProcessKind;
+  readonly root: string;
+  readonly labels: readonly string[];
+  readonly lanes: number;
+  readonly busy: number;
+  readonly version: string;
+  readonly draining: boolean;
+  readonly startedAt: Date;
+}
+
+export type ProcessKind = "serve" | "join";
+
+export interface QueueDepth {
+  /** Null where the workspace's machine is not known. */
+  readonly machineId: string | null;
+  readonly root: string;
+  readonly waiting: number;
+  readonly working: number;
+  readonly replies: number;
+}
+
+export interface WaitingChat extends ChatKey {
+  /** As the store names it. */
+  readonly workspace: string;
+  readonly userId: string;
+  readonly machineName: string;
+}
+
+/** What `picoclaw fleet` and the console show. */
+export interface FleetView {
+  readonly machines: readonly Machine[];
+  readonly queues: readonly QueueDepth[];
+  readonly dead: readonly DeadWork[];
+}

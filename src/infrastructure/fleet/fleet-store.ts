@@ -1,0 +1,144 @@
+import type { Kysely } from "kysely";
+import type { FleetStore, ProcessKind } from "../../application/ports/fleet.ts";
+import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
+import type { Within } from "../inbox/queue/work-engine.ts";
+import { databaseClock } from "../store/database-clock.ts";
+import type { Database } from "../store/schema.ts";
+import { createFleetViews } from "./fleet-views.ts";
+
+export interface FleetStoreParts {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  readonly me: ProcessHere;
+}
+
+/** This process and the machine it runs on. */
+export interface ProcessHere {
+  /** Begins with the incarnation. */
+  readonly owner: string;
+  readonly machineId: string;
+  readonly machineName: string;
+  /** The boot and the pid namespace. */
+  readonly incarnation: string;
+  readonly kind: ProcessKind;
+  /** The workspace as the store names it, and its path. */
+  readonly workspace: string;
+  readonly root: string;
+  readonly labels: readonly string[];
+  readonly lanes: number;
+  readonly version: string;
+}
+
+const FORGET_PROCESS_MS = 24 * 3_600_000;
+
+export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
+  const clock = databaseClock(db, now);
+  const { machineId, machineName: name, incarnation, workspace } = me;
+
+  return {
+    ...createFleetViews(db, clock),
+    enter: (unlessSeenSince) =>
+      db.transaction().execute(async (within) => {
+        await within
+          .insertInto("machines")
+          .values({ id: machineId, name, incarnation, seen_at: clock() })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        const row = await within
+          .selectFrom("machines")
+          .select(["name", "incarnation", "seen_at", clock().as("now")])
+          .where("id", "=", machineId)
+          .executeTakeFirstOrThrow();
+        const seenAt = Number(row.seen_at);
+        const dead = seenAt <= (unlessSeenSince ?? Number(row.now) - DEAD_AFTER_MS);
+        if (row.incarnation !== incarnation && !dead) return { status: "taken", name: row.name, seenAt };
+        // Another one that came first in between has set another time.
+        const { numUpdatedRows } = await within
+          .updateTable("machines")
+          .set({ name, incarnation, seen_at: clock() })
+          .where("id", "=", machineId)
+          .where("incarnation", "=", row.incarnation)
+          .where("seen_at", "=", row.seen_at)
+          .executeTakeFirst();
+        if (numUpdatedRows > 0n || row.incarnation === incarnation) return { status: "entered" };
+        return { status: "taken", name: row.name, seenAt };
+      }),
+    async beat({ busy, draining }) {
+      const { numUpdatedRows } = await db
+        .updateTable("machines")
+        .set({ seen_at: clock() })
+        .where("id", "=", machineId)
+        .where("incarnation", "=", incarnation)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return "replaced";
+      const changing = { busy, state: draining ? "drains" : "works", beat_at: clock() };
+      await db
+        .insertInto("machine_processes")
+        .values({ ...processRow(me), started_at: clock(), ...changing })
+        .onConflict((conflict) => conflict.column("owner").doUpdateSet(changing))
+        .execute();
+      await db
+        .deleteFrom("machine_processes")
+        .where("beat_at", "<", (is) => is(clock(), "-", FORGET_PROCESS_MS))
+        .execute();
+      return "held";
+    },
+    async leave() {
+      await db
+        .updateTable("machine_processes")
+        .set({ state: "left", busy: 0, beat_at: clock() })
+        .where("owner", "=", me.owner)
+        .execute();
+      // The machine's next incarnation need not wait for this one to be silent, unless others of it go on.
+      await db
+        .updateTable("machines")
+        .set({ seen_at: 0 })
+        .where("id", "=", machineId)
+        .where("incarnation", "=", incarnation)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom("machine_processes")
+                .select("owner")
+                .where("machine_id", "=", machineId)
+                .where("owner", "like", `${incarnation} %`)
+                .where("state", "!=", "left")
+                .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS)),
+            ),
+          ),
+        )
+        .execute();
+    },
+    async noteTold({ channel, chatId, userId, ...chat }, within) {
+      const { numInsertedOrUpdatedRows = 0n } = await (within as Within)
+        .insertInto("told_away")
+        .values({ workspace: chat.workspace, channel, chat_id: chatId, user_id: userId })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows > 0n;
+    },
+    async toldOfUs() {
+      const rows = await db.selectFrom("told_away").selectAll().where("workspace", "=", workspace).execute();
+      return rows.map(({ channel, chat_id: chatId, user_id: userId }) => ({
+        workspace,
+        channel,
+        chatId,
+        userId,
+        machineName: name,
+      }));
+    },
+    async forgetTold(chat, within) {
+      const { numDeletedRows } = await (within as Within)
+        .deleteFrom("told_away")
+        .where("workspace", "=", chat.workspace)
+        .where("channel", "=", chat.channel)
+        .where("chat_id", "=", chat.chatId)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+function processRow({ owner, machineId, kind, workspace, root, labels, lanes, version }: ProcessHere) {
+  return { owner, machine_id: machineId, kind, workspace, root, labels: labels.join(","), lanes, version };
+}

@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A machine is a home: its id is a random text in a file there, made by whoever asks first. */
+export function machineIdOf(home: string): string {
+  const file = join(home, "machine-id");
+  const known = read(file);
+  if (known !== null) return known;
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const own = `${file}.${randomUUID()}`;
+  writeFileSync(own, `${randomUUID().replaceAll("-", "")}\n`, { mode: 0o600 });
+  try {
+    // Of several processes that make it at once, one links first, and all read that one.
+    linkSync(own, file);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return read(file) ?? "";
+}
+
+function read(file: string): string | null {
+  try {
+    const id = readFileSync(file, "utf8").trim();
+    return /^[0-9a-f]{32}$/.test(id) ? id : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,84 @@
+import { hostname } from "node:os";
+import type { Kysely } from "kysely";
+import { keepMachine } from "../application/fleet/keep-machine.ts";
+import { createTeller } from "../application/fleet/tell-waiting.ts";
+import type { FleetStore } from "../application/ports/fleet.ts";
+import type { Config } from "../config/config.ts";
+import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
+import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
+import { VERSION } from "../version.ts";
+import type { Inbox } from "./serve-inbox.ts";
+import type { ServeParts } from "./serve-parts.ts";
+
+const LEAVE_MS = 2_000;
+
+export interface FleetParts extends Pick<ProcessHere, "owner" | "root" | "kind" | "labels" | "lanes"> {
+  readonly db: Kysely<Database>;
+  readonly home: string;
+  readonly workspaceName: string;
+  /** The boot and the pid namespace of this process. */
+  readonly place: string;
+}
+
+/** This process in the fleet: one machine where the store is embedded. */
+export function openFleet({ db, home, workspaceName, place, ...here }: FleetParts): FleetStore {
+  const { owner, root, kind, labels, lanes } = here;
+  const me: ProcessHere = {
+    owner,
+    root,
+    kind,
+    labels,
+    lanes,
+    machineId: machineIdOf(home),
+    machineName: hostname(),
+    incarnation: place,
+    workspace: workspaceName,
+    version: VERSION,
+  };
+  return createFleetStore({ db, now: timers.now, me });
+}
+
+/** What every task can count on here. */
+export function labelsOf(config: Config): readonly string[] {
+  const architecture = process.arch === "x64" ? "amd64" : process.arch;
+  return config.command_executor.enabled ? ["docker", architecture] : [architecture];
+}
+
+/** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
+export async function openMachine({ fleet, store, words, onTrouble, log }: ServeParts, inbox: Inbox) {
+  const state = { draining: false };
+  const keeping = keepMachine({
+    fleet,
+    load: () => ({ busy: inbox.answering.running, draining: state.draining }),
+    timers,
+    onReplaced: () => {
+      log(words().machineReplaced);
+      process.kill(process.pid, "SIGTERM");
+    },
+    onTrouble,
+  });
+  const teller = createTeller({
+    fleet,
+    store,
+    reaches: (channel) => inbox.channels.has(channel),
+    messages: words,
+    uuid: () => crypto.randomUUID(),
+    timers,
+    onTrouble,
+  });
+  await keeping.start();
+  await teller.tellBack();
+  const stopTelling = teller.start();
+  return {
+    drain() {
+      state.draining = true;
+      stopTelling();
+      void keeping.tell();
+    },
+    /** A store that does not answer is not waited for: silence says the same, later. */
+    leave: () =>
+      Promise.race([keeping.stop(), new Promise<void>((resolve) => void timers.after(LEAVE_MS, resolve))]),
+  };
+}

@@ -1,0 +1,193 @@
+/** Machines that share a store: who is there, whose id is whose, and who is told that a machine is away. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import { enterFleet } from "../../../src/application/fleet/keep-machine.ts";
+import { createTeller } from "../../../src/application/fleet/tell-waiting.ts";
+import type { Timers } from "../../../src/application/ports/timers.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { adoptRoot } from "../../../src/infrastructure/fleet/adopt-root.ts";
+import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
+import { machineIdOf } from "../../../src/infrastructure/fleet/machine-id.ts";
+import { workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
+import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { inbound } from "../../fakes/channel.ts";
+import { requirePart } from "../../require.ts";
+import { newMessage, openMessages } from "../store/open-messages.ts";
+import { type PostgresServer, startPostgres } from "../store/postgres-server.ts";
+
+const now = () => new Date();
+/** Steps take no time. */
+const timers: Timers = {
+  now,
+  after: (_, run) => {
+    queueMicrotask(run);
+    return () => {};
+  },
+};
+const idle = { busy: 0, draining: false };
+
+describe("the machine's id", () => {
+  test("is made once, however many ask, and stays", () => {
+    const home = mkdtempSync(join(tmpdir(), "picoclaw-home-"));
+    try {
+      const ids = new Set(Array.from({ length: 5 }, () => machineIdOf(home)));
+      expect([...ids]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+});
+
+describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
+  let postgres: PostgresServer;
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeAll(() => {
+    postgres = startPostgres();
+  }, 60_000);
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close().catch(() => {});
+  });
+  afterAll(() => postgres.stop());
+
+  function open() {
+    const url = postgres.newDatabase();
+    const db = openPostgres(url);
+    closing.push(() => db.destroy());
+    return { db, url };
+  }
+
+  async function machine(db: Kysely<Database>, url: string, name: string, incarnation = `boot of ${name}`) {
+    const machineId = name.repeat(32).slice(0, 32);
+    const workspace = `${machineId}:/ws`;
+    const owner = `${incarnation} 1 a.1`;
+    const messages = await openMessages({ db, databaseUrl: url, now, workspace, owner });
+    closing.push(() => messages.queue.close());
+    const labels = ["docker"];
+    const fleet = createFleetStore({
+      db,
+      now,
+      me: {
+        owner,
+        machineId,
+        machineName: `host-${name}`,
+        incarnation,
+        kind: "serve",
+        workspace,
+        root: "/ws",
+        labels,
+        lanes: 4,
+        version: "1",
+      },
+    });
+    const teller = createTeller({
+      fleet,
+      store: messages.store,
+      reaches: (channel) => channel === "test",
+      messages: () => serveMessagesFor("en"),
+      uuid: () => crypto.randomUUID(),
+      timers,
+      onTrouble: () => {},
+    });
+    return { ...messages, fleet, teller, workspace };
+  }
+
+  const silent = (db: Kysely<Database>, name: string) =>
+    Promise.all([
+      sql`update machine_processes set beat_at = beat_at - 20000 where machine_id = ${name.repeat(32)}`.execute(
+        db,
+      ),
+      sql`update machines set seen_at = seen_at - 20000 where id = ${name.repeat(32)}`.execute(db),
+    ]);
+
+  test("a second incarnation is refused while the first is heard of, and takes over when it is silent", async () => {
+    const { db, url } = open();
+    const first = await machine(db, url, "a", "boot 1");
+    const second = await machine(db, url, "a", "boot 2");
+    expect(await enterFleet(first.fleet, timers)).toBeNull();
+    const beating = {
+      enter: async (since?: number) => {
+        await first.fleet.beat(idle);
+        return second.fleet.enter(since);
+      },
+    };
+    expect(await enterFleet(beating, timers)).toEqual({ takenBy: "host-a" });
+    expect(await first.fleet.beat(idle)).toBe("held");
+    // One that says nothing any more is taken for dead.
+    expect(await enterFleet(second.fleet, timers)).toBeNull();
+    expect(await first.fleet.beat(idle)).toBe("replaced");
+    expect(await second.fleet.beat(idle)).toBe("held");
+    // One that left is not waited for.
+    await second.fleet.leave();
+    expect(await first.fleet.enter()).toEqual({ status: "entered" });
+  });
+
+  test("processes of one boot share their machine, and the fleet lists machines with what they do", async () => {
+    const { db, url } = open();
+    const [a, b] = [await machine(db, url, "a"), await machine(db, url, "b")];
+    for (const one of [a, b]) await enterFleet(one.fleet, timers);
+    await a.fleet.beat({ busy: 3, draining: false });
+    await b.fleet.beat({ busy: 0, draining: true });
+    await silent(db, "b");
+    const [one, two] = await a.fleet.machines();
+    expect(one).toMatchObject({ name: "host-a", here: true });
+    expect(one?.processes).toMatchObject([
+      { kind: "serve", root: "/ws", labels: ["docker"], lanes: 4, busy: 3 },
+    ]);
+    expect(two).toMatchObject({ name: "host-b", here: false, processes: [] });
+  });
+
+  test("a message waits for the machine that holds its workspace; its chat is told once, and again when it is back", async () => {
+    const { db, url } = open();
+    const [a, b] = [await machine(db, url, "a"), await machine(db, url, "b")];
+    for (const { fleet } of [a, b]) {
+      await enterFleet(fleet, timers);
+      await fleet.beat(idle);
+    }
+    const at = now().toISOString();
+    const stored = [1, 2].map((n) =>
+      newMessage(inbound({ eventId: `e${n}`, text: "hello" }), `msg_${n}`, at),
+    );
+    await a.store.addAll(stored);
+    expect(await b.store.claimMessage({})).toBeNull();
+    await b.teller.tellAway();
+    expect(await b.store.claimReply()).toBeNull();
+    await silent(db, "a");
+    await b.teller.tellAway();
+    await b.teller.tellAway();
+    const told = await b.store.claimReply();
+    expect(told?.reply).toMatchObject({ chatId: "chat-1", content: { kind: "notice" } });
+    expect(JSON.stringify(told?.reply.content)).toContain("host-a");
+    if (told !== null) await b.store.endReply(told.work, { state: "sent", at, reason: null });
+    expect(await b.store.claimReply()).toBeNull();
+    expect(await b.store.claimMessage({})).toBeNull();
+    expect(await b.fleet.queues()).toEqual([
+      { machineId: "a".repeat(32), root: "/ws", waiting: 2, working: 0, replies: 0 },
+    ]);
+    await a.fleet.beat(idle);
+    await a.teller.tellBack();
+    await a.teller.tellBack();
+    const back = await a.store.claimReply();
+    expect(JSON.stringify(back?.reply.content)).toContain("back");
+    if (back !== null) await a.store.endReply(back.work, { state: "sent", at, reason: null });
+    expect(await a.store.claimReply()).toBeNull();
+    expect((await a.store.claimMessage({}))?.message.id).toBe("msg_1");
+  });
+
+  test("what was stored under a path alone goes to the first machine that opens it, and is answered there", async () => {
+    const { db, url } = open();
+    const old = await openMessages({ db, databaseUrl: url, now, workspace: "/ws", owner: "old 1 a.1" });
+    const at = now().toISOString();
+    await old.store.addAll([newMessage(inbound({ eventId: "e1", text: "hello" }), "msg_1", at)]);
+    await old.queue.close();
+    await adoptRoot(db, "/ws", `${"a".repeat(32)}:/ws`);
+    await adoptRoot(db, "/ws", `${"b".repeat(32)}:/ws`);
+    const [a, b] = [await machine(db, url, "a"), await machine(db, url, "b")];
+    expect(await b.store.claimMessage({})).toBeNull();
+    expect((await a.store.claimMessage({}))?.message.id).toBe("msg_1");
+    expect(workspaceName({ home: "/nowhere", databaseUrl: undefined, root: "/ws" })).toBe("/ws");
+  });
+});
