@@ -9,7 +9,7 @@ import * as taskSteps from "./migrations/009-task-steps.ts";
 import * as queue from "./migrations/010-queue.ts";
 import * as schedules from "./migrations/011-schedules.ts";
 import * as keptDrafts from "./migrations/012-kept-drafts.ts";
-import * as fleet from "./migrations/012-fleet.ts";
+import * as fleet from "./migrations/013-fleet.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -24,7 +24,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "010-queue", up: queue.up },
     { name: "011-schedules", up: schedules.up },
     { name: "012-kept-drafts", up: keptDrafts.up },
-    { name: "012-fleet", up: fleet.up },
+    { name: "013-fleet", up: fleet.up },
   ];
 
 /** Any number: whoever migrates a Postgres holds this lock. */

@@ -148,9 +148,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       await fleet.beat(idle);
     }
     const at = now().toISOString();
-    const stored = [1, 2].map((n) =>
-      newMessage(inbound({ eventId: `e${n}`, text: "hello" }), `msg_${n}`, at),
-    );
+    const stored = [1, 2].map((n) => newMessage(inbound(n), `msg_${n}`, at));
     await a.store.addAll(stored);
     expect(await b.store.claimMessage({})).toBeNull();
     await b.teller.tellAway();
@@ -181,7 +179,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     const { db, url } = open();
     const old = await openMessages({ db, databaseUrl: url, now, workspace: "/ws", owner: "old 1 a.1" });
     const at = now().toISOString();
-    await old.store.addAll([newMessage(inbound({ eventId: "e1", text: "hello" }), "msg_1", at)]);
+    await old.store.addAll([newMessage(inbound(1), "msg_1", at)]);
     await old.queue.close();
     await adoptRoot(db, "/ws", `${"a".repeat(32)}:/ws`);
     await adoptRoot(db, "/ws", `${"b".repeat(32)}:/ws`);
