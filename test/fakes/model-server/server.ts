@@ -42,6 +42,8 @@ export interface ModelServerOptions {
   readonly script?: readonly ScriptedReply[] | ((request: SeenRequest, count: number) => ScriptedReply);
   /** What `/api/tags` lists; default: any model that is asked about. */
   readonly pulled?: readonly { readonly name: string; readonly remote_host?: string }[];
+  /** What `/models` lists; default: nothing. */
+  readonly offered?: readonly string[];
 }
 
 const DEFAULT_PULLED = ["stub:latest", "chat-v1:latest", "worker-v1:latest"].map((name) => ({ name }));
@@ -49,6 +51,7 @@ const DEFAULT_PULLED = ["stub:latest", "chat-v1:latest", "worker-v1:latest"].map
 export async function startModelServer({
   script = [],
   pulled = DEFAULT_PULLED,
+  offered = [],
 }: ModelServerOptions = {}): Promise<ModelServer> {
   const requests: SeenRequest[] = [];
   let replies = typeof script === "function" ? [] : [...script];
@@ -74,7 +77,7 @@ export async function startModelServer({
     incoming.on("end", () => {
       const path = new URL(incoming.url ?? "/", "http://stub").pathname;
       const protocol = incoming.method === "POST" ? protocolOf(path) : undefined;
-      if (protocol === undefined) return list(path, pulled, response);
+      if (protocol === undefined) return list(path, { pulled, offered }, response);
       const bytes = Buffer.concat(chunks);
       const request = {
         protocol,
@@ -126,12 +129,16 @@ export async function startModelServer({
 }
 
 /** Lists of models, and one model: all there. */
-function list(path: string, pulled: readonly object[], response: ServerResponse): void {
+function list(
+  path: string,
+  { pulled, offered }: Required<Pick<ModelServerOptions, "pulled" | "offered">>,
+  response: ServerResponse,
+): void {
   const body =
     path === "/api/tags"
       ? { models: pulled }
       : path.endsWith("/models")
-        ? { object: "list", data: [] }
+        ? { object: "list", data: offered.map((id) => ({ id })) }
         : { id: path };
   const known = path === "/api/tags" || /\/models(\/[^/]+)?$/.test(path);
   response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
