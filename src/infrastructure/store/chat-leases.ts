@@ -1,6 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { ChatLeases } from "../../application/ports/chat-leases.ts";
 import type { Database } from "./schema.ts";
+import { createStoreTime } from "./store-time.ts";
 
 /** How often a ticket's number is tried again when another process took it in the same moment. */
 const TRIES = 50;
@@ -9,12 +10,18 @@ const TRIES = 50;
 export function createChatLeases({
   db,
   workspace,
+  now = () => new Date(),
 }: {
   readonly db: Kysely<Database>;
   readonly workspace: string;
+  /** The clock of this process, which the moments come from. */
+  readonly now?: () => Date;
 }): ChatLeases {
+  const storeTime = createStoreTime(db, now);
+  const shared = async (moment: Date) => (await storeTime(moment)).toISOString();
   return {
-    async enter(chatKey, owner, until) {
+    async enter(chatKey, owner, wanted) {
+      const until = await shared(wanted);
       for (let attempt = 1; ; attempt++) {
         const added = await db
           .insertInto("chat_tickets")
@@ -27,7 +34,7 @@ export function createChatLeases({
                 sql<string>`${chatKey}`.as("chat_key"),
                 sql<number>`coalesce(max(ticket), 0) + 1`.as("ticket"),
                 sql<string>`${owner}`.as("owner"),
-                sql<string>`${until.toISOString()}`.as("until"),
+                sql<string>`${until}`.as("until"),
               ])
               .where("workspace", "=", workspace)
               .where("chat_key", "=", chatKey),
@@ -47,8 +54,8 @@ export function createChatLeases({
         .where("ticket", "=", ticket)
         .execute();
     },
-    async take({ chatKey, owner, ticket, now, until, isGone }) {
-      const time = now.toISOString();
+    async take({ chatKey, owner, ticket, now: moment, until: wanted, isGone }) {
+      const [time, until] = [await shared(moment), await shared(wanted)];
       const before = await db
         .selectFrom("chat_tickets")
         .select("owner")
@@ -69,7 +76,7 @@ export function createChatLeases({
       const ahead = waiting.length + (holder === undefined ? 0 : 1);
       if (ahead > 0) return { taken: false, ahead };
       const dead = held?.owner ?? "";
-      const values = { owner, until: until.toISOString(), stop: 0 };
+      const values = { owner, until, stop: 0 };
       const taken = await db
         .insertInto("chat_leases")
         .values({ workspace, chat_key: chatKey, ...values })
@@ -85,10 +92,10 @@ export function createChatLeases({
         .execute();
       return taken.length === 1 ? { taken: true, ahead: 0 } : { taken: false, ahead: 1 };
     },
-    async renew(chatKey, owner, until) {
+    async renew(chatKey, owner, wanted) {
       const rows = await db
         .updateTable("chat_leases")
-        .set({ until: until.toISOString() })
+        .set({ until: await shared(wanted) })
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("owner", "=", owner)
@@ -96,10 +103,10 @@ export function createChatLeases({
         .execute();
       return { held: rows.length === 1, stop: rows[0]?.stop === 1 };
     },
-    async keep(chatKey, ticket, until) {
+    async keep(chatKey, ticket, wanted) {
       await db
         .updateTable("chat_tickets")
-        .set({ until: until.toISOString() })
+        .set({ until: await shared(wanted) })
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("ticket", "=", ticket)
@@ -113,13 +120,13 @@ export function createChatLeases({
         .where("owner", "=", owner)
         .execute();
     },
-    async requestStop(chatKey, now) {
+    async requestStop(chatKey, moment) {
       const rows = await db
         .updateTable("chat_leases")
         .set({ stop: 1 })
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
-        .where("until", ">", now.toISOString())
+        .where("until", ">", await shared(moment))
         .returning("owner")
         .execute();
       return rows.length === 1;

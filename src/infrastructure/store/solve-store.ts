@@ -6,12 +6,15 @@ import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import type { SolveRow } from "./solve-tables.ts";
 import { storable } from "./storable.ts";
+import { createStoreTime } from "./store-time.ts";
 
 const LIVE = ["waiting", "running", "paused"];
 const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
 
 export async function createSolveStore(db: Kysely<Database>, now: () => Date): Promise<SolveStore> {
   await migrate(db, now);
+  const storeTime = createStoreTime(db, now);
+  const shared = async (moment: Date) => (await storeTime(moment)).toISOString();
   const live = async (item: ItemRef) => {
     const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
     return toTask(await query.where("state", "in", LIVE).executeTakeFirst());
@@ -81,6 +84,7 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
       return rows.flatMap((row) => toTask(row) ?? []);
     },
     async due(at, isGone) {
+      const time = await shared(at);
       const rows = await db
         .selectFrom("solve_tasks")
         .select(["body", "owner", "lease_until"])
@@ -89,21 +93,22 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
         .execute();
       const free = rows.filter(
         ({ owner, lease_until: until }) =>
-          owner === null || until === null || until <= at.toISOString() || isGone(owner),
+          owner === null || until === null || until <= time || isGone(owner),
       );
       return free.flatMap((row) => toTask(row) ?? []);
     },
     async lease({ id, owner, now: at, until, isGone }) {
+      const [time, end] = [await shared(at), await shared(until)];
       const held = await db.selectFrom("solve_tasks").select("owner").where("id", "=", id).executeTakeFirst();
       const dead = typeof held?.owner === "string" && isGone(held.owner) ? held.owner : owner;
       const rows = await db
         .updateTable("solve_tasks")
-        .set({ owner, lease_until: until.toISOString() })
+        .set({ owner, lease_until: end })
         .where("id", "=", id)
         .where(({ eb, or }) =>
           or([
             eb("lease_until", "is", null),
-            eb("lease_until", "<=", at.toISOString()),
+            eb("lease_until", "<=", time),
             eb("owner", "in", [owner, dead]),
           ]),
         )
@@ -114,7 +119,7 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
     async renew(id, owner, until) {
       const [row] = await db
         .updateTable("solve_tasks")
-        .set({ lease_until: until.toISOString() })
+        .set({ lease_until: await shared(until) })
         .where("id", "=", id)
         .where("owner", "=", owner)
         .returning("ordered")

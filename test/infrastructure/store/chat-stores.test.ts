@@ -78,6 +78,28 @@ describe.if(requirePart("postgres"))("postgres", () => {
   });
   describeStores("Postgres", async () => db);
 
+  test("a machine whose clock is wrong holds a chat no longer than others, and takes it from nobody", async () => {
+    const clock = (wrongMs: number) => () => new Date(Date.now() + wrongMs);
+    const on = (wrongMs: number) => {
+      const time = clock(wrongMs);
+      const leases = createChatLeases({ db, workspace: "/skew", now: time });
+      const take = (owner: string, inMs = 0) => {
+        const moment = new Date(time().getTime() + inMs);
+        const until = new Date(moment.getTime() + 10_000);
+        const ticket = Number.MAX_SAFE_INTEGER;
+        return leases.take({ chatKey: "c", owner, ticket, now: moment, until, isGone: () => false });
+      };
+      return take;
+    };
+    const [ahead, right, behind] = [on(300_000), on(0), on(-300_000)];
+    expect((await ahead("ahead")).taken).toBe(true);
+    expect((await right("right")).taken).toBe(false);
+    expect((await right("right", 12_000)).taken).toBe(true);
+    expect((await ahead("ahead", 12_000)).taken).toBe(false);
+    expect((await behind("behind", 12_000)).taken).toBe(false);
+    expect((await behind("behind", 26_000)).taken).toBe(true);
+  });
+
   test("several processes' worth of connections migrate an empty database once", async () => {
     const url = server.newDatabase();
     const all = Array.from({ length: 4 }, () => openPostgres(url));
