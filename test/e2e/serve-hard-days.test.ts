@@ -7,7 +7,7 @@ import { until } from "./cli-kit.ts";
 
 const SCRIPT = [
   { when: { message: "/hang$/" }, text: "late", delay_ms: 120_000 },
-  { when: { message: "/slow$/" }, text: "slow answer", delay_ms: 4_000 },
+  { when: { message: "/slow$/" }, text: "slow answer", delay_ms: 3_000 },
   { text: "re: {{message}}" },
 ];
 
@@ -127,7 +127,7 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     // The model is being asked.
     await Bun.sleep(2_000);
     postgres.crash();
-    await Bun.sleep(4_000);
+    await Bun.sleep(3_000);
     postgres.comeBack();
     expect(await alice.answer(slow)).toContain("slow answer");
     expect(await alice.answer(await alice.say("c1", "hello"))).toContain("re: hello");
