@@ -90,9 +90,9 @@ async function scenario(databaseUrl: string | null): Promise<void> {
   const db = databaseUrl === null ? openSqlite(`${opened.home}/picoclaw.db`) : openPostgres(databaseUrl);
   const settled = async () => {
     for (;;) {
-      const { rows } = await sql<{ n: number }>`select count(*) as n from replies where state = 'sent'`.execute(
-        db,
-      );
+      const { rows } = await sql<{
+        n: number;
+      }>`select count(*) as n from replies where state = 'sent'`.execute(db);
       if (Number(rows[0]?.n) >= MESSAGES) return;
       await Bun.sleep(100);
     }

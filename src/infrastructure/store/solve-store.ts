@@ -92,8 +92,7 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
         .orderBy("created_at")
         .execute();
       const free = rows.filter(
-        ({ owner, lease_until: until }) =>
-          owner === null || until === null || until <= time || isGone(owner),
+        ({ owner, lease_until: until }) => owner === null || until === null || until <= time || isGone(owner),
       );
       return free.flatMap((row) => toTask(row) ?? []);
     },
