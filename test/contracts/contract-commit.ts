@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { linkSync, lstatSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { sealNote } from "../../src/domain/work/seal-note.ts";
 import { type ContractPart, changeAll, replaceByRename } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
 import { appendInPlace, type TransactionBench, text } from "./transaction-bench.ts";
@@ -109,7 +110,7 @@ export const describeCommit: ContractPart = (kind, current) => {
     transaction.view.write("edited.txt", text("two\n"));
     transaction.view.write("kept.txt", text("two\n"));
     const { notes } = await transaction.seal(landsAll);
-    expect(notes).toEqual(["edited.txt: its other names (hard links) keep the former contents"]);
+    expect(notes).toEqual([sealNote("other-names", "edited.txt")]);
     expect((await bench.transactions.commit(jobId)).status).toBe("done");
     expect(bench.read("second.txt")).toBe("one\n");
     expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sealNote } from "../../src/domain/work/seal-note.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
@@ -172,7 +173,7 @@ describe.if(requirePart("git"))("a job that", () => {
     writeFileSync(join(transaction.directory as string, ".git/index.lock"), "");
     writeFileSync(join(transaction.directory as string, "b.txt"), "b\n");
     const sealed = await transaction.seal(landsAll);
-    expect(sealed.notes).toEqual(["a lock that the job's git left behind was dropped: .git/index.lock"]);
+    expect(sealed.notes).toEqual([sealNote("stale-lock", ".git/index.lock")]);
     await bench.transactions.commit(jobId);
     expect(existsSync(bench.at(".git/index.lock"))).toBe(false);
   });

@@ -141,9 +141,8 @@ describe("what a copy cannot show", () => {
       const { jobId, transaction } = await bench.begin();
       sh(transaction.directory as string, "ls -A; rm -rf ./*; echo made >made.txt");
       const sealed = await transaction.seal(landsAll);
-      expect([...sealed.notes].sort()).toEqual([
-        "not visible to the job: secret.txt",
-        "not visible to the job: shut",
+      expect(sealed.notes.map(({ what, paths }) => [what, ...[...paths].sort()])).toEqual([
+        ["hidden", "secret.txt", "shut"],
       ]);
       expect((await bench.transactions.commit(jobId)).status).toBe("done");
       expect(readdirSync(bench.workspace).sort()).toEqual(["made.txt", "secret.txt", "shut"]);

@@ -1,5 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { Refused } from "../../domain/policy/network.ts";
+import type { SealNote } from "../../domain/work/seal-note.ts";
 import type { TransactionKind, TransactionReason } from "../../domain/work/transaction-kind.ts";
 import type { ProcessRunner } from "./process.ts";
 import type { Entry, View } from "./view.ts";
@@ -262,8 +263,8 @@ export interface Sealed {
   readonly changes: readonly Change[];
   /** Paths of the workspace that changed while the job ran, though not through its view. */
   readonly outside: readonly string[];
-  /** What the view could not show or cover, in plain words. */
-  readonly notes: readonly string[];
+  /** What the view could not show or cover, one for each kind. */
+  readonly notes: readonly SealNote[];
   /**
    * What the job touched under names that are no UTF-8, as people can read them. Nothing is staged then: such a change
    * cannot be written down, and the rest without it is not what the job did.

@@ -17,14 +17,13 @@ export async function sealJudged(
   end: { readonly preview: boolean },
 ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
   let found: readonly PutBack[] = [];
-  const left = await transaction.seal((difference) => {
+  const sealed = await transaction.seal((difference) => {
     const changes = withGone(difference);
     const { restored, rewrite, same } = judgeChanges({ sides: difference, protection, sha1 }, changes);
     found = restored;
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
   }, end);
-  const sealed = { ...left, notes: left.notes.map(shownPath) };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   const { foreignOwner } = sealed;

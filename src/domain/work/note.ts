@@ -1,4 +1,5 @@
 import type { Refused } from "../policy/network.ts";
+import type { SealNote } from "./seal-note.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "./transaction-kind.ts";
 
 /**
@@ -8,6 +9,7 @@ import type { NotCovered, TransactionKind, TransactionReason } from "./transacti
 export type Note = string | NoteFact;
 
 export type NoteFact =
+  | SealNote
   | { readonly code: "staging"; readonly kind: TransactionKind; readonly reason: TransactionReason }
   | { readonly code: "not-covered"; readonly what: readonly NotCovered[] }
   | { readonly code: "auto-commit-failed"; readonly error: string }

@@ -1,10 +1,12 @@
 import type { Messages } from "../../../domain/texts/messages.ts";
-import { confinementMessages } from "../../../domain/texts/messages.ts";
+import { confinementMessages, reportMessages } from "../../../domain/texts/messages.ts";
 import type { Note } from "../../../domain/work/note.ts";
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
   switch (note.code) {
+    case "sealed-otherwise":
+      return reportMessages(messages.locale).sealedOtherwise(note);
     case "staging":
       return messages.transactionKind(note.kind, note.reason);
     case "not-covered":

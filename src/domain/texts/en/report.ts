@@ -1,5 +1,6 @@
 import type { JobStatus } from "../../work/job-status.ts";
 import { listPaths } from "../list-paths.ts";
+import { sealedOtherwise } from "./sealed.ts";
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
 
@@ -36,6 +37,7 @@ function status(is: JobStatus, failed: number): string {
 /** What a report of a job begins with and ends in. Nothing here ends in a newline. */
 export const texts = {
   status,
+  sealedOtherwise,
   /** The same line where it stands alone, above a whole report. */
   headline: status,
   counted: (succeeded: number, total: number) => `(${succeeded}/${total} commands succeeded)`,

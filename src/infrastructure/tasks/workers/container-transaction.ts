@@ -1,3 +1,4 @@
+import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
@@ -70,7 +71,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
     async seal(judge): Promise<Sealed> {
       const left: Op[] = [];
       const noText: string[] = [];
-      const notes: string[] = [];
+      const notes: SealNote[] = [];
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
         const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
@@ -87,7 +88,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
       writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes };
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {
       await stage.goOn();

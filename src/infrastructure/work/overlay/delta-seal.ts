@@ -1,9 +1,11 @@
 import type { BigIntStats } from "node:fs";
 import { dirname, join } from "node:path";
+import { type SealNote, sealNote } from "../../../domain/work/seal-note.ts";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { keptFolder } from "../transaction/kept-folder.ts";
 import { sameToAPerson } from "../transaction/same.ts";
 import { copyEntry } from "./copy-entry.ts";
 import type { FirstSight } from "./first-sight.ts";
@@ -46,7 +48,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
   const { folder, root, index, firstSlot, before } = parts;
   const ops: Op[] = [];
   const noText: string[] = [];
-  const notes: string[] = [];
+  const notes: SealNote[] = [];
   const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
   const isLeftOut = (path: string) => {
     const absolute = join(root.path, path);
@@ -69,6 +71,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
   function takeFolder(path: string, kind: "directory" | "opaque", stats: BigIntStats): void {
     const a = asOf(path);
     const mode = Number(stats.mode & 0o7777n);
+    notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: join(root.upper, path) }));
     if (a?.kind !== "directory" || a.mode !== mode) {
       const next = slot(folder, firstSlot + ops.length, "b");
       makeFreshFolder(next, join(root.upper, path), stats);
@@ -103,7 +106,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     else if (kind === "gone") remove(path);
     else if (kind === "directory" || kind === "opaque") takeFolder(path, kind, stats);
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
-    else notes.push(`not carried over, it is no file, folder or link: ${path}`);
+    else notes.push(sealNote("special", path));
   }
   // What an earlier job had made goes without a mark: there was nothing below it when it was made.
   const told = new Set(ops.map(({ path }) => path));

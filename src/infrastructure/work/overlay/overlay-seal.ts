@@ -1,11 +1,13 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
+import { type SealNote, sealNote } from "../../../domain/work/seal-note.ts";
 import { getXattr } from "../../runtime/xattr.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, identityOf } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
 import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { keptFolder } from "../transaction/kept-folder.ts";
 import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
 import { type FolderBase, NO_FOLDER } from "../transaction/way-folders.ts";
 import type { FirstSight } from "./first-sight.ts";
@@ -18,8 +20,8 @@ export interface SealedUpper {
   readonly ops: readonly Op[];
   /** What the job touched under names that are no UTF-8, as people can read them: no op can say it. */
   readonly noText: readonly string[];
-  /** What no plan can bring in, in plain words. */
-  readonly notes: readonly string[];
+  /** What no plan can bring in. */
+  readonly notes: readonly SealNote[];
 }
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
@@ -33,7 +35,7 @@ export function sealUpper(
 ): SealedUpper {
   const ops: Op[] = [];
   const noText: string[] = [];
-  const notes: string[] = [];
+  const notes: SealNote[] = [];
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
@@ -81,6 +83,7 @@ export function sealUpper(
         const mode = Number(stats.mode & 0o7777n);
         if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
           break;
+        notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: absolute }));
         if (a?.kind !== "directory" || a.mode !== mode) {
           makeFreshFolder(next, absolute, stats);
           add(path, a, identifyAt(next));
@@ -111,7 +114,7 @@ export function sealUpper(
         break;
       }
       case "other":
-        notes.push(`not carried over, it is no file, folder or link: ${path}`);
+        notes.push(sealNote("special", path));
         break;
       case "no-text":
         break;

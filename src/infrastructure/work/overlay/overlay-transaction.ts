@@ -2,6 +2,7 @@ import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import { ViewFault } from "../../../application/ports/view.ts";
+import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import type { Installation } from "../../runtime/installation.ts";
 import { despiteOthers } from "../folder/despite-others.ts";
@@ -187,7 +188,7 @@ function open(state: OpenOverlay): Transaction {
       if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
       const left: Op[] = [];
       const noText: string[] = [];
-      const notes: string[] = [];
+      const notes: SealNote[] = [];
       roots.forEach((root, i) => {
         const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
         for (const op of sealed.ops) left.push(op);
@@ -205,7 +206,7 @@ function open(state: OpenOverlay): Transaction {
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes };
+      return { changes: changesOf(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {
       await executor.rest();

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { type SealNote, sealNote } from "../../../domain/work/seal-note.ts";
 import { type Identity, identifyAt, kindOf } from "../folder/identity.ts";
 import { type Walked, walk } from "../folder/walk.ts";
 import { hashAt, hashIfUntouched } from "./content.ts";
@@ -8,6 +9,7 @@ import type { CopiedRoot } from "./copy-roots.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
 import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { keptFolder } from "./kept-folder.ts";
 import { lostOwners } from "./lost-owners.ts";
 import { foldersAbove, isHidden, type Manifest } from "./manifest.ts";
 import { onlyModeDiffers, sameToAPerson } from "./same.ts";
@@ -28,7 +30,7 @@ export interface CopySeal {
 
 export interface SealedRoot {
   readonly ops: readonly Op[];
-  readonly notes: readonly string[];
+  readonly notes: readonly SealNote[];
   /** What the job touched under names that are no UTF-8. */
   readonly noText: readonly string[];
 }
@@ -43,9 +45,9 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   const hashOf = (path: string, a: Identity, isIndex: boolean) =>
     state.hashes.get(`${index}:${path}`) ?? hashIfUntouched(root.original, path, a, isIndex);
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
-  const notes: string[] = [];
+  const notes: SealNote[] = [];
   const unreadable = (path: string) => {
-    if (!isHidden(manifest.hidden, path)) notes.push(`not carried over, it cannot be read: ${path}`);
+    if (!isHidden(manifest.hidden, path)) notes.push(sealNote("unreadable", path));
   };
   const enter = (path: string) => !isOwn(path);
   const all = [...walk(root.copy, { unlock: true, enter, unreadable, noText: true })];
@@ -60,20 +62,24 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   for (const entry of found) {
     const { path, stats } = entry;
     const a = manifest.entries.get(path) ?? null;
-    if (isHidden(manifest.hidden, path) || isAsItWas(entry, a, started)) continue;
+    if (isHidden(manifest.hidden, path)) continue;
+    const places = { from: join(root.original, path), to: join(root.copy, path) };
+    if (stats.isDirectory() && stats.ctimeNs >= started)
+      notes.push(...keptFolder({ path, a, stats, ...places }));
+    if (isAsItWas(entry, a, started)) continue;
     if (stats.isBlockDevice() || stats.isCharacterDevice()) {
-      notes.push(`not carried over, it is a device: ${path}`);
+      notes.push(sealNote("device", path));
       continue;
     }
     if (above.has(path) && !stats.isDirectory()) {
-      notes.push(`kept, because it holds what the job could not see: ${path}`);
+      notes.push(sealNote("holds-hidden", path));
       continue;
     }
-    const absolute = join(root.copy, path);
+    const absolute = places.to;
     const pointer = state.pointers.some(({ file }) => file === absolute);
     if (pointer && stats.ctimeNs < started) continue;
     if (isStaleLock(path, area(path), a)) {
-      notes.push(`a lock that the job's git left behind was dropped: ${path}`);
+      notes.push(sealNote("stale-lock", path));
       continue;
     }
     if (stats.isFile() && notesPaths(path, Number(stats.size)))
@@ -83,15 +89,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     const now = { ...(identifyAt(absolute) as Identity), mode };
     const bHash = hashAt(absolute, now, isIndex);
     const aHash = a === null ? undefined : hashOf(path, a, isIndex);
-    const compared = {
-      a: a as Identity,
-      b: now,
-      aHash,
-      bHash,
-      isIndex,
-      from: join(root.original, path),
-      to: absolute,
-    };
+    const compared = { a: a as Identity, b: now, aHash, bHash, isIndex, ...places };
     if (a !== null && a.kind !== "directory" && sameToAPerson(compared)) continue;
     const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
@@ -116,12 +114,13 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   return { ops, notes, noText };
 }
 
-/** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
+/** Not touched since the copy was made; a folder is told by its mode alone, a special file by its owner too. */
 function isAsItWas({ stats }: Walked, a: Identity | null, started: bigint): boolean {
   if (a === null || a.kind !== kindOf(stats)) return false;
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
-  const sameOwner = process.getuid?.() !== 0 || (Number(stats.uid) === a.uid && Number(stats.gid) === a.gid);
-  return Number(stats.mode & 0o7777n) === a.mode && sameOwner;
+  if (Number(stats.mode & 0o7777n) !== a.mode) return false;
+  if (a.kind === "directory" || process.getuid?.() !== 0) return true;
+  return Number(stats.uid) === a.uid && Number(stats.gid) === a.gid;
 }
 
 /** When a job is sealed its processes are gone: a lock of git's that is still there would only stand in the user's way. */

@@ -2,17 +2,19 @@ import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Begun, Judge, Sealed, Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
+import { gatherSealNotes, sealNote } from "../../../domain/work/seal-note.ts";
 import { inParent } from "../folder/anchor.ts";
 import { despiteOthers } from "../folder/despite-others.ts";
 import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
-import { identify, identifyAt } from "../folder/identity.ts";
+import { identify } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { rewriteFile, standingBelow } from "../folder/standing.ts";
 import { walk } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
 import type { LimitCopy, LimitedCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
+import { changedMeanwhile } from "./changed-meanwhile.ts";
 import { hashIfUntouched, readNoFollow } from "./content.ts";
 import { byteLook } from "./copy-bytes.ts";
 import { createCopyChecks } from "./copy-check.ts";
@@ -26,7 +28,7 @@ import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
 import { judgeOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
-import { isHidden, type Manifest, takeManifest } from "./manifest.ts";
+import { isHidden, takeManifest } from "./manifest.ts";
 import { renameable } from "./mounts.ts";
 import { partedLinks } from "./parted-links.ts";
 import { changesOf } from "./plan-changes.ts";
@@ -307,9 +309,7 @@ function bytesIn(root: string, path: string): Uint8Array | null {
 async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const { workspace, folder, copies, manifests, stamp } = state;
   const left: Op[] = [];
-  const notes = manifests.flatMap(({ hidden }) =>
-    [...hidden].map((path) => `not visible to the job: ${path}`),
-  );
+  const notes = manifests.flatMap(({ hidden }) => [...hidden].map((path) => sealNote("hidden", path)));
   const noText: string[] = [];
   for (const [index, { original }] of copies.entries()) {
     const sealed = sealRoot(state, index, left.length);
@@ -317,7 +317,7 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
     notes.push(...sealed.notes);
     noText.push(...sealed.noText.map((path) => relative(workspace, join(original, path))));
   }
-  if (noText.length > 0) return { changes: [], outside: [], notes, noText };
+  if (noText.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), noText };
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);
@@ -329,26 +329,6 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   return {
     changes: changesOf(ops, roots, workspace),
     outside: outside.map((path) => relative(workspace, path)),
-    notes,
+    notes: gatherSealNotes(notes),
   };
-}
-
-const MEANWHILE_LIMIT = 20;
-
-/** Paths of the workspace that somebody, or the job past its view, changed while the job ran. */
-function changedMeanwhile(
-  copies: readonly CopiedRoot[],
-  manifests: readonly Manifest[],
-  planned: ReadonlySet<string>,
-): string[] {
-  const changed: string[] = [];
-  copies.forEach(({ original }, i) => {
-    const manifest = manifests[i] as Manifest;
-    for (const [path, then] of manifest.entries) {
-      if (changed.length >= MEANWHILE_LIMIT) break;
-      if (then.kind === "directory" || planned.has(`${i}:${path}`)) continue;
-      if (identifyAt(join(original, path))?.ctime !== then.ctime) changed.push(join(original, path));
-    }
-  });
-  return changed;
 }

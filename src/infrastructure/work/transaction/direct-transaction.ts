@@ -8,6 +8,7 @@ import type {
 } from "../../../application/ports/transaction.ts";
 import type { Entry } from "../../../application/ports/view.ts";
 import type { Change } from "../../../domain/patch/result.ts";
+import { gatherSealNotes } from "../../../domain/work/seal-note.ts";
 import { inParent } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
@@ -68,7 +69,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       return {
         changes: changesOf(ops, [workspace], workspace),
         outside: [],
-        notes: [...lostOwners(ops), ...partedLinks(ops, [workspace])],
+        notes: gatherSealNotes([...lostOwners(ops), ...partedLinks(ops, [workspace])]),
       };
     },
     discard: async () => removeSlots(folder),

@@ -40,7 +40,7 @@ function sameOwner(a: Identity, b: Identity): boolean {
   return process.getuid?.() !== 0 || (a.uid === b.uid && a.gid === b.gid);
 }
 
-function sameAttributes(from: string, to: string): boolean {
+export function sameAttributes(from: string, to: string): boolean {
   const [before, after] = [attributeNames(from), attributeNames(to)];
   if (before.length !== after.length) return false;
   return before.every((name) => {

@@ -1,0 +1,25 @@
+/** A folder of the workspace stays the one it was: what root's job made of its owner is said. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { lstatSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Cli, createCli, shell } from "../e2e/cli-kit.ts";
+import { requirePart } from "../require.ts";
+
+const isRoot = process.getuid?.() === 0 && process.platform === "linux" && requirePart("bwrap");
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => cli.remove());
+
+describe.if(isRoot)("root's job in a copy that gives a folder away", () => {
+  test("leaves it where it was, and says so", () => {
+    mkdirSync(join(cli.workspace, "d"));
+    const env = { PICOCLAW_WORKER_TRANSACTION: "copy", PICOCLAW_WORKER_CONFINE: "off" };
+    const ran = cli.apply([shell("chown 12345 d && echo a > d/a")], [], { env });
+    expect(ran.code).toBe(0);
+    expect(lstatSync(join(cli.workspace, "d")).uid).toBe(0);
+    expect(ran.out).toContain("d: the folder keeps its owner and group, which the job had changed");
+    expect(ran.out).not.toMatch(/^ {2}M d$/m);
+  });
+});
