@@ -1,5 +1,5 @@
 import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
-import { type IgnoreRule, parseIgnoreRules } from "./ignore-rules.ts";
+import { type IgnoreRule, parseIgnoreRules } from "../../domain/policy/ignore-rules.ts";
 
 /** Names that no listing and no search enters: git's own and PicoClaw's own. */
 /** Git's folder, notes of tasks, and a storage of jobs that lies in the workspace. */

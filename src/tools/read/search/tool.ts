@@ -3,7 +3,7 @@ import { isAscii } from "../../../domain/patch/match/bytes.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type Place, placeOf } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
-import { globSource } from "../ignore-rules.ts";
+import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createIgnored } from "../ignored.ts";
 import { shown } from "../shown.ts";
 import { filesByRipgrep } from "./ripgrep.ts";
