@@ -1,8 +1,8 @@
-import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import { createFolderView } from "../../work/folder/folder-view.ts";
 import { standingBelow } from "../../work/folder/standing.ts";
 import { bytesOrNull, currentBytes, lookThrough } from "../../work/overlay/current-place.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { isAscii } from "../../../domain/patch/match/bytes.ts";
+import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type Place, placeOf } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
-import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createIgnored } from "../ignored.ts";
 import { shown } from "../shown.ts";
 import { filesByRipgrep } from "./ripgrep.ts";
