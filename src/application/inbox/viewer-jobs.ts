@@ -12,6 +12,7 @@ import { executionFacts, type JobFacts, type RefusalFacts } from "../work/report
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
+import { type FoundJobs, findJobs, type JobQuery } from "./find-jobs.ts";
 import { createOutputTails } from "./output-tails.ts";
 import { owns, type Viewer } from "./viewer.ts";
 
@@ -42,7 +43,11 @@ export interface ViewedJob {
 export interface ViewerJobs {
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
+  /** The same, narrowed and page by page. */
+  find(viewer: Viewer, query: JobQuery, dayOf: (iso: string) => string): Promise<FoundJobs<ViewedJob>>;
   read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
+  /** The other jobs of the same message: drafts of other coders, further jobs. Oldest first. */
+  beside(job: Pick<StoredJob, "jobId" | "groupId">): readonly ViewedJob[];
   /** Changes whenever the newest job does, whoever runs it. */
   latest(): string;
   journal(jobId: string): readonly JournalLine[];
@@ -63,6 +68,9 @@ export interface RunRequest {
   readonly atomic?: boolean;
   readonly source: string;
 }
+
+/** Jobs of one user that are looked through. */
+const MOST_OWN = 20_000;
 
 export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
   const { workspace, store, bus } = parts;
@@ -92,6 +100,18 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
         .filter((job) => job !== null)
         .map(viewed);
     },
+    async find(viewer, query, dayOf) {
+      const all = workspace().archive.list();
+      if (viewer.role === "operator") return findJobs(all.map(viewed), query, dayOf);
+      const own = new Set(await store.jobIdsOf(viewer, MOST_OWN));
+      const jobs = all.filter(({ jobId }) => own.has(jobId));
+      return findJobs(jobs.map(viewed), query, dayOf);
+    },
+    beside: ({ jobId, groupId }) =>
+      workspace()
+        .archive.list()
+        .filter((job) => job.groupId === groupId && job.jobId !== jobId)
+        .map(viewed),
     latest() {
       const job = workspace().archive.list().at(-1);
       return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;

@@ -177,7 +177,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.keyboard.press("Tab");
       expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
       await page.keyboard.press("Enter");
-      for (let n = 0; n < 3 && !(await page.evaluate(`document.activeElement.matches("a.row")`)); n += 1)
+      for (let n = 0; n < 12 && !(await page.evaluate(`document.activeElement.matches("a.row")`)); n += 1)
         await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.waitForSelector(".timeline");

@@ -38,6 +38,8 @@ export async function createPages(
     startedAt: now(),
     viewerJobs: {
       list: async () => [],
+      find: async () => ({ jobs: [], total: 0, page: 1, pages: 1, chats: [] }),
+      beside: () => [],
       read: async () => null,
       latest: () => "",
       journal: () => [],

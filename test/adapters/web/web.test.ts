@@ -15,6 +15,10 @@ beforeAll(async () => {
         text: "## Plan\nx\n\n## Patch\n```text:buttons.txt\nx\n```\n\n## Risk\nlow\n",
       },
       {
+        when: { role: "coder3", message: "/Request:\\n.*findme/" },
+        text: "## Plan\nx\n\n## Patch\n```text:findme.txt\nx\n```\n\n## Risk\nlow\n",
+      },
+      {
         when: { role: "coder3", message: "/Request:\\n.*named/" },
         text: "## Plan\nx\n\n## Patch\n```text:named.txt\nx\n```\n\n## Risk\nlow\n",
       },
@@ -332,6 +336,24 @@ describe("one and the other", () => {
     expect(await operator.text("/sessions")).toContain("/sessions/web/alice");
     const undone = await alice.post(`/jobs/${jobId}/undo`);
     expect(await alice.text(undone.headers.get("location") ?? "")).toContain("was taken back");
+  });
+
+  test("jobs are titled by their request, and found by words, state, chat and file", async () => {
+    await answered(operator, "operator.found", "/code3 findme");
+    const rows = async (query: string) =>
+      [...(await operator.text(`/jobs?${query}`)).matchAll(/<span class="title">([^<]*)</g)].map(
+        ([, title]) => title,
+      );
+    expect(await rows("q=findme")).toEqual(["findme"]);
+    expect(await rows("chat=web:operator.found&status=applied&path=findme")).toEqual(["findme"]);
+    expect(await rows("chat=web:operator.found&status=taken-back")).toEqual([]);
+    expect(await rows("q=findme&day=1999-01-01")).toEqual([]);
+    expect(await operator.text("/jobs?q=<b>&status=nonsense&page=x")).toContain("No job fits");
+    const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs?q=findme")) ?? [];
+    const page = await operator.text(`/jobs/${jobId}`);
+    expect(page).toMatch(/<blockquote[^>]*>findme<\/blockquote>/);
+    expect(page).toContain('href="/chat/operator.found"');
+    expect(await alice.text("/jobs?q=findme")).not.toContain(jobId);
   });
 
   test("two operators press Undo at once: one wins, the other is told", async () => {

@@ -1,3 +1,4 @@
+import { chatOf } from "../../../application/inbox/find-jobs.ts";
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { storedFacts } from "../../../application/work/report/job-facts.ts";
@@ -18,6 +19,8 @@ export interface JobView {
   readonly viewed: ViewedJob;
   readonly journal: readonly JournalLine[];
   readonly files: readonly FileDiff[];
+  /** Other jobs of the same message. */
+  readonly beside: readonly ViewedJob[];
   /** What it printed so far, while it runs. */
   readonly output: string;
   readonly view: DiffView;
@@ -34,7 +37,7 @@ export interface Notice {
 
 export function jobPage(
   context: PageContext,
-  { viewed, journal, files, output, view, notice }: JobView,
+  { viewed, journal, files, beside, output, view, notice }: JobView,
 ): Markup {
   const { t } = context;
   const { job, alive } = viewed;
@@ -51,6 +54,7 @@ export function jobPage(
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
 <div id="head" data-part class="job-head"><div><h1>${titleOf(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
 <div class="actions">${buttons(context, viewed)}</div></div>
+${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
@@ -61,13 +65,32 @@ ${jobNotesOf(context.words, storedFacts(job, journal, alive)).map((note) => html
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
 <dt>${t.facts.source}</dt><dd>${job.source}</dd>
+${chatLink(context, chatOf(job))}
+${attemptsOf(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsOf(journal)}</dd>`}
 <dt>${t.facts.kind}</dt><dd>${job.kind}</dd>
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
 <dt>${t.facts.undo}</dt><dd>${t.undoStates[undoOfViewed(viewed)]}</dd>
 </dl></section>
+${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${titleOf(one) || t.untitled}</a> <span class="meta">${t.changeCount(one.job.changes.length)}</span></li>`)}</ul></section>`}
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });
+}
+
+/** Where it was asked for: a chat of one's own, or what was said elsewhere. */
+function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
+  if (chat === "") return null;
+  const at = chat.indexOf(":");
+  const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
+  const isOwn = channel === "web" && (chatId === viewer.userId || chatId.startsWith(`${viewer.userId}.`));
+  const address = isOwn
+    ? `/chat/${encodeURIComponent(chatId)}`
+    : `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
+  return html`<dt>${t.chatTitle}</dt><dd><a href="${address}">${visible(chat)}</a></dd>`;
+}
+
+function attemptsOf(journal: readonly JournalLine[]): number {
+  return Math.max(0, ...journal.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
 }
 
 function buttons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {

@@ -10,11 +10,17 @@ import { visible } from "./visible.ts";
 
 /** A job told from its journal, event by event. */
 export function timeline(context: PageContext, lines: readonly JournalLine[]): Markup {
+  let attempt = 0;
   return html`<ol class="timeline">${lines.map(({ at, event }) => {
     const entry = entryOf(context, event);
+    // Where a coder tried more than once, each try has a head.
+    const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
+    attempt = next || attempt;
+    const isHead =
+      next > 1 || (next === 1 && lines.some(({ event: one }) => "attempt" in one && one.attempt === 2));
     return (
       entry !== null &&
-      html`<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
+      html`${isHead && html`<li class="head"><strong>${context.t.attemptNumber(next)}</strong></li>`}<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
     );
   })}</ol>`;
 }

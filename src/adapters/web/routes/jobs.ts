@@ -1,9 +1,10 @@
+import type { JobQuery } from "../../../application/inbox/find-jobs.ts";
 import { briefly, wordRefusal } from "../../../application/work/report/word-job.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
 import { type Outcome, outcomeOf } from "../action-outcome.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage, type Notice } from "../pages/job.ts";
-import { JOBS_SHOWN, jobsPage } from "../pages/jobs.ts";
+import { jobsPage } from "../pages/jobs.ts";
 import { playgroundPage } from "../pages/playground.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
 import { diffLines, noDiff } from "../parts/diff-view.ts";
@@ -16,9 +17,11 @@ export function jobRoutes(app: WebApp, web: Web): void {
   const { viewerJobs } = host;
   const missing = ({ t, ...context }: PageContext) =>
     respond(trouble({ t, ...context }, t.notFoundTitle, t.notFound), 404);
-  app.get("/jobs", async (c) =>
-    respond(jobsPage(c.var.page, await viewerJobs.list(c.var.person.viewer, JOBS_SHOWN))),
-  );
+  app.get("/jobs", async (c) => {
+    const query = queryOf((name) => c.req.query(name) ?? "");
+    const dayOf = (iso: string) => new Date(iso).toLocaleDateString("sv", { timeZone: c.var.page.timezone });
+    return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
+  });
   app.get("/jobs/:job", async (c) => {
     const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
     if (viewed === null) return missing(c.var.page);
@@ -30,6 +33,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
         journal: viewerJobs.journal(jobId),
         output: host.mask(viewerJobs.output(jobId)),
         files: await fileDiffs(viewerJobs.differences(jobId)),
+        beside: viewerJobs.beside(viewed.job),
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
       }),
@@ -106,4 +110,16 @@ export function jobRoutes(app: WebApp, web: Web): void {
 
 function noticeOf({ ok, text, offerForce }: Outcome): Notice {
   return { ok, text, offerForce };
+}
+
+function queryOf(field: (name: string) => string): JobQuery {
+  const page = Number(field("page"));
+  return {
+    text: field("q").slice(0, 200),
+    status: field("status") as JobQuery["status"],
+    chat: field("chat"),
+    day: field("day"),
+    path: field("path"),
+    page: Number.isSafeInteger(page) ? page : 1,
+  };
 }
