@@ -32,7 +32,7 @@ interface Standing {
   readonly alive: boolean;
 }
 
-export const JOBS_PER_PAGE = 50;
+const JOBS_PER_PAGE = 50;
 
 /** `jobs` oldest first, as the archive has them. */
 export function findJobs<Job extends Standing>(
