@@ -7,6 +7,7 @@ import type { PageContext } from "./context.ts";
 import { createFlashes } from "./flash.ts";
 import { isOurHost, isOurOrigin, secured } from "./guard.ts";
 import type { WebHost } from "./host.ts";
+import { createStreams } from "./live.ts";
 import { html } from "./markup.ts";
 import { noEntry } from "./no-entry.ts";
 import { barePage } from "./parts/layout.ts";
@@ -18,6 +19,11 @@ import { overviewRoutes } from "./routes/overview.ts";
 import { localeOf, type SignedIn, signedIn, themeOf, zoneOf } from "./session.ts";
 import { respond, standalonePage, type Web, type WebEnv } from "./web.ts";
 
+const every = (ms: number, callback: () => void) => {
+  const timer = setInterval(callback, ms);
+  return () => clearInterval(timer);
+};
+
 /** The whole server as one function from request to response. */
 export function createWebApp(host: WebHost): (request: Request) => Promise<Response> {
   const web: Web = {
@@ -25,6 +31,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
     signIn: createSignIn(host),
     assets: createAssets(host.sha256),
     flashes: createFlashes(host.random),
+    streams: createStreams(host, every),
   };
   const app = new Hono<WebEnv>();
   app.onError((error, c) => {

@@ -1,47 +1,76 @@
-import type { ServeEvent } from "../../application/inbox/bus.ts";
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
-import { liveLine } from "./parts/live-line.ts";
+import { type Interest, type Line, lineOf } from "./live-lines.ts";
+import { createWatch, type Every } from "./watch.ts";
 
-/** What a page wants to hear of. */
-export type Interest =
-  | { readonly kind: "chat"; readonly channel: string; readonly chatId: string }
-  | { readonly kind: "job"; readonly jobId: string }
-  | { readonly kind: "jobs"; readonly userId: string | null };
-
-interface Line {
-  readonly event: "changed" | "work" | "text" | "output" | "tail";
-  readonly data: Readonly<Record<string, string>>;
-}
-
-const [BEAT_MS, LOOK_MS] = [15_000, 2_000];
+const BEAT_MS = 15_000;
 /** A browser that reads slower than this is let go; it comes back and reads the page anew. */
 const MOST_WAITING = 256;
+/** Of one session at once. A browser keeps six connections to a server at most. */
+const MOST_STREAMS = 12;
 
-/** Server-sent events of one page. Ends when the browser goes, or the server does. */
-export function liveStream(
-  host: Pick<WebHost, "bus" | "closing" | "viewerJobs" | "live" | "mask">,
-  interest: Interest,
-  t: ConsoleMessages,
-  every: (ms: number, callback: () => void) => () => void,
-): Response {
-  const encoder = new TextEncoder();
-  let end = () => {};
-  /** Jobs of other processes tell nobody here: their journal is looked at now and then. */
-  function watchElsewhere(changed: () => void): () => void {
-    if (interest.kind === "chat") return () => {};
-    const look = () =>
-      interest.kind === "job" ? host.viewerJobs.journal(interest.jobId).length : host.viewerJobs.latest();
-    let seen = look();
-    return every(LOOK_MS, () => {
-      const now = look();
-      if (now !== seen) changed();
-      seen = now;
-    });
+interface Stream {
+  beat(): void;
+  end(): void;
+}
+
+export interface StreamRequest {
+  /** The hash of the session: with it the stream ends. */
+  readonly session: string;
+  readonly interest: Interest;
+  readonly t: ConsoleMessages;
+}
+
+export interface Streams {
+  /** Server-sent events of one page; null when its session has too many. */
+  open(request: StreamRequest): Response | null;
+  /** Somebody signed out: nothing more is told to their pages. */
+  endSession(session: string): void;
+}
+
+/** All streams of pages. Each ends when its browser goes, its session does, or the server. */
+export function createStreams(
+  host: Pick<WebHost, "bus" | "closing" | "live" | "mask" | "now"> & {
+    readonly access: Pick<WebHost["access"], "session">;
+    readonly viewerJobs: Pick<WebHost["viewerJobs"], "journal" | "latest" | "output">;
+  },
+  every: Every,
+): Streams {
+  const sessions = new Map<string, Set<Stream>>();
+  const watch = createWatch(host.viewerJobs, every);
+  let stopBeats = () => {};
+
+  function endSession(session: string): void {
+    for (const stream of [...(sessions.get(session) ?? [])]) stream.end();
   }
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
+
+  /** Sessions are also ended by other processes, and by their time. */
+  async function beats(): Promise<void> {
+    for (const [session, streams] of [...sessions]) {
+      const known = await host.access.session(session, host.now().toISOString()).catch(() => undefined);
+      if (known === null) endSession(session);
+      else for (const stream of [...streams]) stream.beat();
+    }
+  }
+
+  function keep(session: string, stream: Stream): () => void {
+    if (sessions.size === 0) stopBeats = every(BEAT_MS, () => void beats());
+    const streams = sessions.get(session) ?? new Set();
+    sessions.set(session, streams.add(stream));
+    return () => {
+      if (!streams.delete(stream) || streams.size > 0) return;
+      sessions.delete(session);
+      if (sessions.size === 0) stopBeats();
+    };
+  }
+
+  return {
+    endSession,
+    open({ session, interest, t }) {
+      if ((sessions.get(session)?.size ?? 0) >= MOST_STREAMS) return null;
+      const encoder = new TextEncoder();
+      let end = () => {};
+      const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
         const send = (text: string) => {
           if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
           controller.enqueue(encoder.encode(text));
@@ -51,12 +80,12 @@ export function liveStream(
           const line = lineOf(host, event, interest, t);
           if (line !== null) say(line);
         });
-        const stopBeat = every(BEAT_MS, () => send(": beat\n\n"));
-        const stopLook = watchElsewhere(() => say({ event: "changed", data: {} }));
+        const stopWatch = watch(interest, () => say({ event: "changed", data: {} }));
+        const forget = keep(session, { beat: () => send(": beat\n\n"), end: () => end() });
         end = () => {
           unsubscribe();
-          stopBeat();
-          stopLook();
+          stopWatch();
+          forget();
           host.closing.removeEventListener("abort", end);
           try {
             controller.close();
@@ -69,54 +98,11 @@ export function liveStream(
         // A page was drawn before its stream began: what was printed between them is not lost.
         if (interest.kind === "job")
           say({ event: "tail", data: { text: host.mask(host.viewerJobs.output(interest.jobId)) } });
-      },
-      cancel: () => end(),
+      };
+      const body = new ReadableStream<Uint8Array>({ start, cancel: () => end() }, { highWaterMark: 1 });
+      return new Response(body, {
+        headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
+      });
     },
-    { highWaterMark: 1 },
-  );
-  return new Response(body, {
-    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
-  });
-}
-
-function lineOf(
-  { live, mask }: Pick<WebHost, "live" | "mask">,
-  event: ServeEvent,
-  interest: Interest,
-  t: ConsoleMessages,
-): Line | null {
-  switch (interest.kind) {
-    case "chat": {
-      // A job that is taken back elsewhere changes the buttons of its reply.
-      if (event.type === "job" && event.output === undefined) return { event: "changed", data: {} };
-      if (!("message" in event)) return null;
-      const { message } = event;
-      if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
-      if (event.type !== "chat") return { event: "changed", data: {} };
-      if (event.event.type === "text")
-        return { event: "text", data: { message: message.id, text: event.event.text } };
-      const line = liveLine(t, live.of(message.id), t.working);
-      return { event: "work", data: { message: message.id, ...line } };
-    }
-    case "job": {
-      if (event.type === "job" && event.jobId === interest.jobId)
-        return event.output === undefined
-          ? { event: "changed", data: {} }
-          : { event: "output", data: { text: mask(event.output) } };
-      if (event.type !== "chat") return null;
-      const inner = event.event;
-      if (!("jobId" in inner) || inner.jobId !== interest.jobId) return null;
-      return inner.type === "job-output"
-        ? { event: "output", data: { text: inner.text } }
-        : { event: "changed", data: {} };
-    }
-    case "jobs": {
-      if (event.type === "job")
-        return event.output === undefined && interest.userId === null ? { event: "changed", data: {} } : null;
-      if (event.type !== "chat" || !/^job-(started|finished)|undone$/.test(event.event.type)) return null;
-      return interest.userId === null || interest.userId === event.message.userId
-        ? { event: "changed", data: {} }
-        : null;
-    }
-  }
+  };
 }

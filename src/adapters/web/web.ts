@@ -5,6 +5,7 @@ import type { Asset } from "./assets.ts";
 import type { PageContext } from "./context.ts";
 import type { Flashes } from "./flash.ts";
 import type { WebHost } from "./host.ts";
+import type { Streams } from "./live.ts";
 import { html, type Markup } from "./markup.ts";
 import { barePage, page } from "./parts/layout.ts";
 import { localeOf, type SignedIn, themeOf } from "./session.ts";
@@ -15,6 +16,7 @@ export interface Web {
   readonly signIn: SignIn;
   readonly assets: { readonly style: Asset; readonly script: Asset };
   readonly flashes: Flashes;
+  readonly streams: Streams;
 }
 
 export interface WebEnv {

@@ -146,8 +146,11 @@ describe("coming in", () => {
   test("signing out ends the session on the server too", async () => {
     const guest = await signIn(server.link(server.url, "--user", "guest"));
     const cookie = [...guest.cookies].map((pair) => pair.join("=")).join("; ");
+    const stream = await guest.get("/live?jobs=1");
     await guest.post("/logout");
     expect((await fetch(`${server.url}/jobs`, { headers: { cookie } })).status).toBe(401);
+    // What was said before, then the end: a stream that goes on would keep this waiting.
+    expect(await stream.text()).toContain(": hello");
   });
 });
 

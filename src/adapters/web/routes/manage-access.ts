@@ -49,6 +49,7 @@ export function accessRoutes(app: WebApp, web: Web): void {
   });
   app.post("/manage/sessions/end", async (c) => {
     const session = await manage.endSession(given(c, "session"));
+    if (session !== null) web.streams.endSession(session.hash);
     const words = wordsOf(c);
     return back(
       c,

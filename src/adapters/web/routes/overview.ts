@@ -1,7 +1,7 @@
 import { isLocale } from "../../../domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
-import { type Interest, liveStream } from "../live.ts";
+import type { Interest } from "../live-lines.ts";
 import { chatPage } from "../pages/chat.ts";
 import { sessionsPage } from "../pages/sessions.ts";
 import { systemPage } from "../pages/system.ts";
@@ -92,10 +92,8 @@ export function overviewRoutes(app: WebApp, web: Web): void {
     const { page } = c.var;
     const interest = await interestOf(page, new URL(c.req.url).searchParams);
     if (interest === null) return c.text("not found\n", 404);
-    return liveStream(host, interest, page.t, (ms, callback) => {
-      const timer = setInterval(callback, ms);
-      return () => clearInterval(timer);
-    });
+    const { hash: session } = c.var.person.session;
+    return web.streams.open({ session, interest, t: page.t }) ?? c.text("too many streams\n", 429);
   });
   app.post("/preferences", (c) => {
     const { form } = c.var;
@@ -110,6 +108,7 @@ export function overviewRoutes(app: WebApp, web: Web): void {
   });
   app.post("/logout", async (c) => {
     await web.signIn.closeSession(c.var.person.secret);
+    web.streams.endSession(c.var.person.session.hash);
     const t = consoleMessagesFor(c.var.page.t.locale);
     return c.text(`${t.logout}\n`, 303, {
       location: "/",

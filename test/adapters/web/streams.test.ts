@@ -1,0 +1,91 @@
+import { expect, test } from "bun:test";
+import { createStreams } from "../../../src/adapters/web/live.ts";
+import { createBus } from "../../../src/application/inbox/bus.ts";
+import { createLiveWorks } from "../../../src/application/inbox/live-work.ts";
+import type { WebSession } from "../../../src/application/ports/access.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
+
+/** Streams over a clock that is moved by hand and jobs that count how often they are looked at. */
+function open() {
+  const timers = new Set<{ readonly ms: number; readonly callback: () => void }>();
+  const looks = { latest: 0, journal: 0 };
+  const now = { latest: "a" };
+  const gone = new Set<string>();
+  const streams = createStreams(
+    {
+      bus: createBus(),
+      closing: new AbortController().signal,
+      mask: (text) => text,
+      live: createLiveWorks(createBus()),
+      now: () => new Date(0),
+      access: {
+        session: async (hash: string) => (gone.has(hash) ? null : ({ hash } as WebSession)),
+      },
+      viewerJobs: {
+        output: () => "",
+        journal: () => {
+          looks.journal += 1;
+          return [];
+        },
+        latest: () => {
+          looks.latest += 1;
+          return now.latest;
+        },
+      },
+    },
+    (ms, callback) => {
+      const timer = { ms, callback };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+  );
+  const t = consoleMessagesFor("en");
+  const listen = (session: string) => {
+    const response = streams.open({ session, interest: { kind: "jobs", userId: null }, t });
+    if (response === null) return null;
+    const heard = { text: "", done: false, reader: response.body!.getReader() };
+    void (async () => {
+      for (;;) {
+        const { done, value } = await heard.reader.read();
+        if (done) break;
+        heard.text += new TextDecoder().decode(value);
+      }
+      heard.done = true;
+    })();
+    return heard;
+  };
+  const pass = async (ms: number) => {
+    for (const timer of [...timers]) if (timer.ms === ms) timer.callback();
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  };
+  return { streams, listen, pass, looks, now, gone, timers };
+}
+
+test("a hundred pages are one look a round, and none when they are gone", async () => {
+  const { listen, pass, looks, now, timers } = open();
+  const pages = Array.from({ length: 100 }, (_, n) => listen(`session${n}`));
+  expect([looks.latest, timers.size]).toEqual([1, 2]);
+  now.latest = "b";
+  await pass(2_000);
+  expect([looks.latest, pages.every((page) => page?.text.includes("event: changed"))]).toEqual([2, true]);
+  for (const page of pages) await page?.reader.cancel();
+  expect(timers.size).toBe(0);
+});
+
+test("a session has twelve streams at most, and others are not touched by that", () => {
+  const { listen } = open();
+  const mine = Array.from({ length: 14 }, () => listen("mine"));
+  expect(mine.filter((page) => page === null).length).toBe(2);
+  expect(listen("another's")).not.toBeNull();
+});
+
+test("streams end with their session, whoever ended it", async () => {
+  const { streams, listen, pass, gone } = open();
+  const [left, expired, stays] = [listen("left"), listen("expired"), listen("stays")];
+  streams.endSession("left");
+  gone.add("expired");
+  await pass(15_000);
+  expect([left?.done, expired?.done, stays?.done]).toEqual([true, true, false]);
+  expect(stays?.text).toContain(": beat");
+});
