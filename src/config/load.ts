@@ -22,9 +22,11 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   const home = input.home ?? resolveHome(env);
   const flags: Tree = input.flags ?? {};
 
-  const base = readConfigFile(
-    input.configFile === undefined ? homeConfigFile(home) : resolve(cwd, input.configFile),
-  );
+  const baseFile = input.configFile === undefined ? homeConfigFile(home) : resolve(cwd, input.configFile);
+  const base: ConfigFile =
+    input.instead?.file === baseFile
+      ? { kind: "file", file: baseFile, bytes: new TextEncoder().encode(input.instead.text) }
+      : readConfigFile(baseFile);
   if (base.kind === "unreadable") return { ok: false, errors: [base.problem] };
   if (base.kind === "missing" && input.configFile !== undefined) {
     const detail = "no such file";

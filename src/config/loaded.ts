@@ -18,6 +18,8 @@ export interface LoadInput {
   /** `--config FILE`: read instead of the home's and the workspace's file, and trusted, because it was named. */
   readonly configFile?: string | undefined;
   readonly flags?: ConfigOverrides;
+  /** What a file is going to hold: whether that would be accepted. */
+  readonly instead?: { readonly file: string; readonly text: string };
   /** Default: `PICOCLAW_HOME`, else `~/.picoclaw`. */
   readonly home?: string;
 }

@@ -40,20 +40,49 @@ const NO_FILE = new Uint8Array();
 
 export type TrustResult =
   | { readonly ok: true; readonly workspace: string; readonly sha256: string }
-  | { readonly ok: false; readonly reason: "no-folder" | "not-written"; readonly cause?: unknown };
+  | {
+      readonly ok: false;
+      readonly reason: "no-folder" | "not-written" | "changed";
+      readonly cause?: unknown;
+    };
 
-/** Trusts the folder, with its file as it is now. Idempotent. */
+/** What somebody must have seen of a folder to trust it. */
+export function trustSubject(workspace: string): { readonly text: string | null; readonly sha256: string } {
+  const content = readFile(workspaceConfigFile(workspace));
+  return {
+    text: content === undefined ? null : new TextDecoder().decode(content),
+    sha256: sha256(content ?? NO_FILE),
+  };
+}
+
+/** Trusts the folder, with its file as it is now, or only if that is the file that was `seen`. Idempotent. */
 export function trustWorkspace(at: {
   readonly home: string;
   readonly workspace: string;
   readonly now: Date;
+  readonly seen?: string;
 }): TrustResult {
   const path = realPath(at.workspace);
   if (path === undefined) return { ok: false, reason: "no-folder" };
   const content = readFile(workspaceConfigFile(path)) ?? NO_FILE;
   const entry: TrustEntry = { sha256: sha256(content), trusted_at: at.now.toISOString() };
+  if (at.seen !== undefined && at.seen !== entry.sha256) return { ok: false, reason: "changed" };
   const written = writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
   return written.ok ? { ok: true, workspace: path, sha256: entry.sha256 } : written;
+}
+
+/** Every folder that is trusted with some file. */
+export function trustedFolders(home: string): readonly { readonly workspace: string; readonly at: string }[] {
+  return Object.entries(readTrust(home)).map(([workspace, { trusted_at: at }]) => ({ workspace, at }));
+}
+
+/** Trusts a folder no longer; false when it was not. */
+export function distrustWorkspace(at: { readonly home: string; readonly workspace: string }): boolean {
+  const { [at.workspace]: gone, ...others } = readTrust(at.home);
+  if (gone === undefined) return false;
+  const written = writeTrust(at.home, others);
+  if (!written.ok) throw written.cause;
+  return true;
 }
 
 function readTrust(home: string): TrustList {

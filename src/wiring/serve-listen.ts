@@ -40,21 +40,32 @@ export async function listenAndServe(
   const forges = await openForges(parts);
   const place = { host, port, publicUrl };
   const mcp = lateMcp(parts);
-  const web = createWebHost({ ...parts, inbox, forges, place, mcp: mcp.answer, closing: closing.signal });
+  const renew = { rounds: async () => {} };
+  const reload = async () => {
+    const problem = await state.reload();
+    if (problem === null) await renew.rounds();
+    return problem;
+  };
+  const web = createWebHost({
+    ...parts,
+    inbox,
+    forges,
+    place,
+    mcp: mcp.answer,
+    closing: closing.signal,
+    reload,
+  });
   const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
   place.port = server.port;
   const machine = await openMachine(parts, inbox);
   await startInbox(parts, inbox);
   await forges?.start();
   const rounds = await startRounds(parts, inbox);
+  renew.rounds = rounds.renew;
   const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
   return {
     url: publicUrl ?? `http://${shown}:${server.port}`,
-    async reload() {
-      const problem = await state.reload();
-      if (problem === null) await rounds.renew();
-      return problem;
-    },
+    reload,
     async stop() {
       rounds.stop();
       machine.drain();

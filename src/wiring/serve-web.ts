@@ -18,6 +18,7 @@ import { openModels } from "./models.ts";
 import type { ForgeService } from "./serve-forges.ts";
 import type { Inbox } from "./serve-inbox.ts";
 import type { ServeParts } from "./serve-parts.ts";
+import { createSettings } from "./serve-settings.ts";
 
 const HEALTH_MS = 3_000;
 const HEALTH_CACHE_MS = 2_000;
@@ -28,6 +29,8 @@ export interface WebParts extends ServeParts {
   readonly place: ReturnType<WebHost["place"]>;
   readonly mcp: WebHost["mcp"];
   readonly closing: AbortSignal;
+  /** As `Serving.reload`. */
+  readonly reload: () => Promise<string | null>;
 }
 
 /** What the console and the API show of the house. */
@@ -59,6 +62,7 @@ export function createWebHost(parts: WebParts): WebHost {
     }),
     health: healthOf(parts),
     configuration: () => configurationLines(parts),
+    settings: createSettings(parts, parts.reload),
     metrics: async () =>
       metrics.render(
         {
@@ -97,6 +101,7 @@ function healthOf(parts: WebParts): WebHost["health"] {
     return healthChecks({
       askStore: () => sql`select 1`.execute(parts.db),
       models: modelsNow(parts),
+      defaultCoder: parts.state.current().config.roles.default_coder,
       pingDocker: enabled
         ? async (signal) =>
             (await import("../infrastructure/runtime/docker-ping.ts")).pingDocker(docker.host, signal)
@@ -104,7 +109,14 @@ function healthOf(parts: WebParts): WebHost["health"] {
       channels: parts.inbox.channels.values(),
     });
   };
-  return cached(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
+  const ask = () => cached(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
+  // What an earlier configuration said is no answer.
+  const held = { config: parts.state.current().config, ask: ask() };
+  return () => {
+    const { config } = parts.state.current();
+    if (config !== held.config) Object.assign(held, { config, ask: ask() });
+    return held.ask();
+  };
 }
 
 /** What `config show` would print now. */

@@ -6,6 +6,7 @@ import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { SettingsStore } from "../../application/ports/settings.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Locale, Messages } from "../../domain/texts/messages.ts";
 
@@ -27,6 +28,7 @@ export interface WebHost {
   readonly health: () => Promise<HealthReport>;
   /** The effective configuration, secrets masked. */
   readonly configuration: () => Promise<readonly ConfigLine[]>;
+  readonly settings: SettingsStore;
   readonly metrics: () => Promise<string>;
   readonly messagesFor: (locale: Locale) => Messages;
   readonly workspace: () => string;

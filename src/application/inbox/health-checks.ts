@@ -1,3 +1,4 @@
+import type { ModelFailureCode } from "../../domain/models/model-trouble.ts";
 import type { Channel } from "../ports/channel.ts";
 import type { ModelRole, Models } from "../ports/model.ts";
 import type { HealthCheck } from "./health.ts";
@@ -8,13 +9,16 @@ export interface HealthParts {
   /** Rejects when the store does not answer. */
   readonly askStore: () => Promise<unknown>;
   readonly models: Models;
+  /** Who answers the route CODE; the other coders need not be set up. */
+  readonly defaultCoder: ModelRole;
   /** Null where environments are off; rejects when Docker does not answer. */
   readonly pingDocker: ((signal: AbortSignal) => Promise<string>) | null;
   readonly channels: Iterable<Channel>;
 }
 
 /** The parts that `/readyz` asks. Only the store is needed to take a message; the others are for information. */
-export function healthChecks({ askStore, models, pingDocker, channels }: HealthParts): HealthCheck[] {
+export function healthChecks(parts: HealthParts): HealthCheck[] {
+  const { askStore, models, pingDocker, channels, defaultCoder } = parts;
   return [
     {
       name: "store",
@@ -24,7 +28,7 @@ export function healthChecks({ askStore, models, pingDocker, channels }: HealthP
         return { ok: true, detail: "answers" };
       },
     },
-    ...ROLES.map((role) => modelCheck(models, role)),
+    ...ROLES.map((role) => modelCheck(models, role, role.startsWith("coder") && role !== defaultCoder)),
     {
       name: "docker",
       required: false,
@@ -43,19 +47,27 @@ export function healthChecks({ askStore, models, pingDocker, channels }: HealthP
   ];
 }
 
-function modelCheck(models: Models, role: ModelRole): HealthCheck {
+const NOT_SET_UP: ReadonlySet<ModelFailureCode> = new Set(["no-key", "not-configured"]);
+
+function modelCheck(models: Models, role: ModelRole, isOptional: boolean): HealthCheck {
+  const off = (code: ModelFailureCode) => (isOptional && NOT_SET_UP.has(code) ? { off: true } : {});
   return {
     name: `model ${role}`,
     required: false,
     async check(signal) {
       await models.look?.(signal);
       const model = models.forRole(role);
-      if (!("generate" in model)) return { ok: false, detail: model.message };
+      if (!("generate" in model)) return { ok: false, detail: model.message, ...off(model.code) };
       const checked = await model.check(signal);
       const named = `${model.provider}/${model.model}`;
       if (checked.ok) return { ok: true, detail: `${named}: ${checked.detail}` };
       const remedy = checked.remedy === undefined ? {} : { remedy: checked.remedy };
-      return { ok: false, detail: `${named}: ${checked.failure.message}`, ...remedy };
+      return {
+        ok: false,
+        detail: `${named}: ${checked.failure.message}`,
+        ...remedy,
+        ...off(checked.failure.code),
+      };
     },
   };
 }

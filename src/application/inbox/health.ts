@@ -3,9 +3,7 @@ export interface HealthCheck {
   readonly name: string;
   /** Without it nothing can be answered; otherwise it is only reported. */
   readonly required: boolean;
-  check(
-    signal: AbortSignal,
-  ): Promise<{ readonly ok: boolean; readonly detail: string; readonly remedy?: string }>;
+  check(signal: AbortSignal): Promise<Omit<HealthLine, "name" | "required">>;
 }
 
 export interface HealthLine {
@@ -14,6 +12,8 @@ export interface HealthLine {
   readonly ok: boolean;
   readonly detail: string;
   readonly remedy?: string;
+  /** It does not work because nobody set it up, and nobody needs it. */
+  readonly off?: boolean;
 }
 
 export interface HealthReport {

@@ -25,3 +25,13 @@ export async function startSchedules(
     }
   return runSchedules([...times.keys()], { ...parts, timesOf: (schedule) => times.get(schedule) as TimesOf });
 }
+
+/** The first time of a rule after another; null when it is no rule, or has none. */
+export async function nextTimeOf(cron: string, timezone: string, after: Date): Promise<Date | null> {
+  const { Cron } = await import("croner");
+  try {
+    return new Cron(cron, { timezone, paused: true }).nextRun(after);
+  } catch {
+    return null;
+  }
+}

@@ -194,6 +194,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       "/sessions",
       "/usage",
       "/manage",
+      "/manage/settings",
       "/system",
       "/nothing",
     ];

@@ -3,6 +3,7 @@ import type { StoreCounts } from "../../../application/ports/message-store.ts";
 import type { PageContext } from "../context.ts";
 import type { ConfigLine } from "../host.ts";
 import { html, type Markup } from "../markup.ts";
+import { healthTone } from "../parts/health-tone.ts";
 import { page } from "../parts/layout.ts";
 import { visible } from "../parts/visible.ts";
 
@@ -18,7 +19,7 @@ export interface SystemView {
 export function systemPage(context: PageContext, view: SystemView): Markup {
   const { t } = context;
   const { checks } = view.health;
-  const bad = checks.filter(({ ok }) => !ok).length;
+  const bad = checks.filter(({ ok, off }) => !ok && off !== true).length;
   const changed = view.configuration.filter(({ source }) => source !== null);
   return page(context, {
     title: t.systemTitle,
@@ -26,8 +27,8 @@ export function systemPage(context: PageContext, view: SystemView): Markup {
     body: html`<h1>${t.systemTitle}</h1>
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
-<p class="state ${bad === 0 ? "succeeded" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
-<ul class="checks">${checks.map((check) => html`<li class="${check.ok ? "good" : check.required ? "bad" : "weak"}"><strong>${t.healthNames[check.name] ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
+<p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
+<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
 <li class="good"><strong>${t.healthNames.queue}</strong><span>${t.queue(view.counts.received, view.counts.working, view.counts.waitingReplies)}</span></li></ul></section>
 <section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>
 <h3>${t.configChanged}</h3>${changed.length === 0 ? html`<p class="note">${t.configDefaults}</p>` : table(context, changed)}

@@ -4,10 +4,11 @@ import { html, type Markup, type Piece } from "../markup.ts";
 import type { Notice } from "../pages/job.ts";
 import { page } from "./layout.ts";
 
-export type ManageSection = "access";
+export type ManageSection = "access" | "settings";
 
 const ADDRESSES: Readonly<Record<ManageSection, string>> = {
   access: "/manage",
+  settings: "/manage/settings",
 };
 
 const SECTIONS = Object.keys(ADDRESSES) as ManageSection[];
@@ -26,7 +27,7 @@ export function managePage(
     title: `${words.title}: ${words.pages[section]}`,
     section: "manage",
     body: html`<h1>${words.title}</h1>
-${SECTIONS.length > 1 && html`<nav class="choice manage-tabs" aria-label="${words.tabs}">${SECTIONS.map(tab)}</nav>`}
+<nav class="choice manage-tabs" aria-label="${words.tabs}">${SECTIONS.map(tab)}</nav>
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status">${notice.text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`}
 ${body(words)}`,
   });

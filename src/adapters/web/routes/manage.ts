@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { respond, trouble, type Web, type WebApp, type WebEnv } from "../web.ts";
 import { accessRoutes } from "./manage-access.ts";
+import { settingsRoutes } from "./manage-settings.ts";
 
 /** What operators manage. Nobody else gets here. */
 export function manageRoutes(app: WebApp, web: Web): void {
@@ -12,4 +13,5 @@ export function manageRoutes(app: WebApp, web: Web): void {
   app.use("/manage", operatorsOnly);
   app.use("/manage/*", operatorsOnly);
   accessRoutes(app, web);
+  settingsRoutes(app, web);
 }

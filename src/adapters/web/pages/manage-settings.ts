@@ -1,0 +1,87 @@
+import type { HealthReport } from "../../../application/inbox/health.ts";
+import type { SettingsRead, TrustNow } from "../../../application/ports/settings.ts";
+import { type AgentRole, agentOf } from "../../../domain/agents/roster.ts";
+import type { ManageMessages } from "../../../domain/texts/texts.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
+import { actionButton, csrfField } from "../parts/form.ts";
+import { healthTone } from "../parts/health-tone.ts";
+import { seal } from "../parts/icons.ts";
+import { field, managePage, select } from "../parts/manage-frame.ts";
+import { moment } from "../parts/times.ts";
+import { visible } from "../parts/visible.ts";
+import type { Notice } from "./job.ts";
+
+export interface SettingsView {
+  readonly read: SettingsRead;
+  readonly modelNames: readonly string[];
+  readonly health: HealthReport;
+  /** Of each schedule, in their order. */
+  readonly nextTimes: readonly (Date | null)[];
+  readonly trust: TrustNow;
+  readonly notice?: Notice | undefined;
+}
+
+const ROLES: readonly AgentRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
+
+export function settingsPage(context: PageContext, view: SettingsView): Markup {
+  return managePage(
+    context,
+    "settings",
+    view.notice,
+    (words) => html`<p class="note">${words.settingsIntro(view.read.file)}</p>
+${modelsSection(context, words, view)}${budgetSection(context, words, view.read)}${schedulesSection(context, words, view)}${trustSection(context, words, view.trust)}`,
+  );
+}
+
+function modelsSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
+  const { config } = view.read;
+  const providers = named(["ollama", ...Object.keys(config.providers)]);
+  const coders = Object.fromEntries(ROLES.slice(2).map((role) => [role, agentOf(role)]));
+  return html`<section aria-labelledby="models"><h2 id="models">${words.modelsTitle}</h2><p class="note">${words.modelsIntro}</p>
+<datalist id="model-names">${view.modelNames.map((name) => html`<option value="${name}"></option>`)}</datalist>
+<ul class="rows">${ROLES.map((role) => {
+    const { provider, model } = config.roles[role];
+    const check = view.health.checks.find(({ name }) => name === `model ${role}`);
+    const by = view.read.lockedBy(`roles.${role}.model`) ?? view.read.lockedBy(`roles.${role}.provider`);
+    return html`<li><div class="row managed">${seal(agentOf(role))}<span class="title">${agentOf(role)} <span class="meta">${role}</span></span>
+${check !== undefined && html`<span class="state ${healthTone(check)}">${visible(check.detail.split("\n")[0] ?? "").slice(0, 160)}</span>`}
+<form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${field(words.provider, select("provider", providers, provider))}${field(words.model, html`<input name="model" list="model-names" value="${model}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form></div></li>`;
+  })}</ul>
+<form method="post" action="/manage/default-coder" class="fields">${csrfField(context)}${field(words.defaultCoder, select("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form></section>`;
+}
+
+function budgetSection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
+  const { daily, on_exceed: onExceed } = config.budget;
+  return html`<section aria-labelledby="budget"><h2 id="budget">${words.budgetTitle}</h2><p class="note">${words.budgetIntro}</p>
+<form method="post" action="/manage/budget" class="fields">${csrfField(context)}${field(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${daily}">`, words.dailyHint)}${field(words.onExceed, select("on_exceed", words.onExceedChoices, onExceed))}<button type="submit">${words.save}</button></form></section>`;
+}
+
+function schedulesSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
+  const { schedules, session } = view.read.config;
+  const input = (name: string, max: number) =>
+    html`<input name="${name}" required maxlength="${max}" autocomplete="off">`;
+  return html`<section aria-labelledby="schedules"><h2 id="schedules">${words.schedulesTitle}</h2>
+${
+  schedules.length === 0
+    ? html`<p class="note">${words.schedulesEmpty}</p>`
+    : html`<ul class="rows">${schedules.map(({ name, cron, chat, message, enabled }, n) => {
+        const next = view.nextTimes[n]?.toISOString();
+        return html`<li><div class="row managed"><span class="state ${enabled ? "good" : "off"}">${visible(name)}</span><span class="title">${visible(message)}</span><span class="meta"><code>${cron}</code> · ${visible(chat)} · ${enabled ? next !== undefined && html`${words.next} ${moment(context, next)}` : words.off}</span>
+${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? words.turnOff : words.turnOn, fields: { name, enabled: enabled ? "0" : "1" } })}${actionButton(context, { action: "/manage/schedules/remove", label: words.remove, style: "danger", fields: { name } })}</div></li>`;
+      })}</ul>`
+}
+<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${field(words.name, input("name", 60))}${field(words.cron, input("cron", 100), words.cronHint)}${field(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(session.timezone))}${field(words.chat, input("chat", 200), words.chatHint)}${field(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
+}
+
+function trustSection(context: PageContext, words: ManageMessages, trust: TrustNow): Markup {
+  const { workspace, trusted, text, sha256, folders } = trust;
+  return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>
+<p><span class="state ${trusted ? "good" : "waiting"}">${trusted ? words.trusted : words.notTrustedYet}</span> <code>${visible(workspace)}</code></p>
+${text === null ? html`<p class="note">${words.noFile}</p>` : html`<pre class="code" tabindex="0"><code>${visible(text)}</code></pre>`}
+${!trusted && actionButton(context, { action: "/manage/trust", label: words.trust, fields: { seen: sha256 } })}
+${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.since} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
+}
+
+const named = (names: readonly string[]) =>
+  Object.fromEntries([...new Set(names)].map((name) => [name, name]));

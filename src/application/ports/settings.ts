@@ -1,0 +1,42 @@
+import type { Config } from "../../config/config.ts";
+
+/** The configuration while serving: what holds, and the one file that the console may write. */
+export interface SettingsStore {
+  read(): Promise<SettingsRead>;
+  /**
+   * Writes these values into the file, comments kept, and has the server take them up. Null, or why not, for a person:
+   * then the file is as it was. Nothing is written that would not be accepted as a whole.
+   */
+  change(edits: readonly SettingEdit[]): Promise<string | null>;
+  /** What a person reads before trusting the served folder, and what is trusted now. */
+  trust(): TrustNow;
+  /** Trusts the served folder with the file that was seen; null, or why not. */
+  trustSeen(sha256: string): Promise<string | null>;
+  distrust(folder: string): Promise<string | null>;
+  /** Names of models that somebody may choose. */
+  modelNames(): Promise<readonly string[]>;
+  /** When a rule would next be due; null: it is no rule, or never is. */
+  nextTime(cron: string, timezone: string): Promise<Date | null>;
+}
+
+export interface SettingsRead {
+  readonly file: string;
+  readonly config: Config;
+  /** Who sets a key so that the file cannot: a variable, a flag, the workspace's own file; null: nobody. */
+  readonly lockedBy: (key: string) => string | null;
+}
+
+export interface SettingEdit {
+  readonly path: readonly (string | number)[];
+  /** Undefined takes it out. */
+  readonly value: unknown;
+}
+
+export interface TrustNow {
+  readonly workspace: string;
+  readonly trusted: boolean;
+  /** Its `picoclaw.yaml`; null: it has none. */
+  readonly text: string | null;
+  readonly sha256: string;
+  readonly folders: readonly { readonly workspace: string; readonly at: string }[];
+}

@@ -1,0 +1,31 @@
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** Null: there is none. */
+export function readTextFile(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Puts a whole text in the place of a file, behind a link too, with the mode it had; null takes the file away. */
+export function replaceFile(file: string, text: string | null): void {
+  if (text === null) {
+    rmSync(file, { force: true });
+    return;
+  }
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const there = statSync(file, { throwIfNoEntry: false });
+  const real = there === undefined ? file : realpathSync(file);
+  const draft = `${real}.${process.pid}.tmp`;
+  try {
+    writeFileSync(draft, text, { flag: "wx", mode: there === undefined ? 0o600 : there.mode & 0o777 });
+    renameSync(draft, real);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+/** What an operator changes in the console reaches the file, comments kept, and holds at once. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
+
+const NOTES = "# Ours, by hand.\nloop:\n  max_loops: 4   # enough\n\n# The end.\n";
+
+describe("settings in the console", () => {
+  let server: Server;
+  let operator: Visitor;
+  const file = () => readFileSync(join(server.home, "config.yaml"), "utf8");
+  const press = async (path: string, fields: Readonly<Record<string, string>>) => {
+    const answer = await operator.post(path, fields);
+    const page = await operator.text(answer.headers.get("location") ?? "/nowhere");
+    return /role="status">([\s\S]*?)<\/div>/.exec(page)?.[1]?.replace(/<[^>]+>/g, " ") ?? page;
+  };
+
+  beforeAll(async () => {
+    server = await createServer({ config: NOTES, env: { PICOCLAW_ROLES_WORKER_MODEL: "demo" } });
+    operator = await signIn(server.login);
+  }, 60_000);
+  afterAll(() => server?.close());
+
+  test("a budget is written where no budget was, and every other line stays", async () => {
+    const before = file();
+    expect(await press("/manage/budget", { daily: "5", on_exceed: "refuse" })).toContain("Saved");
+    expect(file()).toBe(`${before}\nbudget:\n  daily: 5\n  on_exceed: refuse\n`);
+    expect(await press("/manage/budget", { daily: "much", on_exceed: "refuse" })).toContain(
+      "number of dollars",
+    );
+    expect(await press("/manage/budget", { daily: "", on_exceed: "local" })).toContain("Saved");
+    expect(file()).toBe(`${before}\nbudget:\n  daily: null\n  on_exceed: local\n`);
+    writeFileSync(join(server.home, "config.yaml"), before);
+  }, 30_000);
+
+  test("a model is exchanged in its place; what is not known is not written", async () => {
+    const before = file();
+    expect(await press("/manage/roles/coder2", { provider: "demo", model: "other" })).toContain("Saved");
+    expect(file()).toBe(
+      before.replace("coder2: { provider: demo, model: demo }", "coder2: { provider: demo, model: other }"),
+    );
+    expect((await operator.text("/system")).includes("demo/other: answers")).toBe(true);
+    const now = file();
+    expect(await press("/manage/roles/coder2", { provider: "nobody", model: "x" })).toContain(
+      "Nothing was written",
+    );
+    expect(await press("/manage/roles/worker", { provider: "demo", model: "x" })).toContain(
+      "set by PICOCLAW_ROLES_WORKER_MODEL",
+    );
+    expect(file()).toBe(now);
+    expect((await operator.post("/manage/roles/king", { provider: "demo" })).status).toBe(404);
+    await press("/manage/default-coder", { role: "coder1" });
+    expect(file()).toBe(
+      now.replace("coder3: { provider: demo, model: demo }\n", (line) => `${line}  default_coder: coder1\n`),
+    );
+  }, 30_000);
+
+  test("a schedule is added, stopped and removed", async () => {
+    const before = file();
+    const schedule = {
+      name: "dawn",
+      cron: "0 5 * * *",
+      timezone: "",
+      chat: "web:operator",
+      message: "Up: now",
+    };
+    expect(await press("/manage/schedules", { ...schedule, cron: "61 * * * *" })).toContain("never due");
+    expect(await press("/manage/schedules", { ...schedule, chat: "nowhere" })).toContain(
+      "Nothing was written",
+    );
+    expect(await press("/manage/schedules", { ...schedule, timezone: "Mars/Base" })).toContain("never due");
+    expect(file()).toBe(before);
+    expect(await press("/manage/schedules", schedule)).toContain("Saved");
+    expect(await operator.text("/manage/settings")).toContain("Up: now");
+    await press("/manage/schedules/enable", { name: "dawn", enabled: "0" });
+    expect(file()).toContain(
+      '  - name: dawn\n    cron: 0 5 * * *\n    chat: web:operator\n    message: "Up: now"\n    enabled: false\n',
+    );
+    await press("/manage/schedules/remove", { name: "dawn" });
+    expect(file().trimEnd()).toBe(before.trimEnd());
+    expect(await press("/manage/schedules/remove", { name: "dawn" })).toContain("There is no schedule dawn.");
+  }, 30_000);
+
+  test("the folder is trusted with the file that was read, and no longer when it changed", async () => {
+    const own = join(server.workspace, "picoclaw.yaml");
+    const text = "worker:\n  auto_commit: true # <b>\n";
+    writeFileSync(own, text);
+    const page = await operator.text("/manage/settings");
+    expect(page).toContain("auto_commit: true # &lt;b&gt;");
+    const seen = /name="seen" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    writeFileSync(own, `${text}# more\n`);
+    expect(await press("/manage/trust", { seen })).toContain("has changed since you read it");
+    writeFileSync(own, text);
+    expect(await press("/manage/trust", { seen })).toContain("Saved");
+    const config = JSON.parse(server.run(["config", "show", "--json"]).out) as { config?: unknown };
+    expect(JSON.stringify(config)).toContain("auto_commit");
+    expect(await press("/manage/distrust", { folder: server.workspace })).toContain("Saved");
+    expect(await operator.text("/manage/settings")).toContain('name="seen"');
+    rmSync(own);
+  }, 30_000);
+
+  test("a file that is no YAML is left alone", async () => {
+    const before = file();
+    writeFileSync(join(server.home, "config.yaml"), "a: [");
+    expect(await press("/manage/budget", { daily: "9", on_exceed: "local" })).toContain(
+      "cannot be changed here",
+    );
+    expect(file()).toBe("a: [");
+    writeFileSync(join(server.home, "config.yaml"), before);
+    expect(existsSync(join(server.home, `config.yaml.${server.pid()}.tmp`))).toBe(false);
+  }, 30_000);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { checkHealth } from "../../../src/application/inbox/health.ts";
+import { healthChecks } from "../../../src/application/inbox/health-checks.ts";
+import type { ModelFailure, ModelRole, Models } from "../../../src/application/ports/model.ts";
+
+const without = (code: ModelFailure["code"]): Models => ({
+  forRole: (role: ModelRole) => ({ code, message: role, retryable: false }) as ModelFailure,
+});
+
+const offOf = async (models: Models) => {
+  const checks = healthChecks({
+    askStore: async () => {},
+    models,
+    defaultCoder: "coder2",
+    pingDocker: null,
+    channels: [],
+  });
+  const report = await checkHealth(checks, 1_000, (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  });
+  return report.checks.filter(({ off }) => off === true).map(({ name }) => name);
+};
+
+test("a coder that nobody set up is off, unless it is the one who answers CODE", async () => {
+  expect(await offOf(without("no-key"))).toEqual(["model coder1", "model coder3"]);
+  expect(await offOf(without("not-configured"))).toEqual(["model coder1", "model coder3"]);
+});
+
+test("a coder that was set up and fails is not off", async () => {
+  expect(await offOf(without("unauthorized"))).toEqual([]);
+});
