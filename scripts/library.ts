@@ -1,8 +1,8 @@
 /**
- * Run before a package is made (as `prepack`): the library as JavaScript with its types, in `lib/`. Its dependencies stay
- * imports, so that a program which uses one of them too has it once.
+ * Run before a package is made (as `prepack`): the library as JavaScript with its types, in `lib/`, and the manual page. The
+ * library's dependencies stay imports, so that a program which uses one of them too has it once.
  */
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 const root = join(import.meta.dir, "..");
@@ -29,6 +29,15 @@ const typed = Bun.spawnSync(
 );
 if (typed.exitCode !== 0) process.exit(1);
 dropUnreachable(entry);
+
+const manual = Bun.spawnSync([process.execPath, "--no-env-file", join(root, "src/main.ts"), "man"], {
+  cwd: root,
+  env: { ...process.env, PICOCLAW_LOCALE: "en" },
+  stderr: "inherit",
+});
+if (manual.exitCode !== 0) process.exit(1);
+mkdirSync(join(root, "man"), { recursive: true });
+writeFileSync(join(root, "man/picoclaw.1"), manual.stdout);
 
 /** The compiler describes every module it met; only those that the entry's types name are of use. */
 function dropUnreachable(from: string): void {

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   symlinkSync,
   writeFileSync,
@@ -67,10 +68,22 @@ test("the package holds the program and the library, and neither sources nor tes
   const names = readdirSync(globally).sort();
   expect(names).toEqual(
     [
-      ...["CHANGELOG.md", "LICENSE", "README.md", "bin", "bunfig.toml", "demo", "dist", "images", "lib"],
+      ...[
+        "CHANGELOG.md",
+        "LICENSE",
+        "README.md",
+        "bin",
+        "bunfig.toml",
+        "demo",
+        "dist",
+        "images",
+        "lib",
+        "man",
+      ],
       ...["node_modules", "package.json", "system_prompt_command_executor.txt", "tsconfig.json"],
     ].sort(),
   );
+  expect(readFileSync(join(globally, "man/picoclaw.1"), "utf8")).toStartWith(".TH PICOCLAW 1");
 });
 
 describe.each(Object.entries(PROGRAMS))("installed %s", (name, program) => {
