@@ -7,15 +7,20 @@ import { createLineChannel } from "../../src/adapters/channels/line/line-channel
 import { createLineWebhook } from "../../src/adapters/channels/line/line-webhook.ts";
 import { createSlackApp } from "../../src/adapters/channels/slack/slack-app.ts";
 import { createSlackChannel } from "../../src/adapters/channels/slack/slack-channel.ts";
+import { createTelegramChannel } from "../../src/adapters/channels/telegram/telegram-channel.ts";
+import { createTelegramClient } from "../../src/adapters/channels/telegram/telegram-client.ts";
+import { createTelegramUpdates } from "../../src/adapters/channels/telegram/telegram-updates.ts";
+import { createTelegramWebhook } from "../../src/adapters/channels/telegram/telegram-webhook.ts";
 import { createWebChannel } from "../../src/adapters/web/channel.ts";
 import type { Channel, Receive } from "../../src/application/ports/channel.ts";
 import type { Timers } from "../../src/application/ports/timers.ts";
-import { lineMessagesFor, slackMessagesFor } from "../../src/domain/texts/texts.ts";
+import { lineMessagesFor, slackMessagesFor, telegramMessagesFor } from "../../src/domain/texts/texts.ts";
 import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createPages } from "../adapters/web/pages-kit.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
 import { startLine } from "../fakes/line/line-server.ts";
 import { startSlack } from "../fakes/slack/slack-server.ts";
+import { saying, startTelegram } from "../fakes/telegram/telegram-server.ts";
 import { openMessages } from "../infrastructure/store/open-messages.ts";
 import { describeChannel } from "./channel.contract.ts";
 
@@ -187,6 +192,44 @@ describeChannel("Slack", async (receive) => {
     async close() {
       await channel.close();
       slack.stop();
+    },
+  };
+});
+
+/** grammY's client against a Telegram of this machine. */
+describeChannel("Telegram", async (receive) => {
+  const telegram = startTelegram("1:token");
+  const client = createTelegramClient({ token: "1:token", apiUrl: telegram.url });
+  const channel = createTelegramChannel({
+    client,
+    texts: () => telegramMessagesFor("en"),
+    timers: realTimers,
+    onClose: async () => {},
+  });
+  const take = createTelegramUpdates({ client, receive });
+  const hook = createTelegramWebhook({ secret: "secret", take, onTrouble: () => {} });
+  const no =
+    (error_code: number, description: string, parameters = {}) =>
+    () =>
+      Response.json({ ok: false, error_code, description, parameters }, { status: error_code });
+  const faults = {
+    "429": no(429, "Too Many Requests: retry after 1", { retry_after: 1 }),
+    "500": () => new Response("", { status: 500 }),
+    "no-answer": () => new Promise<Response>(() => {}),
+    refused: no(403, "Forbidden: bot was blocked by the user"),
+  };
+  return {
+    channel,
+    async say({ event, text }) {
+      const body = JSON.stringify(saying(Number(event.slice(1)), text));
+      const headers = { "x-telegram-bot-api-secret-token": "secret" };
+      return (await hook(new Request("http://localhost/", { method: "POST", body, headers }))).status === 200;
+    },
+    shown: async () => telegram.messages.map(({ text }) => text),
+    fault: (kind) => void telegram.faults.push({ method: "sendMessage", answer: faults[kind] }),
+    async close() {
+      await channel.close();
+      telegram.stop();
     },
   };
 });

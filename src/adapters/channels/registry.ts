@@ -4,9 +4,10 @@ import type { Config } from "../../config/config.ts";
 import type { ChannelEntry, ChannelParts } from "./channel-entry.ts";
 import { line } from "./line/line.ts";
 import { slack } from "./slack/slack.ts";
+import { telegram } from "./telegram/telegram.ts";
 
 /** One line a channel. */
-const CHANNELS: readonly ChannelEntry[] = [line, slack];
+const CHANNELS: readonly ChannelEntry[] = [line, slack, telegram];
 
 export interface OpenedChannels {
   readonly channels: readonly Channel[];

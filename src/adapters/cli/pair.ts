@@ -5,9 +5,9 @@ import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-const CHANNELS = ["line", "slack"];
+const CHANNELS = ["line", "slack", "telegram"];
 
-/** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE and Slack. */
+/** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE, Slack and Telegram. */
 export const command: Subcommand = {
   name: "pair",
   usage: "pair [CODE]",

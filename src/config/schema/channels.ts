@@ -46,6 +46,18 @@ export const slack = z
   })
   .prefault({});
 
+export const telegram = z
+  .strictObject({
+    bot_token: secret("env:TELEGRAM_BOT_TOKEN", "The bot's token."),
+    webhook_secret: secret(
+      "env:TELEGRAM_WEBHOOK_SECRET",
+      "With it and serve.public_url Telegram calls a webhook; without, it is polled.",
+    ),
+    allowed_users: texts([], "Users who may speak without being paired."),
+    base_url: optionalUrl("Another address than Telegram's own."),
+  })
+  .prefault({});
+
 export const serve = z
   .strictObject({
     host: text("127.0.0.1", "Address the server listens on."),

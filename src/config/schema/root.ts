@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
-import { heartbeat, line, schedules, serve, session, slack } from "./channels.ts";
+import { heartbeat, line, schedules, serve, session, slack, telegram } from "./channels.ts";
 import { checks, coder, research } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
@@ -25,6 +25,7 @@ export const configSchema = z.strictObject({
   session,
   line,
   slack,
+  telegram,
   forges,
   mcp_servers: mcpServers,
   budget,

@@ -38,6 +38,8 @@ export type SlackMessages = Texts["slack"];
 /** Everything a task from a forge says to people: on the issue, in the PR/MR, in the terminal. */
 export type SolveMessages = Texts["solve"];
 export type TaskMessages = Texts["tasks"];
+/** What only Telegram says. */
+export type TelegramMessages = Texts["telegram"];
 
 export const chatMessagesFor = (locale: Locale): ChatMessages => textsFor(locale).chat;
 export const commandMessages = (locale: Locale): CommandMessages => textsFor(locale).commands;
@@ -52,4 +54,5 @@ export const serveMessagesFor = (locale: Locale): ServeMessages => textsFor(loca
 export const setupMessagesFor = (locale: Locale): SetupMessages => textsFor(locale).setup;
 export const slackMessagesFor = (locale: Locale): SlackMessages => textsFor(locale).slack;
 export const solveMessagesFor = (locale: Locale): SolveMessages => textsFor(locale).solve;
+export const telegramMessagesFor = (locale: Locale): TelegramMessages => textsFor(locale).telegram;
 export const taskMessagesFor = (locale: Locale): TaskMessages => textsFor(locale).tasks;

@@ -246,6 +246,7 @@ export const texts = {
     "channel web": "Web",
     "channel line": "LINE",
     "channel slack": "Slack",
+    "channel telegram": "Telegram",
     store: "Store",
     models: "Models",
     docker: "Docker",

@@ -81,7 +81,7 @@ export const texts = {
       },
     },
     pair: {
-      does: "let in somebody who spoke on LINE or Slack; also list, add, remove",
+      does: "let in somebody who spoke on LINE, Slack or Telegram; also list, add, remove",
       flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
     },
     mcp: {

@@ -14,6 +14,7 @@ import { texts as setup } from "./setup.ts";
 import { texts as slack } from "./slack.ts";
 import { texts as solve } from "./solve.ts";
 import { texts as tasks } from "./tasks.ts";
+import { texts as telegram } from "./telegram.ts";
 
 /** All columns but those of `at-start.ts`. */
 export const texts = {
@@ -33,4 +34,5 @@ export const texts = {
   slack,
   solve,
   tasks,
+  telegram,
 };

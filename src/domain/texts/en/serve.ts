@@ -51,9 +51,9 @@ export const texts = {
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
   pairUsage:
-    "picoclaw pair [CODE | list | add line|slack:USER | remove line|slack:USER] [--role operator|user]",
+    "picoclaw pair [CODE | list | add line|slack|telegram:USER | remove line|slack|telegram:USER] [--role operator|user]",
   pairWaiting: "waiting",
-  nobodyPaired: "Nobody is registered yet. Whoever speaks on LINE or Slack is given a code.",
+  nobodyPaired: "Nobody is registered yet. Whoever speaks on LINE, Slack or Telegram is given a code.",
   personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,
   personRemoved: (who: string) => `No longer registered: ${who}`,
   personUnknown: (who: string) => `Not registered: ${who}`,

@@ -235,6 +235,7 @@ export const texts: typeof en = {
     "channel web": "Web",
     "channel line": "LINE",
     "channel slack": "Slack",
+    "channel telegram": "Telegram",
     store: "ストア",
     models: "モデル",
     docker: "Docker",

@@ -74,7 +74,7 @@ export const texts: typeof en = {
       },
     },
     pair: {
-      does: "LINE・Slack で話しかけた人を承認する。list, add, remove も可",
+      does: "LINE・Slack・Telegram で話しかけた人を承認する。list, add, remove も可",
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {

@@ -15,6 +15,7 @@ import { texts as setup } from "./setup.ts";
 import { texts as slack } from "./slack.ts";
 import { texts as solve } from "./solve.ts";
 import { texts as tasks } from "./tasks.ts";
+import { texts as telegram } from "./telegram.ts";
 
 /** All columns but those of `at-start.ts`. */
 export const texts: typeof en = {
@@ -34,4 +35,5 @@ export const texts: typeof en = {
   slack,
   solve,
   tasks,
+  telegram,
 };

@@ -44,9 +44,9 @@ export const texts: typeof en = {
   pairing: (code) =>
     `まだ登録されていません。管理者に次のコマンドの実行を依頼してください（1 時間有効）: picoclaw pair ${code}`,
   pairUsage:
-    "picoclaw pair [CODE | list | add line|slack:USER | remove line|slack:USER] [--role operator|user]",
+    "picoclaw pair [CODE | list | add line|slack|telegram:USER | remove line|slack|telegram:USER] [--role operator|user]",
   pairWaiting: "承認待ち",
-  nobodyPaired: "登録された人はまだいません。LINE や Slack で話しかけた人にコードが届きます。",
+  nobodyPaired: "登録された人はまだいません。LINE、Slack、Telegram で話しかけた人にコードが届きます。",
   personAdded: (who, role) => `登録しました: ${who} (${role})`,
   personRemoved: (who) => `登録を外しました: ${who}`,
   personUnknown: (who) => `登録されていません: ${who}`,

@@ -1,0 +1,40 @@
+import type { ChannelEntry } from "../channel-entry.ts";
+
+export const telegram: ChannelEntry = {
+  name: "telegram",
+  allowedUsers: (config) => config.telegram.allowed_users,
+  async open({ config, secrets, locale, receive, timers, publicUrl, onTrouble }) {
+    const settings = config().telegram;
+    const token = secrets.resolve(settings.bot_token);
+    if (token === undefined) return null;
+    const secret = secrets.resolve(settings.webhook_secret) ?? null;
+    const { createTelegramClient } = await import("./telegram-client.ts");
+    const { createTelegramChannel } = await import("./telegram-channel.ts");
+    const { createTelegramUpdates } = await import("./telegram-updates.ts");
+    const { createTelegramWebhook, LIMIT_BYTES } = await import("./telegram-webhook.ts");
+    const { pollTelegram, SIGNED_BY, setTelegramWebhook } = await import("./telegram-listen.ts");
+    const { telegramMessagesFor } = await import("../../../domain/texts/texts.ts");
+    const trouble = (error: unknown) => onTrouble(error, "telegram");
+    const client = createTelegramClient({ token, apiUrl: settings.base_url });
+    const take = createTelegramUpdates({ client, receive });
+    const closed = new AbortController();
+    const channel = createTelegramChannel({
+      client,
+      texts: () => telegramMessagesFor(locale()),
+      timers,
+      onClose: async () => closed.abort(),
+    });
+    if (secret === null || publicUrl === null)
+      return {
+        channel,
+        webhook: null,
+        start: async () => void pollTelegram({ client, take, timers, onTrouble: trouble }, closed.signal),
+      };
+    const answer = createTelegramWebhook({ secret, take, onTrouble: trouble });
+    return {
+      channel,
+      webhook: { signedBy: SIGNED_BY, limitBytes: LIMIT_BYTES, answer },
+      start: () => setTelegramWebhook(client, `${publicUrl.replace(/\/+$/, "")}/webhooks/telegram`, secret),
+    };
+  },
+};

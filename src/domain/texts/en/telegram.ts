@@ -1,0 +1,3 @@
+export const texts = {
+  wholeText: "The whole text is in the file.",
+};
