@@ -5,11 +5,13 @@ import type {
   ChatSettings,
   DailyNote,
   NewTurn,
+  Rewound,
   Session,
   SessionMemory,
   SessionStore,
   Turn,
 } from "../ports/sessions.ts";
+import { createAside } from "./aside.ts";
 import { compactSession, newest } from "./compact-session.ts";
 import { type CutOver, cutOver } from "./cut-over.ts";
 import { type Forked, forkSession } from "./fork-session.ts";
@@ -34,6 +36,13 @@ export interface Sessions {
   resume(session: Session, sessionId?: string): Promise<Session | null>;
   /** Another chat, which has not begun, begins with what this one knows. */
   fork(from: Chat, to: Chat): Promise<Forked>;
+  /** Everything said in a session, in order. */
+  turns(session: Session): Promise<readonly Turn[]>;
+  /** Forgets the turns after a position, with the jobs that were taken back for it; `putBack` remembers them again. */
+  setAside(session: Session, after: number, jobIds: readonly string[]): Promise<void>;
+  /** The last thing that was set aside in this session; null when there is none. */
+  lastAside(session: Session): Promise<Rewound | null>;
+  putBack(session: Session, aside: Rewound): Promise<void>;
   /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
   cutDue(
     hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
@@ -110,6 +119,7 @@ export function createSessions(parts: SessionParts): Sessions {
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
     fork: (from, to) => forkSession(parts, from, to),
+    ...createAside(store),
     async cutDue(hold, signal) {
       const done: CutOver[] = [];
       const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);

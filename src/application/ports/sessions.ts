@@ -50,6 +50,14 @@ export interface SessionStore {
   /** Forgets what a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
+  /**
+   * Takes the turns after a position out of a session and keeps them under a name of their own; a running summary that
+   * covers one of them is forgotten. Positions are never given out twice.
+   */
+  setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
+  /** Puts what was kept under that name back where it was. */
+  putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
+
   settings(chatKey: string): Promise<ChatSettings>;
   saveSettings(chatKey: string, change: Partial<ChatSettings>): Promise<void>;
 }
@@ -117,6 +125,15 @@ export interface ChatSettings {
   readonly dry: boolean;
   /** What a user keeps by name, session by session. */
   readonly memory: Readonly<Record<string, SessionMemory>>;
+  /** What `/rewind` took back, the last one last. */
+  readonly rewound: readonly Rewound[];
+}
+
+/** Turns that were set aside, and the jobs that were taken back with them, newest first. */
+export interface Rewound {
+  readonly sessionId: string;
+  readonly name: string;
+  readonly jobIds: readonly string[];
 }
 
 /** Names and values of one session. */

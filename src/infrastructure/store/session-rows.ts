@@ -1,4 +1,11 @@
-import type { ChatSettings, DailyNote, NewSession, Session, Turn } from "../../application/ports/sessions.ts";
+import type {
+  ChatSettings,
+  DailyNote,
+  NewSession,
+  Rewound,
+  Session,
+  Turn,
+} from "../../application/ports/sessions.ts";
 import type { NoteRow, SessionRow, TurnRow } from "./chat-tables.ts";
 import { storable } from "./storable.ts";
 
@@ -78,9 +85,19 @@ export function readNote(row: NoteRow): DailyNote | null {
 
 /** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
 export function readSettings(text: unknown): ChatSettings {
-  if (text === undefined) return { dry: false, memory: {} };
+  if (text === undefined) return { dry: false, memory: {}, rewound: [] };
   const settings = isText(text) ? parse(text) : undefined;
-  return { dry: settings === undefined || settings.dry === true, memory: readMemory(settings?.memory) };
+  return {
+    dry: settings === undefined || settings.dry === true,
+    memory: readMemory(settings?.memory),
+    rewound: Array.isArray(settings?.rewound) ? settings.rewound.flatMap(readRewound) : [],
+  };
+}
+
+function readRewound(value: unknown): Rewound[] {
+  const { sessionId, name, jobIds } = Object.fromEntries(entriesOf(value));
+  if (!isText(sessionId) || !isText(name) || !Array.isArray(jobIds)) return [];
+  return [{ sessionId, name, jobIds: jobIds.filter(isText) }];
 }
 
 function readMemory(value: unknown): ChatSettings["memory"] {

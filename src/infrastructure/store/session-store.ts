@@ -228,6 +228,34 @@ export function createSessionStore({ db, now, workspace }: SessionStoreParts): S
         .where("session_id", "=", sessionId)
         .execute();
     },
+    setAside: (chatKey, sessionId, after, name) =>
+      db.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable("turns")
+          .set({ session_id: name })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("position", ">", after)
+          .execute();
+        await transaction
+          .updateTable("sessions")
+          .set({ summary: "", summary_up_to: 0 })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("summary_up_to", ">", after)
+          .execute();
+      }),
+    async putBack(chatKey, sessionId, name) {
+      await db
+        .updateTable("turns")
+        .set({ session_id: sessionId })
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", name)
+        .execute();
+    },
     async settings(chatKey) {
       const row = await db
         .selectFrom("chat_settings")

@@ -42,7 +42,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
     test("a chat that never spoke has no session", async () => {
       expect(await store.current("cli:default")).toEqual({ session: null, damaged: 0 });
       expect(await store.list("cli:default", 10)).toEqual([]);
-      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {} });
+      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {}, rewound: [] });
     });
 
     test("an opened session is the current one, as it was given", async () => {
@@ -136,7 +136,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       await store.saveSettings("a:b-c", { dry: true });
       expect((await store.turns("a-b:c", other.id, { after: 0, limit: 9 })).turns).toEqual([]);
       expect(await store.note("a-b:c", other.id)).toBeNull();
-      expect(await store.settings("a-b:c")).toEqual({ dry: false, memory: {} });
+      expect(await store.settings("a-b:c")).toEqual({ dry: false, memory: {}, rewound: [] });
       expect(await store.find("a-b:c", "nothing")).toBeNull();
     });
 
@@ -213,6 +213,31 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect((await store.current("cli:default")).session?.carried).toBe("");
     });
 
+    test("turns that are set aside are out of sight until they are put back, and their positions stay theirs", async () => {
+      const id = "20260301-cli-default";
+      await store.open(newSession(), null);
+      await store.append("cli:default", id, [turn("1"), turn("2"), turn("3")]);
+      await store.saveSummary("cli:default", id, { text: "of two", upTo: 2 });
+      const said = async () =>
+        (await store.turns("cli:default", id, { after: 0, limit: 9 })).turns.map(
+          ({ text, position }) => `${position} ${text}`,
+        );
+      await store.setAside("cli:default", id, 2, "aside-2");
+      expect(await said()).toEqual(["1 1", "2 2"]);
+      expect((await store.current("cli:default")).session?.summary.text).toBe("of two");
+      await store.setAside("cli:default", id, 1, "aside-1");
+      expect(await said()).toEqual(["1 1"]);
+      expect((await store.current("cli:default")).session?.summary).toEqual({ text: "", upTo: 0 });
+      await store.append("cli:default", id, [turn("4")]);
+      expect(await said()).toEqual(["1 1", "4 4"]);
+      await store.putBack("line:other", id, "aside-1");
+      await store.putBack("cli:default", id, "aside-1");
+      expect(await said()).toEqual(["1 1", "2 2", "4 4"]);
+      const rewound = [{ sessionId: id, name: "aside-2", jobIds: ["job_1_aaaaaaaa"] }];
+      await store.saveSettings("cli:default", { rewound });
+      expect((await store.settings("cli:default")).rewound).toEqual(rewound);
+    });
+
     test("damaged turns, notes and settings are passed over", async () => {
       await store.open(newSession(), null);
       await store.append("cli:default", "20260301-cli-default", [turn("1"), turn("2"), turn("3")]);
@@ -228,9 +253,9 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect(await store.notes("cli:default", 9)).toEqual([]);
       await store.saveSettings("cli:default", { dry: false });
       await damage("update chat_settings set settings = '{half'");
-      expect(await store.settings("cli:default")).toEqual({ dry: true, memory: {} });
+      expect(await store.settings("cli:default")).toEqual({ dry: true, memory: {}, rewound: [] });
       await store.saveSettings("cli:default", { dry: false });
-      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {} });
+      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {}, rewound: [] });
     });
   });
 }

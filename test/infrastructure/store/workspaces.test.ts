@@ -132,7 +132,7 @@ function describeWorkspaces(
         id: session.id,
         turns: 2,
       });
-      expect(await b.sessions.settings(KEY)).toEqual({ dry: false, memory: {} });
+      expect(await b.sessions.settings(KEY)).toEqual({ dry: false, memory: {}, rewound: [] });
       expect(await b.sessions.notes(KEY, 9)).toEqual([]);
       expect(await b.sessions.due(new Date(LATER), 9)).toHaveLength(1);
       await db.destroy();
@@ -170,7 +170,7 @@ function describeWorkspaces(
       ]);
       expect((await a.sessions.current(KEY)).session).toMatchObject({ id: session.id, turns: 1 });
       expect((await a.sessions.turns(KEY, session.id, { after: 0, limit: 9 })).turns[0]?.text).toBe("before");
-      expect(await a.sessions.settings(KEY)).toEqual({ dry: true, memory: {} });
+      expect(await a.sessions.settings(KEY)).toEqual({ dry: true, memory: {}, rewound: [] });
       expect((await a.sessions.notes(KEY, 9)).map(({ text }) => text)).toEqual(["a note"]);
       expect((await b.sessions.current(KEY)).session).toBeNull();
       expect(await b.sessions.notes(KEY, 9)).toEqual([]);

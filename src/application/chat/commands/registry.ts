@@ -4,6 +4,7 @@ import type { ChatCommand, ChatParts } from "../parts.ts";
 const COMMANDS: Readonly<Record<string, () => Promise<ChatCommand>>> = {
   undo: async () => (await import("./take-back.ts")).undo,
   redo: async () => (await import("./take-back.ts")).redo,
+  rewind: async () => (await import("./rewind.ts")).rewind,
   apply: async () => (await import("./steer.ts")).apply,
   dry: async () => (await import("./steer.ts")).dry,
   jobs: async () => (await import("./look.ts")).jobs,

@@ -2,6 +2,7 @@ import type { ModelTrouble } from "../../models/model-trouble.ts";
 import type { Red } from "../../work/job-status.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
+import { rewind } from "./rewind.ts";
 
 const STILL_RED: Readonly<Record<Red, string>> = {
   failing: "Still failing",
@@ -181,6 +182,7 @@ export const texts = {
   diffCut: (lines: number) => `… ${lines} more lines`,
   unknownCommand: (name: string, nearest: string | undefined) =>
     `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
+  ...rewind,
   help: [
     ["/chat /plan", "talk or plan with Mio"],
     ["/analyze /ops /research", "Shiro looks into it or operates"],
@@ -190,6 +192,7 @@ export const texts = {
     ["/preview REQUEST", "show the change first, then /apply"],
     ["/undo [job]", "take back the last change, or that job"],
     ["/redo", "bring it in again"],
+    ["/rewind [N]", "go back to a message: what came after it is taken back and forgotten"],
     ["/jobs /diff [job]", "the jobs, and what one changed"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],

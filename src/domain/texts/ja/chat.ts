@@ -3,6 +3,7 @@ import type { Red } from "../../work/job-status.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
+import { rewind } from "./rewind.ts";
 
 const STILL_RED: Readonly<Record<Red, string>> = {
   failing: "まだ失敗しています",
@@ -146,6 +147,7 @@ export const texts: typeof en = {
   diffCut: (lines) => `… 残り ${lines} 行`,
   unknownCommand: (name, nearest) =>
     `知らないコマンドだよ: /${name}${nearest === undefined ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
+  ...rewind,
   help: [
     ["/chat /plan", "Mio と話す、計画を立てる"],
     ["/analyze /ops /research", "Shiro が調べる、操作する"],
@@ -155,6 +157,7 @@ export const texts: typeof en = {
     ["/preview 依頼", "変更をプレビューし、/apply で反映する"],
     ["/undo [job]", "最後の変更（またはそのジョブ）を取り消す"],
     ["/redo", "取り消しをやり直す"],
+    ["/rewind [N]", "そのメッセージまで戻る（それより後の変更を取り消し、会話も忘れます）"],
     ["/jobs /diff [job]", "ジョブの一覧、変更の差分"],
     ["/dry on|off", "実行せず内容だけ示す"],
     ["/why /route X", "なぜその担当か、正しい担当を教える"],

@@ -1,0 +1,36 @@
+import type { SessionStore } from "../ports/sessions.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** Turns of one session that are looked through. */
+const MOST_TURNS = 10_000;
+/** Rewinds that can be brought back, one after the other. */
+const MOST_KEPT = 20;
+
+/** What a session forgets for `/rewind`, and remembers again. */
+export function createAside(
+  store: SessionStore,
+): Pick<Sessions, "turns" | "setAside" | "lastAside" | "putBack"> {
+  const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
+  return {
+    async turns({ chatKey, id }) {
+      return (await store.turns(chatKey, id, { after: 0, limit: MOST_TURNS })).turns;
+    },
+    async setAside({ chatKey, id: sessionId, turns }, after, jobIds) {
+      const before = await kept(chatKey);
+      // No session is called so: its id never has this mark.
+      const name = `${sessionId}~${after}-${turns}-${before.length}`;
+      await store.setAside(chatKey, sessionId, after, name);
+      const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, jobIds }];
+      await store.saveSettings(chatKey, { rewound });
+    },
+    async lastAside({ chatKey, id }) {
+      return (await kept(chatKey)).findLast(({ sessionId }) => sessionId === id) ?? null;
+    },
+    async putBack({ chatKey, id }, { name }) {
+      await store.putBack(chatKey, id, name);
+      await store.saveSettings(chatKey, {
+        rewound: (await kept(chatKey)).filter((one) => one.name !== name),
+      });
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { localTime } from "../../../domain/texts/local-time.ts";
+import type { RewindJob, RewindMessage } from "../../../domain/texts/rewind-words.ts";
+import type { StoredJob } from "../../ports/jobs.ts";
+import type { Turn } from "../../ports/sessions.ts";
+import { takeBackFacts } from "../../work/report/action-facts.ts";
+import { say } from "../../work/report/said.ts";
+import { takeBackAll } from "../../work/take-back-all.ts";
+import { answering, labelled } from "../answering.ts";
+import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { Answer, ChatTurn } from "../turn.ts";
+import { jobsOfChat } from "./own-jobs.ts";
+
+/** Messages that `/rewind` lists. */
+const LISTED = 10;
+
+/** A message of the session, with the last turn that belongs to it. */
+interface Heard {
+  readonly number: number;
+  readonly user: Turn;
+  readonly last: Turn;
+}
+
+/**
+ * `/rewind`: the messages of this session. `/rewind N`: what would be taken back to get to where message N had been
+ * answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
+ */
+export const rewind: ChatCommand = async (parts, turn, rest) => {
+  const words = rest.split(/\s+/).filter((word) => word !== "");
+  const [wanted] = words;
+  if (wanted === "redo") return bringBack(parts, turn);
+  const turns = await parts.sessions.turns(turn.session);
+  const heard = messagesOf(turns);
+  if (wanted === undefined) return listed(parts, turn, heard);
+  const number = /^\d{1,5}$/.test(wanted) ? Number(wanted) : -1;
+  const target = heard.find((one) => one.number === number);
+  if (target === undefined && number !== 0)
+    return answering(parts, [say("rewindUsage", heard.length)], false);
+  const after = target?.last.position ?? 0;
+  const since = target?.last.at ?? turn.session.openedAt;
+  const jobs = jobsOfChat(parts, turn)
+    .filter(({ stateAt, state, changes }) => stateAt > since && state === "committed" && changes.length > 0)
+    .sort((x, y) => (x.stateAt < y.stateAt ? 1 : -1));
+  const forgotten = heard.filter((one) => one.user.position > after);
+  if (jobs.length === 0 && forgotten.length === 0) return answering(parts, [say("rewindNothing")], false);
+  const plan = { number, messages: forgotten.map(messageWords), jobs: jobs.map(jobWords) };
+  if (!words.includes("--yes"))
+    return {
+      ...answering(parts, [say("rewindPlan", plan)], true),
+      actions: [labelled(parts, (chat) => chat.rewindLabel, `/rewind ${number} --yes`)],
+    };
+  return goBack(parts, turn, { after, since, jobs, plan });
+};
+
+interface Going {
+  readonly after: number;
+  readonly since: string;
+  readonly jobs: readonly StoredJob[];
+  readonly plan: Parameters<typeof say<"rewindDone">>[1];
+}
+
+async function goBack(
+  parts: ChatParts,
+  turn: ChatTurn,
+  { after, since, jobs, plan }: Going,
+): Promise<Answer> {
+  // Whoever asks for everything does not want a part.
+  const gone = jobsOfChat(parts, turn).filter(
+    ({ state, kind, createdAt, changes }) =>
+      createdAt > since &&
+      changes.length > 0 &&
+      (state === "evicted" || (state === "committed" && kind === "none")),
+  );
+  if (gone.length > 0)
+    return answering(
+      parts,
+      [
+        say(
+          "rewindGone",
+          gone.map(({ jobId }) => jobId),
+        ),
+      ],
+      false,
+    );
+  const taken = await takeBackAll(parts.workspace, "undo", jobs);
+  if (!taken.ok) return stopped(parts, "undo", taken);
+  const jobIds = jobs.map(({ jobId }) => jobId);
+  await parts.sessions.setAside(turn.session, after, jobIds);
+  if (jobIds.length > 0) turn.emit({ type: "undone", jobIds });
+  return {
+    ...answering(parts, [say("rewindDone", plan)], true),
+    actions: [labelled(parts, (chat) => chat.rewindRedoLabel, "/rewind redo")],
+  };
+}
+
+async function bringBack(parts: ChatParts, turn: ChatTurn): Promise<Answer> {
+  const aside = await parts.sessions.lastAside(turn.session);
+  if (aside === null) return answering(parts, [say("rewindNoneBack")], false);
+  // What was brought in again one by one since is there already.
+  const jobs = aside.jobIds
+    .toReversed()
+    .map((jobId) => parts.workspace.archive.read(jobId))
+    .filter((job) => job !== null)
+    .filter(({ state }) => state === "undone");
+  const taken = await takeBackAll(parts.workspace, "redo", jobs);
+  if (!taken.ok) return stopped(parts, "redo", taken);
+  await parts.sessions.putBack(turn.session, aside);
+  return answering(parts, [say("rewindRedone", jobs.map(jobWords))], true);
+}
+
+function stopped(
+  parts: ChatParts,
+  direction: "undo" | "redo",
+  { stopped: outcome, left }: Extract<Awaited<ReturnType<typeof takeBackAll>>, { ok: false }>,
+): Answer {
+  const facts = takeBackFacts(parts.workspace, direction, outcome);
+  return answering(parts, [{ kind: "action", facts }, say("rewindStopped", left)], false);
+}
+
+function listed(parts: ChatParts, turn: ChatTurn, heard: readonly Heard[]): Answer {
+  if (heard.length === 0) return answering(parts, [say("rewindNothing")], false);
+  const jobs = jobsOfChat(parts, turn);
+  const messages = heard.slice(-LISTED).map((one) => ({
+    ...messageWords(one),
+    files: jobs
+      .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")
+      .reduce((sum, { changes }) => sum + changes.length, 0),
+  }));
+  return answering(parts, [say("rewindList", messages)], true);
+}
+
+function messagesOf(turns: readonly Turn[]): Heard[] {
+  const heard: Heard[] = [];
+  for (const turn of turns) {
+    const before = heard.at(-1);
+    if (turn.role === "user") heard.push({ number: heard.length + 1, user: turn, last: turn });
+    else if (before !== undefined) heard[heard.length - 1] = { ...before, last: turn };
+  }
+  return heard;
+}
+
+function messageWords({ number, user }: Heard): RewindMessage {
+  const line = user.text.trim().split("\n")[0] ?? "";
+  return { number, at: localTime(user.at).slice(11, 16), text: [...line].slice(0, 60).join("") };
+}
+
+function jobWords({ jobId, changes }: StoredJob): RewindJob {
+  return { jobId, paths: changes.map(({ path }) => path) };
+}

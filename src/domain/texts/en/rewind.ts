@@ -1,0 +1,49 @@
+import {
+  type RewindJob,
+  type RewindMessage,
+  type RewindPlan,
+  rewindJobs,
+  rewindMessages,
+} from "../rewind-words.ts";
+
+const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
+const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
+
+/** `/rewind`. */
+export const rewind = {
+  rewindList: (messages: readonly RewindMessage[]) =>
+    `${rewindMessages(messages, files)}\n\nTo go back to one of them: /rewind N (0 is the beginning). What came after it is listed first.`,
+  rewindPlan: ({ number, messages, jobs }: RewindPlan): string =>
+    parts([
+      `Back to ${to(number)}. ${jobs.length === 0 ? "No file changes." : "This is taken back, all of it or nothing:"}`,
+      rewindJobs(jobs),
+      messages.length === 0 ? "" : "This is forgotten:",
+      rewindMessages(messages, files),
+      `To do it: /rewind ${number} --yes`,
+    ]),
+  rewindDone: ({ number, messages, jobs }: RewindPlan): string =>
+    parts([
+      jobs.length === 0 ? "No change" : "Taken back",
+      rewindJobs(jobs),
+      `The conversation is at ${to(number)} again; messages forgotten: ${messages.length}. To bring all of it in again: /rewind redo`,
+    ]),
+  rewindRedone: (jobs: readonly RewindJob[]): string =>
+    parts([
+      jobs.length === 0 ? "No change" : "Applied",
+      rewindJobs(jobs),
+      "What was forgotten is remembered again.",
+    ]),
+  rewindStopped: (left: readonly string[]): string =>
+    left.length === 0
+      ? "So nothing of it was done: files and conversation are as they were."
+      : `What was swapped before could not be put back, because it changed meanwhile: ${left.join(", ")}`,
+  rewindGone: (jobs: readonly string[]) =>
+    `Nothing was taken back: the undo record of ${jobs.join(", ")} is gone, so that not everything could be.`,
+  rewindNothing: "There is nothing to go back from.",
+  rewindNoneBack: "There is no rewind in this session to bring in again.",
+  rewindUsage: (most: number) =>
+    `/rewind N: a message from 0 (the beginning) to ${most}. /rewind lists them.`,
+  rewindLabel: "Rewind",
+  rewindRedoLabel: "Bring it in again",
+};

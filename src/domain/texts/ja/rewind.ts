@@ -1,0 +1,37 @@
+import type { rewind as english } from "../en/rewind.ts";
+import { rewindJobs, rewindMessages } from "../rewind-words.ts";
+
+const files = (count: number) => `${count} ファイル`;
+const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);
+const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
+
+export const rewind: typeof english = {
+  rewindList: (messages) =>
+    `${rewindMessages(messages, files)}\n\n戻るには: /rewind 番号（0 は最初）。取り消す内容を先に一覧します。`,
+  rewindPlan: ({ number, messages, jobs }) =>
+    parts([
+      `${to(number)}まで戻ります。${jobs.length === 0 ? "ファイルの変更はありません。" : "次をすべて取り消します（一部だけになることはありません）:"}`,
+      rewindJobs(jobs),
+      messages.length === 0 ? "" : "次の会話を忘れます:",
+      rewindMessages(messages, files),
+      `実行するには: /rewind ${number} --yes`,
+    ]),
+  rewindDone: ({ number, messages, jobs }) =>
+    parts([
+      jobs.length === 0 ? "変更なし" : "取り消しました",
+      rewindJobs(jobs),
+      `会話は${to(number)}に戻りました（忘れたメッセージ: ${messages.length} 件）。すべてやり直すには: /rewind redo`,
+    ]),
+  rewindRedone: (jobs) =>
+    parts([jobs.length === 0 ? "変更なし" : "実行完了", rewindJobs(jobs), "忘れた会話も元に戻しました。"]),
+  rewindStopped: (left) =>
+    left.length === 0
+      ? "そのため何もしていません。ファイルも会話もそのままです。"
+      : `途中で変更されたため、元に戻せなかったジョブがあります: ${left.join(", ")}`,
+  rewindGone: (jobs) => `取り消し用の記録がないジョブがあるため、何も取り消していません: ${jobs.join(", ")}`,
+  rewindNothing: "戻る対象がありません。",
+  rewindNoneBack: "このセッションにはやり直せる巻き戻しがありません。",
+  rewindUsage: (most) => `/rewind 番号: 0（最初）から ${most} まで。一覧は /rewind`,
+  rewindLabel: "巻き戻す",
+  rewindRedoLabel: "やり直す",
+};

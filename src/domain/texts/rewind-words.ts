@@ -1,0 +1,42 @@
+/** What is said of a rewind, in no language. */
+export interface RewindMessage {
+  /** Counts from 1 in the session. */
+  readonly number: number;
+  /** `17:42`. */
+  readonly at: string;
+  readonly text: string;
+  /** How many files its jobs changed. */
+  readonly files?: number;
+}
+
+export interface RewindJob {
+  readonly jobId: string;
+  readonly paths: readonly string[];
+}
+
+export interface RewindPlan {
+  /** The message that is gone back to; 0 is the beginning. */
+  readonly number: number;
+  readonly messages: readonly RewindMessage[];
+  readonly jobs: readonly RewindJob[];
+}
+
+const SHOWN_PATHS = 8;
+
+export function rewindMessages(messages: readonly RewindMessage[], files: (count: number) => string): string {
+  return messages
+    .map(
+      (one) =>
+        `${one.number}  ${one.at}  ${one.text}${(one.files ?? 0) > 0 ? `  (${files(one.files ?? 0)})` : ""}`,
+    )
+    .join("\n");
+}
+
+export function rewindJobs(jobs: readonly RewindJob[]): string {
+  return jobs
+    .map(({ jobId, paths }) => {
+      const rest = paths.length - SHOWN_PATHS;
+      return `${jobId}: ${paths.slice(0, SHOWN_PATHS).join(", ")}${rest > 0 ? ` … +${rest}` : ""}`;
+    })
+    .join("\n");
+}
