@@ -1,15 +1,22 @@
-import type { SessionStore } from "../ports/sessions.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Rewound, Session, SessionStore, Turn } from "../ports/sessions.ts";
+
+/** What a session forgets for `/rewind`, and remembers again. */
+export interface Aside {
+  /** Everything said in a session, in order. */
+  turns(session: Session): Promise<readonly Turn[]>;
+  /** Forgets the turns after a position, with the jobs that were taken back for it; `putBack` remembers them again. */
+  setAside(session: Session, after: number, jobIds: readonly string[]): Promise<void>;
+  /** The last thing that was set aside in this session; null when there is none. */
+  lastAside(session: Session): Promise<Rewound | null>;
+  putBack(session: Session, aside: Rewound): Promise<void>;
+}
 
 /** Turns of one session that are looked through. */
 const MOST_TURNS = 10_000;
 /** Rewinds that can be brought back, one after the other. */
 const MOST_KEPT = 20;
 
-/** What a session forgets for `/rewind`, and remembers again. */
-export function createAside(
-  store: SessionStore,
-): Pick<Sessions, "turns" | "setAside" | "lastAside" | "putBack"> {
+export function createAside(store: SessionStore): Aside {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
     async turns({ chatKey, id }) {

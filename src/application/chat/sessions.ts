@@ -5,13 +5,12 @@ import type {
   ChatSettings,
   DailyNote,
   NewTurn,
-  Rewound,
   Session,
   SessionMemory,
   SessionStore,
   Turn,
 } from "../ports/sessions.ts";
-import { createAside } from "./aside.ts";
+import { type Aside, createAside } from "./aside.ts";
 import { compactSession, newest } from "./compact-session.ts";
 import { type CutOver, cutOver } from "./cut-over.ts";
 import { type Forked, forkSession } from "./fork-session.ts";
@@ -22,7 +21,7 @@ import type { Chat, SessionParts } from "./session-parts.ts";
  * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
  * chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
  */
-export interface Sessions {
+export interface Sessions extends Aside {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
@@ -36,13 +35,6 @@ export interface Sessions {
   resume(session: Session, sessionId?: string): Promise<Session | null>;
   /** Another chat, which has not begun, begins with what this one knows. */
   fork(from: Chat, to: Chat): Promise<Forked>;
-  /** Everything said in a session, in order. */
-  turns(session: Session): Promise<readonly Turn[]>;
-  /** Forgets the turns after a position, with the jobs that were taken back for it; `putBack` remembers them again. */
-  setAside(session: Session, after: number, jobIds: readonly string[]): Promise<void>;
-  /** The last thing that was set aside in this session; null when there is none. */
-  lastAside(session: Session): Promise<Rewound | null>;
-  putBack(session: Session, aside: Rewound): Promise<void>;
   /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
   cutDue(
     hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
