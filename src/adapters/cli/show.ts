@@ -1,5 +1,6 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/opening.ts";
+import { foldChanges, foldedLines } from "../../application/work/report/change-lines.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
 import { storedFacts } from "../../application/work/report/job-facts.ts";
 import { listed, toJobJson } from "../../application/work/report/job-json.ts";
@@ -14,11 +15,11 @@ import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { colourDiff } from "./terminal/colour-diffs.ts";
 
-/** `show JOB [--diff]`: one job with its commands and changes, from the journal. */
+/** `show JOB [--diff] [--all]`: one job with its commands and changes, from the journal. */
 export const command: Subcommand = {
   name: "show",
   usage: "show [JOB]",
-  flags: { diff: "boolean" },
+  flags: { diff: "boolean", all: "boolean" },
   words: 1,
   run: show,
 };
@@ -46,7 +47,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.done;
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
-  const text = printable(describe(opened, job));
+  const text = printable(describe(opened, job, { all: flags.values.all === true }));
   if (diff === null) program.out(text);
   else if (!program.outIsTerminal) program.out(`${text}\n${diff}`);
   else {
@@ -56,7 +57,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   return EXIT.done;
 }
 
-function describe(opened: Opened, job: StoredJob): string {
+function describe(opened: Opened, job: StoredJob, { all }: { readonly all: boolean }): string {
   const { messages, workspace } = opened;
   const { archive } = workspace;
   const facts = storedFacts(job, archive.events(job.jobId), isAliveIn(opened.workspace, listed(job)));
@@ -69,6 +70,8 @@ function describe(opened: Opened, job: StoredJob): string {
     ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId)] : []),
     "",
   ];
+  const folded = foldChanges(job.changes);
+  const out = new Set(folded.ignored.map(({ path }) => path));
   for (const { event } of archive.events(job.jobId)) {
     if (event.type === "command_started")
       lines.push(
@@ -86,12 +89,16 @@ function describe(opened: Opened, job: StoredJob): string {
           .slice(0, 20)
           .map((line) => `      ${line}`),
       );
-    lines.push(...event.changes.slice(0, 20).map(({ path, kind }) => `      ${kind} ${shownPath(path)}`));
+    const changes = all
+      ? event.changes
+      : foldChanges(event.changes).files.filter(({ path }) => !out.has(path));
+    lines.push(...changes.slice(0, 20).map(({ path, kind }) => `      ${kind} ${shownPath(path)}`));
   }
   lines.push(
     "",
     messages.changesHeader(job.changes.length),
-    ...job.changes.map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
+    ...(all ? job.changes : folded.files).map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
+    ...(all ? [] : foldedLines(messages, folded)),
     ...notesOf(messages, facts),
   );
   return `${lines.join("\n")}\n`;

@@ -5,6 +5,7 @@ import type { Note } from "../../domain/work/note.ts";
 import type { Difference, Sealed } from "../ports/transaction.ts";
 import { type GuardParts, guardChanges } from "./guard-changes.ts";
 import { judgeChanges, type PutBack } from "./judge-changes.ts";
+import { ignoredChanges } from "./mark-ignored.ts";
 
 /**
  * Seals a job with the last judgement: of what is left when nothing of it runs any more. A process that stays behind
@@ -17,18 +18,27 @@ export async function sealJudged(
   end: { readonly preview: boolean },
 ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
   let found: readonly PutBack[] = [];
-  const sealed = await transaction.seal((difference) => {
+  let ignored: ReadonlyMap<string, string> = new Map();
+  const left = await transaction.seal((difference) => {
     const changes = withGone(difference);
     const { restored, rewrite, same } = judgeChanges({ sides: difference, protection, sha1 }, changes);
     found = restored;
+    // What was edited by name is told by name.
+    if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
   }, end);
+  const sealed = { ...left, changes: left.changes.map((change) => marked(change, ignored)) };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   const { foreignOwner } = sealed;
   if (foreignOwner !== undefined) return { sealed, judged: failed(judged, unchangeable(foreignOwner)) };
   return { sealed, judged: noText.length === 0 ? judged : failed(judged, nameless(noText)) };
+}
+
+function marked(change: Change, ignored: ReadonlyMap<string, string>): Change {
+  const by = ignored.get(change.path);
+  return by === undefined ? change : { ...change, ignored: by };
 }
 
 /** When the processes of some commands are gone: judges what came after the commands' own judgements. */

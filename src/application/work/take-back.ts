@@ -67,7 +67,12 @@ export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): 
       type: request.direction === "undo" ? "undone" : "redone",
       changes: outcome.changes.length,
     });
-    done.push({ job, changes: outcome.changes, left: outcome.left });
+    const known = new Map(job.changes.map((change) => [change.path, change.ignored]));
+    const changes = outcome.changes.map((change) => {
+      const ignored = known.get(change.path);
+      return ignored === undefined ? change : { ...change, ignored };
+    });
+    done.push({ job, changes, left: outcome.left });
   }
   return { status: "done", jobs: done };
 }

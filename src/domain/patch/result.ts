@@ -8,6 +8,8 @@ export type ChangeKind = "added" | "modified" | "deleted";
 export interface Change {
   readonly path: string;
   readonly kind: ChangeKind;
+  /** What git ignores of it: the path itself or the folder above, which ends in a slash. */
+  readonly ignored?: string;
 }
 
 /** What kind of failure a command's error text tells of, where a person can be told more than that text. */

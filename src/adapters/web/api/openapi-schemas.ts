@@ -33,7 +33,7 @@ const status = {
   ] satisfies readonly JobStatus[],
 };
 
-const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] } });
+const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, ["ignored"]);
 
 const job = {
   job_id: text,

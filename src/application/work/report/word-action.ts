@@ -51,7 +51,7 @@ const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as 
 function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Change[] {
   const changes = done
     .flatMap((one) => one.changes)
-    .map(({ path, kind }): Change => ({ path, kind: action === "undo" ? INVERSE[kind] : kind }));
+    .map((one): Change => ({ ...one, kind: action === "undo" ? INVERSE[one.kind] : one.kind }));
   return [...new Map(changes.map((change) => [change.path, change])).values()];
 }
 

@@ -66,7 +66,13 @@ export const texts = {
     },
     jobs: { does: "the history of jobs", flags: { "--limit N": "how many", "--all": "of every workspace" } },
     stop: { does: "end a running job; nothing of it is applied", flags: {} },
-    show: { does: "one job with its changes", flags: { "--diff": "with the differences" } },
+    show: {
+      does: "one job with its changes",
+      flags: {
+        "--diff": "with the differences",
+        "--all": "with every path, those of .git and ignored ones too",
+      },
+    },
     tool: { does: "call one of the agent's tools; prints its result as JSON", flags: {} },
     tools: {
       does: "the agent's tools and their definitions",

@@ -1,5 +1,6 @@
 import type { JobStatus } from "../../work/job-status.ts";
 import { listPaths } from "../list-paths.ts";
+import { namePaths } from "../name-paths.ts";
 import { sealedOtherwise } from "./sealed.ts";
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
@@ -38,6 +39,9 @@ function status(is: JobStatus, failed: number): string {
 export const texts = {
   status,
   sealedOtherwise,
+  /** In place of the paths that git ignores. */
+  ignored: (count: number, places: readonly string[]) =>
+    `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
   /** The same line where it stands alone, above a whole report. */
   headline: status,
   counted: (succeeded: number, total: number) => `(${succeeded}/${total} commands succeeded)`,

@@ -59,7 +59,10 @@ export const texts: typeof en = {
     redo: { does: "取り消したジョブをやり直す", flags: { "--force": "後の変更を上書きする" } },
     jobs: { does: "ジョブの履歴", flags: { "--limit N": "件数", "--all": "すべての workspace" } },
     stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },
-    show: { does: "1 つのジョブの詳細", flags: { "--diff": "差分を表示する" } },
+    show: {
+      does: "1 つのジョブの詳細",
+      flags: { "--diff": "差分を表示する", "--all": ".git や git が無視するパスもすべて表示する" },
+    },
     tool: { does: "エージェントのツールを 1 つ呼び出し、結果を JSON で表示する", flags: {} },
     tools: {
       does: "ツールの一覧と定義",

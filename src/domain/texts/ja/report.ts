@@ -1,6 +1,7 @@
 import type { JobStatus } from "../../work/job-status.ts";
 import type { texts as en } from "../en/report.ts";
 import { listPaths } from "../list-paths.ts";
+import { namePaths } from "../name-paths.ts";
 import { sealedOtherwise } from "./sealed.ts";
 
 function status(is: JobStatus, failed: number): string {
@@ -33,6 +34,8 @@ function status(is: JobStatus, failed: number): string {
 export const texts: typeof en = {
   status,
   sealedOtherwise,
+  ignored: (count, places) =>
+    `git が無視するもの ${count} 件: ${namePaths(places, places.length, (rest) => `ほか ${rest} 件`)}`,
   headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
   counted: (succeeded, total) => `(${succeeded}/${total} コマンド成功)`,
   skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,

@@ -1,8 +1,8 @@
 import { ViewFault } from "../../../application/ports/view.ts";
 import type { Workspace } from "../../../application/ports/workspace.ts";
+import type { Ignored } from "../../../domain/policy/ignored.ts";
 import type { Place } from "../../place.ts";
 import { detect } from "../decode.ts";
-import type { Ignored } from "../ignored.ts";
 
 export interface Match {
   readonly path: string;

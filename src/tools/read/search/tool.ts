@@ -4,7 +4,7 @@ import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type Place, placeOf } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
-import { createIgnored } from "../ignored.ts";
+import { ignoredIn } from "../ignored.ts";
 import { shown } from "../shown.ts";
 import { filesByRipgrep } from "./ripgrep.ts";
 import { filesBelow, type Match, searchFile } from "./search-files.ts";
@@ -45,7 +45,7 @@ export const search = createSecureTool({
     if (at.entry.kind === "missing") throw new ToolError("NOT_FOUND", `no such file or folder: ${at.given}`);
     const { matches: isMatch, unicode } = createLineMatcher(args.pattern, ignoreCase);
     const included = includes(args.include);
-    const ignored = createIgnored(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
+    const ignored = ignoredIn(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
     const ascii = isAscii(args.pattern) && !/\\[uxp]/.test(args.pattern);
     const deadline = performance.now() + TIME_LIMIT_MS;
     const expired = () => performance.now() > deadline;

@@ -1,6 +1,6 @@
 import { ViewFault } from "../../../application/ports/view.ts";
 import type { Place } from "../../place.ts";
-import { createIgnored } from "../ignored.ts";
+import { ignoredIn } from "../ignored.ts";
 
 export interface TreeOptions {
   readonly levels: number;
@@ -17,7 +17,7 @@ export interface Tree {
 
 /** A folder's entries in order, links not followed. */
 export function walkTree({ workspace: { files }, path: top }: Place, options: TreeOptions): Tree {
-  const ignored = createIgnored(files, options);
+  const ignored = ignoredIn(files, options);
   const lines: string[] = [];
   let more = false;
 

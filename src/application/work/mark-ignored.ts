@@ -1,0 +1,44 @@
+import type { Change } from "../../domain/patch/result.ts";
+import { readGitIndex } from "../../domain/policy/git-index.ts";
+import { createIgnored } from "../../domain/policy/ignored.ts";
+import type { Sides } from "../ports/transaction.ts";
+
+/**
+ * By path: what git ignores of a job's changes, by the rules that the job leaves. What git tracks, before or after, is not
+ * ignored, whatever the rules say.
+ */
+export function ignoredChanges(sides: Sides, changes: readonly Change[]): ReadonlyMap<string, string> {
+  const { repository } = sides;
+  const found = new Map<string, string>();
+  if (repository === null) return found;
+  const ignored = createIgnored({ read: (path) => text(sides.current(path)), includeIgnored: false });
+  for (const { path, kind } of changes) {
+    if (path.startsWith("../") || GIT.test(path)) continue;
+    const folder = () => sides.look(path, kind === "deleted" ? "before" : "after")?.kind === "directory";
+    const top = topmost(path, ignored.has, folder);
+    if (top !== null) found.set(path, top);
+  }
+  if (found.size === 0) return found;
+  const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;
+  for (const bytes of [sides.original(repository.index), sides.current(repository.index)])
+    for (const { path } of (bytes === null ? null : readGitIndex(bytes)) ?? [])
+      if (path.startsWith(prefix)) found.delete(path.slice(prefix.length));
+  return found;
+}
+
+const GIT = /(^|\/)\.git(\/|$)/;
+
+function topmost(
+  path: string,
+  has: (path: string, isFolder: boolean) => boolean,
+  isFolder: () => boolean,
+): string | null {
+  for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
+    if (has(path.slice(0, slash), true)) return path.slice(0, slash + 1);
+  const folder = isFolder();
+  return has(path, folder) ? `${path}${folder ? "/" : ""}` : null;
+}
+
+function text(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
