@@ -33,7 +33,9 @@ const status = {
   ] satisfies readonly JobStatus[],
 };
 
-const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, ["ignored"]);
+const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, [
+  "ignored",
+]);
 
 const job = {
   job_id: text,
