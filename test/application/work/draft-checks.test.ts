@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Draft } from "../../../src/application/work/draft.ts";
 import { trustWorkspace } from "../../../src/config/trust.ts";
+import { LEAST_ABI, landlockAbi } from "../../../src/infrastructure/runtime/landlock.ts";
 import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "./worker-kit.ts";
 
@@ -68,6 +69,36 @@ async function listener() {
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
+
+describe.if(landlockAbi() >= LEAST_ABI)("checks where bubblewrap is missing", () => {
+  test("are limited like the job: they write to the view, a home and a TMPDIR of their own, and to nothing else", async () => {
+    const programs = join(bench.folder, "programs");
+    mkdirSync(programs);
+    for (const name of readdirSync("/usr/bin"))
+      if (name !== "bwrap") symlinkSync(join("/usr/bin", name), join(programs, name));
+    const home = bench.environment().PICOCLAW_HOME as string;
+    trustWorkspace({ home, workspace: bench.workspace, now: new Date(0) });
+    const outside = join(bench.folder, "outside");
+    writeFileSync(outside, "kept\n");
+    const draft = await open({
+      PICOCLAW_WORKER_TRANSACTION: "copy",
+      PICOCLAW_WORKER_CONFINE: "auto",
+      PATH: programs,
+    });
+    await run(draft, edit("update", "a.txt", "two\n"));
+    const host = await listener();
+    const inside = `exec 3<>/dev/tcp/127.0.0.1/${host.port} && echo x > made && echo x > ~/mine && echo x > $TMPDIR/mine && cat a.txt`;
+    for (const over of ["draft", "baseline"] as const) {
+      expect(await check(draft, inside, { over })).toMatchObject({ exitCode: 0 });
+      expect(await check(draft, `echo x > '${outside}'`, { over })).toMatchObject({ exitCode: 1 });
+      expect(await check(draft, `echo x > '${bench.path("a.txt")}'`, { over })).toMatchObject({ exitCode: 1 });
+    }
+    await host.close();
+    expect([readFileSync(outside, "utf8"), bench.read("a.txt")]).toEqual(["kept\n", "one\n"]);
+    expect(await draft.commit()).toMatchObject({ outcome: "committed" });
+    expect([existsSync(bench.path("made")), bench.read("a.txt")]).toEqual([false, "two\n"]);
+  });
+});
 
 describe("checks of a stranger's code", () => {
   if (requirePart("bwrap"))

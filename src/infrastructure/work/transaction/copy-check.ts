@@ -4,6 +4,7 @@ import type { CheckView, CheckViewRequest, OpenedCheck } from "../../../applicat
 import { createFolderView } from "../folder/folder-view.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import type { ConfineCopy } from "../overlay/confined-copy.ts";
+import type { LimitCopy } from "../limited/limit-copy.ts";
 import type { CopyLook } from "./copy-look.ts";
 import { type CopiedRoot, copyRoots } from "./copy-roots.ts";
 import { rememberCopies } from "./copy-traces.ts";
@@ -17,6 +18,8 @@ export interface CopyChecks {
   readonly copies: readonly CopiedRoot[];
   readonly ownFolders: readonly string[];
   readonly confine: ConfineCopy | null;
+  /** Where nothing confines. */
+  readonly limit: () => LimitCopy | null;
   readonly look: () => CopyLook;
   /** Whether the job itself made or changed it. */
   readonly isOwn: (key: string) => boolean;
@@ -63,7 +66,7 @@ function copyWorkspace({ copies, ownFolders }: CopyChecks, into: string) {
 }
 
 async function openIn(
-  { workspace, confine }: CopyChecks,
+  { workspace, confine, limit }: CopyChecks,
   copies: readonly CopiedRoot[],
   into: string,
   network: boolean,
@@ -77,17 +80,20 @@ async function openIn(
   const top = copies[0] as CopiedRoot;
   const directory = join(top.copy, relative(top.original, workspace));
   if (sandbox === null) repointGit(workspace, copies);
+  // Landlock cannot tell this machine from the world, and tests talk to servers that they start.
+  const limited = sandbox === null ? ((await limit()?.(into, copies, { network: true })) ?? null) : null;
+  const runner = sandbox ?? limited;
   let closing: Promise<void> | null = null;
   const close = async () => {
-    await sandbox?.stop();
+    await runner?.stop();
     takeBack();
     removeTree(into);
   };
   const check: CheckView = {
     view: sandbox?.view ?? createFolderView(directory),
     directory: sandbox === null ? directory : workspace,
-    environment: sandbox?.environment ?? {},
-    ...(sandbox !== null && { processes: sandbox.processes }),
+    environment: runner?.environment ?? {},
+    ...(runner !== null && { processes: runner.processes }),
     confined: sandbox?.confined ?? false,
     hasBuilt: false,
     close() {

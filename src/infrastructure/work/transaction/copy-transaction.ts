@@ -108,6 +108,7 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
       confined,
       confine,
       limited,
+      limit,
     }),
   };
 }
@@ -119,6 +120,7 @@ interface OpenCopy extends CopySeal {
   readonly confined: ConfinedCopy | null;
   readonly limited: LimitedCopy | null;
   readonly confine: ConfineCopy | null;
+  readonly limit: () => LimitCopy | null;
 }
 
 function open(state: OpenCopy): Transaction {
