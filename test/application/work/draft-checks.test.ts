@@ -91,7 +91,9 @@ describe.if(landlockAbi() >= LEAST_ABI)("checks where bubblewrap is missing", ()
     for (const over of ["draft", "baseline"] as const) {
       expect(await check(draft, inside, { over })).toMatchObject({ exitCode: 0 });
       expect(await check(draft, `echo x > '${outside}'`, { over })).toMatchObject({ exitCode: 1 });
-      expect(await check(draft, `echo x > '${bench.path("a.txt")}'`, { over })).toMatchObject({ exitCode: 1 });
+      expect(await check(draft, `echo x > '${bench.path("a.txt")}'`, { over })).toMatchObject({
+        exitCode: 1,
+      });
     }
     await host.close();
     expect([readFileSync(outside, "utf8"), bench.read("a.txt")]).toEqual(["kept\n", "one\n"]);
