@@ -8,6 +8,8 @@ import type { Webhook } from "../application/ports/webhook.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
 import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
+import { solveTask } from "../application/tasks/solve-task.ts";
+import type { TellEnd } from "../application/tasks/tell-end.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
@@ -21,6 +23,12 @@ export interface ForgeService {
   start(): Promise<void>;
   /** Ends what runs; it goes on at the next start. */
   stop(): Promise<void>;
+}
+
+export interface ForgeServiceParts {
+  readonly db: Kysely<Database>;
+  readonly say: (text: string) => void;
+  readonly tellEnd: TellEnd;
 }
 
 const TASKS_AT_ONCE = 2;
@@ -37,7 +45,7 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  { db, say }: { readonly db: Kysely<Database>; readonly say: (text: string) => void },
+  { db, say, tellEnd }: ForgeServiceParts,
 ): Promise<ForgeService | string | null> {
   const opened = await openSolver(env, options, { db });
   if (!opened.ok) return opened.message ?? "";
@@ -60,7 +68,10 @@ export async function openForgeService(
     now,
     run: async (task, signal) => {
       const forge = forges.get(task.item.forge);
-      if (forge !== undefined) await solver.run(forge, task.id, { signal, say: () => {} });
+      if (forge === undefined) return;
+      const parts = await solver.parts(forge, task.id);
+      const ended = await solveTask(parts, task.id, { signal, say: () => {} });
+      if (ended !== null) await tellEnd(ended, parts.budgetNotices?.() ?? []);
     },
     onTrouble: (error) => say(solver.workspace.mask(String(error))),
   });

@@ -1,6 +1,8 @@
 import { createWebApp } from "../adapters/web/app.ts";
 import { enterFleet } from "../application/fleet/keep-machine.ts";
 import type { ListenOptions, Serving } from "../application/inbox/server.ts";
+import { createTellEnd } from "../application/tasks/tell-end.ts";
+import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
 import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
@@ -122,9 +124,18 @@ async function startInbox({ state, queue }: ServeParts, inbox: Inbox): Promise<v
 }
 
 /** Null where environments are off or no forge has a token. */
-async function openForges({ env, options, config, db, log }: ServeParts) {
+async function openForges({ env, options, config, db, log, state, store }: ServeParts) {
   if (!config.command_executor.enabled) return null;
-  const opened = await (await import("./serve-forges.ts")).openForgeService(env, options, { db, say: log });
+  const tellEnd = createTellEnd({
+    chat: () => state.current().config.notify.chat,
+    post: (reply) => store.post(reply),
+    solveWords: () => solveMessagesFor(state.current().locale),
+    chatWords: () => chatMessagesFor(state.current().locale),
+    uuid: () => crypto.randomUUID(),
+    now: timers.now,
+  });
+  const { openForgeService } = await import("./serve-forges.ts");
+  const opened = await openForgeService(env, options, { db, say: log, tellEnd });
   if (typeof opened !== "string") return opened;
   log(opened);
   return null;

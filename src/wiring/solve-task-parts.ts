@@ -66,6 +66,7 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     pause,
     uuid: randomUUID,
     costUsd: () => metered.used().costUsd,
+    budgetNotices: metered.notices,
     owner,
     isGone: owners.isGone,
   };

@@ -138,7 +138,7 @@ export interface ClaimedReply extends Delivery {
   readonly restsUntil: string | null;
 }
 
-/** A message and what was answered. */
+/** A message and what was answered; what nobody asked for stands with the message that it followed. */
 export interface Exchange {
   readonly message: StoredMessage;
   readonly replies: readonly {

@@ -12,6 +12,8 @@ export interface ManageSettings {
   setDefaultCoder(role: CoderRole): Promise<Settled>;
   /** `daily` as it was typed; empty is no limit. */
   setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<Settled>;
+  /** `<channel>:<chatId>`; empty is nobody. */
+  setNotified(chat: string): Promise<Settled>;
   /** One of that name is replaced. */
   saveSchedule(schedule: GivenSchedule): Promise<Settled>;
   enableSchedule(name: string, enabled: boolean): Promise<Settled>;
@@ -75,6 +77,11 @@ export function createManageSettings(
         ...(dollars === budget.daily ? [] : [{ path: ["budget", "daily"], value: dollars }]),
         ...(onExceed === budget.on_exceed ? [] : [{ path: ["budget", "on_exceed"], value: onExceed }]),
       ]);
+    },
+    async setNotified(chat) {
+      const chosen = chat === "" ? null : chat;
+      const now = (await store.read()).config.notify.chat;
+      return change(chosen === now ? [] : [{ path: ["notify", "chat"], value: chosen }]);
     },
     async saveSchedule({ name, cron, timezone, chat, message }) {
       const { config } = await store.read();

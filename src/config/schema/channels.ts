@@ -95,6 +95,15 @@ export const schedules = z
     shown: "list of {name, cron, timezone, chat: channel:chat, user, message, enabled}",
   });
 
+export const notify = z
+  .strictObject({
+    chat: chat.nullable().default(null).meta({
+      description: "Who is told when a task that a forge brought has ended; null is nobody.",
+      shown: "channel:chat",
+    }),
+  })
+  .prefault({});
+
 export const heartbeat = z
   .strictObject({
     enabled: flag(false, "Post a message to a chat again and again."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
-import { heartbeat, line, schedules, serve, session, slack, telegram } from "./channels.ts";
+import { heartbeat, line, notify, schedules, serve, session, slack, telegram } from "./channels.ts";
 import { checks, coder, research } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
@@ -32,6 +32,7 @@ export const configSchema = z.strictObject({
   serve,
   schedules,
   heartbeat,
+  notify,
   tools,
   tasks,
   log,

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { ChatKey, MessageStore } from "../../application/ports/message-store.ts";
 import { fromMessageRow, toAnswer } from "./message-rows.ts";
 import type { Database } from "./schema.ts";
 import type { ReplyRow } from "./serve-tables.ts";
@@ -39,9 +39,17 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Vie
         );
       const rows = (await query.execute()).reverse();
       const replies = await answersTo(rows.map(({ id }) => id));
-      return rows.map((row) => ({
+      const notices = await noticesIn({ channel, chatId }, rows, before);
+      return rows.map((row, n) => ({
         message: fromMessageRow(row),
-        replies: (replies.get(row.id) ?? []).map(toAnswer),
+        replies: [
+          ...(replies.get(row.id) ?? []),
+          ...notices.filter(
+            ({ position }) =>
+              Number(position) > Number(row.position) &&
+              Number(position) < Number(rows[n + 1]?.position ?? Number.POSITIVE_INFINITY),
+          ),
+        ].map(toAnswer),
       }));
     },
     async chats({ channel, userId, limit }) {
@@ -195,6 +203,32 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Vie
       return Number(numDeletedRows);
     },
   };
+
+  /** What nobody asked for stands behind the message that it followed. */
+  async function noticesIn(
+    { channel, chatId }: ChatKey,
+    rows: readonly { readonly position: number }[],
+    before: string | undefined,
+  ): Promise<ReplyRow[]> {
+    const [first] = rows;
+    if (first === undefined) return [];
+    let query = db
+      .selectFrom("replies")
+      .selectAll()
+      .where("workspace", "in", ours)
+      .where("channel", "=", channel)
+      .where("chat_id", "=", chatId)
+      .where("message_id", "is", null)
+      .where("position", ">", first.position)
+      .orderBy("position");
+    if (before !== undefined)
+      query = query.where(
+        "position",
+        "<",
+        db.selectFrom("messages").select("position").where("id", "=", before),
+      );
+    return query.execute();
+  }
 
   async function answersTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
     const found = new Map<string, ReplyRow[]>();

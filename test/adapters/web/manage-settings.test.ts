@@ -31,6 +31,9 @@ describe("settings in the console", () => {
     );
     expect(await press("/manage/budget", { daily: "", on_exceed: "local" })).toContain("Saved");
     expect(file()).toBe(`${before}\nbudget:\n  daily: null\n  on_exceed: local\n`);
+    expect(await press("/manage/notify", { chat: "nowhere" })).toContain("Nothing was written");
+    expect(await press("/manage/notify", { chat: "slack:C1" })).toContain("Saved");
+    expect(file().endsWith("\nnotify:\n  chat: slack:C1\n")).toBe(true);
     writeFileSync(join(server.home, "config.yaml"), before);
   }, 30_000);
 

@@ -30,7 +30,7 @@ export function settingsPage(context: PageContext, view: SettingsView): Markup {
     "settings",
     view.notice,
     (words) => html`<p class="note">${words.settingsIntro(view.read.file)}</p>
-${modelsSection(context, words, view)}${budgetSection(context, words, view.read)}${schedulesSection(context, words, view)}${trustSection(context, words, view.trust)}`,
+${modelsSection(context, words, view)}${budgetSection(context, words, view.read)}${schedulesSection(context, words, view)}${notifySection(context, words, view.read)}${trustSection(context, words, view.trust)}`,
   );
 }
 
@@ -72,6 +72,11 @@ ${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? w
       })}</ul>`
 }
 <form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${field(words.name, input("name", 60))}${field(words.cron, input("cron", 100), words.cronHint)}${field(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(session.timezone))}${field(words.chat, input("chat", 200), words.chatHint)}${field(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
+}
+
+function notifySection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
+  return html`<section aria-labelledby="notify"><h2 id="notify">${words.notifyTitle}</h2><p class="note">${words.notifyIntro}</p>
+<form method="post" action="/manage/notify" class="fields">${csrfField(context)}${field(words.chat, html`<input name="chat" value="${config.notify.chat}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form></section>`;
 }
 
 function trustSection(context: PageContext, words: ManageMessages, trust: TrustNow): Markup {

@@ -54,6 +54,7 @@ export function settingsRoutes(app: WebApp, web: Web): void {
   app.post("/manage/budget", async (c) =>
     back(c, await manageOf(c).setBudget({ daily: given(c, "daily"), onExceed: given(c, "on_exceed") })),
   );
+  app.post("/manage/notify", async (c) => back(c, await manageOf(c).setNotified(given(c, "chat"))));
   app.post("/manage/schedules", async (c) =>
     back(
       c,

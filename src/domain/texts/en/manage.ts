@@ -85,6 +85,9 @@ export const texts = {
   addSchedule: "Add or replace",
   badCron: (cron: string) => `"${cron}" is never due. Five fields: minute, hour, day, month, weekday.`,
   scheduleUnknown: (name: string) => `There is no schedule ${name}.`,
+  notifyTitle: "Notifications",
+  notifyIntro: "Which chat is told when a task from GitHub or GitLab is finished or has failed.",
+  notifyHint: "channel:chat, as slack:C0123; empty: nobody",
   trustTitle: "Trust",
   trustIntro:
     "What a project's own picoclaw.yaml, commands and skills may widen holds only if you trust the folder. Read the file first; when it changes, it is a stranger again.",

@@ -84,6 +84,9 @@ export const texts: typeof en = {
   addSchedule: "追加または置き換え",
   badCron: (cron) => `「${cron}」の時刻は来ません。分、時、日、月、曜日の 5 つを書きます。`,
   scheduleUnknown: (name) => `スケジュール ${name} はありません。`,
+  notifyTitle: "通知",
+  notifyIntro: "GitHub や GitLab のタスクが終わったとき、または失敗したときに知らせるチャットです。",
+  notifyHint: "チャネル:チャット（例 slack:C0123）。空欄: 知らせない",
   trustTitle: "信頼",
   trustIntro:
     "プロジェクト自身の picoclaw.yaml、コマンド、スキルが権限を広げられるのは、フォルダを信頼したときだけです。先にファイルを読んでください。ファイルが変わると信頼は外れます。",
