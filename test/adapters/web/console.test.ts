@@ -235,7 +235,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
               expect([path, found]).toEqual([path, []]);
             }
             await context.close();
-          }, 60_000);
+          }, 120_000);
 
     test("pages read without JavaScript, and a message can be sent", async () => {
       const context = await browser.newContext({
