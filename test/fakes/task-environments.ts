@@ -114,6 +114,14 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       };
     },
     run: (command, signal) => run(["sh", "-c", command], folder, signal),
+    async print(command, { stdin, limitBytes }) {
+      const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
+        cwd: folder,
+        maxBuffer: limitBytes,
+        ...(stdin !== undefined && { input: stdin }),
+      });
+      return status === 0 ? stdout : String(stderr);
+    },
     async difference() {
       const { exitCode, stdout, stderr } = await run(
         ["sh", "-c", changeScript(index, { base, start })],

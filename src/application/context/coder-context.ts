@@ -32,22 +32,41 @@ export function coderContext(
   { request, recent = [], budget }: ContextRequest,
 ): string {
   const paths = project.list(MOST_LISTED);
-  const named = namedFiles(request, paths);
-  const whole = named.length === 0 ? wholeProject(project, paths, budget.whole) : null;
-  const shown = whole ?? chosenFiles(project, { request, recent, budget }, paths, named);
+  const { whole, shown } = filesFor(project, paths, { request, recent, budget });
   const rules = rulesOf(project, [...shown.keys()], budget.rules);
   for (const { path } of rules) shown.delete(path);
   const map =
-    whole === null
-      ? repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map })
-      : "";
+    whole
+      ? ""
+      : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
   return [
     ...rules.map(({ path, text }) => `Project rules (${path}):\n${text}`),
     ...labelled("Project: ", factsOf(project)),
     ...labelled("Files of the workspace:\n", map),
-    ...(whole === null ? [] : ["All files of the workspace:"]),
+    ...(whole ? ["All files of the workspace:"] : []),
     ...shown.values(),
   ].join("\n\n");
+}
+
+/** The files alone, by path: for whoever is told of the project in another way. */
+export function pointedFiles(
+  project: Pick<ProjectFiles, "list" | "read" | "find">,
+  request: ContextRequest,
+): ReadonlyMap<string, string> {
+  return filesFor(project, project.list(MOST_LISTED), request).shown;
+}
+
+function filesFor(
+  project: Pick<ProjectFiles, "read" | "find">,
+  paths: readonly string[],
+  { request, recent = [], budget }: ContextRequest,
+): { readonly whole: boolean; readonly shown: Map<string, string> } {
+  const named = namedFiles(request, paths);
+  const whole = named.length === 0 ? wholeProject(project, paths, budget.whole) : null;
+  return {
+    whole: whole !== null,
+    shown: whole ?? chosenFiles(project, { request, recent, budget }, paths, named),
+  };
 }
 
 function labelled(label: string, text: string): string[] {
@@ -60,7 +79,7 @@ function factsOf(project: ProjectFiles): string {
 
 /** Every file by its element; null where they do not fit. */
 function wholeProject(
-  project: ProjectFiles,
+  project: Pick<ProjectFiles, "read">,
   paths: readonly string[],
   limit: number,
 ): Map<string, string> | null {
@@ -80,7 +99,7 @@ function wholeProject(
 
 /** Recent files and named ones share the budget of what was asked for; guesses have one of their own. */
 function chosenFiles(
-  project: ProjectFiles,
+  project: Pick<ProjectFiles, "read" | "find">,
   { request, recent = [], budget }: ContextRequest,
   paths: readonly string[],
   named: readonly NamedFile[],

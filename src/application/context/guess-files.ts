@@ -41,7 +41,10 @@ const NEARLY = 1.2;
 const LOOKED_UP = 4_000;
 
 /** Files that the words of a request lead to, best first, by path: whole where they are short, else excerpts. */
-export function guessFiles(project: ProjectFiles, guess: GuessRequest): Map<string, string> {
+export function guessFiles(
+  project: Pick<ProjectFiles, "find" | "read">,
+  guess: GuessRequest,
+): Map<string, string> {
   const { request, asked } = guess;
   const terms = termsLeft(guess);
   if (terms.length === 0) return new Map();
@@ -76,7 +79,7 @@ function termsLeft({ terms, asked }: GuessRequest): readonly Term[] {
 }
 
 /** What is read first, should the time not suffice for all: paths that share words, then sources, then the rest. */
-function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
+export function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
   const rank = (path: string): number => {
     const kind = fileKind(path);
     if (kind === "generated") return -1;

@@ -43,6 +43,8 @@ export interface TaskEnvironment {
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */
   run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
+  /** All bytes that such a command prints, up to the limit; a text says why there are none. */
+  print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
   /** Lets the worker CLI work; only where one was asked for. Never rejects. */
   runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
   /** `git diff --binary` between `baseCommit` and what lies there now; a text says why there is none. */
@@ -54,6 +56,12 @@ export interface TaskEnvironment {
   asCloned<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface PrintOptions {
+  readonly stdin?: string | Uint8Array;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
 }
 
 export interface WorkerOptions {

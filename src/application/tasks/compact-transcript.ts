@@ -1,6 +1,7 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { ModelMessage, ToolCall } from "../ports/model.ts";
 import type { CommandFact } from "../ports/solve-store.ts";
+import { isShownFiles } from "./show-pointed.ts";
 
 const KEPT_WHOLE = 12;
 const OLD_RESULT_CHARS = 600;
@@ -29,13 +30,14 @@ function callsSize(message: ModelMessage): number {
 }
 
 /**
- * A conversation that does not fit into the model's window: the task as it was given, what was done so far by its record, and
+ * A conversation that does not fit into the model's window: the task as it was given without the files that it points to, what was done so far by its record, and
  * the latest exchanges, each cut. What the coder changed is in the project, not in the conversation.
  */
 export function compacted(
-  messages: readonly ModelMessage[],
+  whole: readonly ModelMessage[],
   commands: readonly CommandFact[],
 ): readonly ModelMessage[] {
+  const messages = whole.filter((message) => !isShownFiles(message));
   const begun = messages.findIndex(({ role }) => role === "assistant");
   if (begun === -1) return messages;
   const from = messages.findIndex(

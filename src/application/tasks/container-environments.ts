@@ -6,6 +6,7 @@ import type { SandboxManager } from "../ports/sandbox.ts";
 import type {
   EnvironmentCall,
   EnvironmentTrouble,
+  PrintOptions,
   TaskEnvironment,
   TaskEnvironments,
 } from "../ports/task-environments.ts";
@@ -125,12 +126,13 @@ async function openEnvironment(
     baseCommit: base,
     ...found,
     run,
+    print: (command, options) => print(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options),
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
     async difference(until) {
       const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
       const diff = `${OWN_PROGRAMS}${diffCommand(base, after.stdout.trim())}`;
-      return readBytes(parts.sandboxes, info, diff, until);
+      return print(parts.sandboxes, info, diff, { limitBytes: DIFFERENCE_BYTES, signal: until });
     },
     asCloned: (act, until) =>
       switchedTo(
@@ -153,11 +155,11 @@ async function openEnvironment(
 }
 
 /** All bytes that a command prints; a text says why there are none. */
-async function readBytes(
+async function print(
   sandboxes: Pick<SandboxManager, "exec">,
   info: ContainerInfo,
   command: string,
-  signal: AbortSignal,
+  { stdin, limitBytes, signal }: PrintOptions,
 ): Promise<Uint8Array | string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -167,16 +169,15 @@ async function readBytes(
     timeoutMs: GIT_MS,
     outputLimitBytes: 10_000,
     signal,
+    ...(stdin !== undefined && { stdin }),
     onBytes(stream, bytes) {
       if (stream !== "stdout") return;
       size += bytes.length;
-      if (size <= DIFFERENCE_BYTES) pieces.push(bytes.slice());
+      if (size <= limitBytes) pieces.push(bytes.slice());
     },
   });
   if (result.exitCode !== 0) return result.stderr.trim() || result.outcome;
-  return size <= DIFFERENCE_BYTES
-    ? Buffer.concat(pieces)
-    : `the change is larger than ${DIFFERENCE_BYTES} bytes`;
+  return size <= limitBytes ? Buffer.concat(pieces) : `larger than ${limitBytes} bytes`;
 }
 
 async function callTool(

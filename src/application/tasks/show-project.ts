@@ -1,6 +1,7 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
+import { isShownFiles, showPointed } from "./show-pointed.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 
 const FILES_SHOWN = 400;
@@ -31,6 +32,7 @@ export async function showProject(
       : await parts.readSettings(await read(SETTINGS));
   const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
   const checks = await checkLines(environment, signal, own.checkCommand ?? config.testCommand);
+  const pointed = await showPointed(parts, work, environment);
   const { plan } = task;
   const sections = [
     ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),
@@ -51,8 +53,9 @@ export async function showProject(
     checkCommand: own.checkCommand,
     // Shown once, also where a process died right after it.
     transcript: [
-      ...task.transcript.filter(({ text }) => !text.includes(HEADING)),
+      ...task.transcript.filter((message) => !message.text.includes(HEADING) && !isShownFiles(message)),
       { role: "user", text: sections.join("\n\n") },
+      ...pointed,
     ],
   });
 }

@@ -56,7 +56,7 @@ describe("what a coder sees", () => {
     });
     kit.environments.failedInstalls = [{ command: "npm ci", output: "ERESOLVE could not resolve" }];
     const { task, model } = await kit.solve([PLAN, ...worked]);
-    const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
+    const shown = model.asked[1]?.messages.at(1)?.text ?? "";
     for (const part of [
       "2. fix the sum",
       "Write in POSIX sh.",
@@ -74,5 +74,48 @@ describe("what a coder sees", () => {
     kit = await createSolveKit({ ...FILES, "picoclaw.yaml": "tasks: [1\n" });
     const { task } = await kit.solve([PLAN, ...worked]);
     expect(task.checks).toMatchObject([{ command: "npm test", exitCode: 0 }]);
+  });
+
+  test("the coder is shown the files that the issue's words point to before its first step", async () => {
+    const noise = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [
+        `src/part${i}.sh`,
+        `# part ${i}\n${"other() { true; }\n".repeat(60)}`,
+      ]),
+    );
+    kit = await createSolveKit({
+      ...noise,
+      ...FILES,
+      "lib/totals.sh": `${"skip() { true; }\n".repeat(50)}grand_total() { echo ROUNDED; }\n`,
+      "logo.bin": "grand_total\0",
+    });
+    kit.issue.body = "`grand_total` rounds too early";
+    const { task, model } = await kit.solve([PLAN, ...worked]);
+    expect(task.state).toBe("done");
+    const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
+    expect(shown).toStartWith("# Files that the words of the task point to");
+    expect(shown).toContain('<file path="lib/totals.sh"');
+    expect(shown).toContain("ROUNDED");
+    expect(shown).not.toContain("logo.bin");
+    expect(shown.length).toBeLessThan(16_000);
+  });
+
+  test("a small project is shown whole, and what is a secret of ours is masked", async () => {
+    kit = await createSolveKit({ ...FILES, "notes.txt": "the key is hunter2-hunter2" });
+    const mask = (text: string) => text.replaceAll("hunter2-hunter2", "***");
+    const { model } = await kit.solve([PLAN, ...worked], { parts: { mask } });
+    const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
+    expect(shown).toContain("add() { echo $((a - b)); }");
+    expect(shown).toContain("the key is ***");
+  });
+
+  test("files that do not fit into the model's window are left out first", async () => {
+    kit = await createSolveKit({ ...FILES, "calc.sh": `${FILES["calc.sh"]}${"# a line of calc.sh\n".repeat(800)}` });
+    const { task } = await kit.solve((turn, { messages }) => {
+      if (turn === 0) return PLAN;
+      if (messages.some(({ text }) => text.includes("a line of calc.sh"))) return { code: "context-too-long", message: "", retryable: false };
+      return messages.some(({ role }) => role === "tool") ? DONE : shell(FIX);
+    });
+    expect(task.state).toBe("done");
   });
 });
