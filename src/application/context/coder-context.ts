@@ -35,10 +35,9 @@ export function coderContext(
   const { whole, shown } = filesFor(project, paths, { request, recent, budget });
   const rules = rulesOf(project, [...shown.keys()], budget.rules);
   for (const { path } of rules) shown.delete(path);
-  const map =
-    whole
-      ? ""
-      : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
+  const map = whole
+    ? ""
+    : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
   return [
     ...rules.map(({ path, text }) => `Project rules (${path}):\n${text}`),
     ...labelled("Project: ", factsOf(project)),

@@ -29,13 +29,17 @@ export async function clonedTexts(
   const blobs = typeof listed === "string" ? [] : blobsIn(Buffer.from(listed).toString("utf8"));
   const paths = blobs.map(({ path }) => path);
   const first = new Set(namedFiles(request, paths).map(({ path }) => path));
-  const wanted = choose(blobs, [...first, ...byPlausibility(paths, terms).filter((path) => !first.has(path))]);
+  const wanted = choose(blobs, [
+    ...first,
+    ...byPlausibility(paths, terms).filter((path) => !first.has(path)),
+  ]);
   const printed = await environment.print("git cat-file --batch", {
     stdin: wanted.map(({ id }) => `${id}\n`).join(""),
     limitBytes: TEXT_BYTES * 2,
     signal,
   });
-  const texts = typeof printed === "string" ? new Map<string, string>() : textsIn(Buffer.from(printed), wanted);
+  const texts =
+    typeof printed === "string" ? new Map<string, string>() : textsIn(Buffer.from(printed), wanted);
   return inMemory(paths, texts);
 }
 

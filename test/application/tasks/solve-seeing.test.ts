@@ -110,10 +110,14 @@ describe("what a coder sees", () => {
   });
 
   test("files that do not fit into the model's window are left out first", async () => {
-    kit = await createSolveKit({ ...FILES, "calc.sh": `${FILES["calc.sh"]}${"# a line of calc.sh\n".repeat(800)}` });
+    kit = await createSolveKit({
+      ...FILES,
+      "calc.sh": `${FILES["calc.sh"]}${"# a line of calc.sh\n".repeat(800)}`,
+    });
     const { task } = await kit.solve((turn, { messages }) => {
       if (turn === 0) return PLAN;
-      if (messages.some(({ text }) => text.includes("a line of calc.sh"))) return { code: "context-too-long", message: "", retryable: false };
+      if (messages.some(({ text }) => text.includes("a line of calc.sh")))
+        return { code: "context-too-long", message: "", retryable: false };
       return messages.some(({ role }) => role === "tool") ? DONE : shell(FIX);
     });
     expect(task.state).toBe("done");
