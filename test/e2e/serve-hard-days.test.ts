@@ -124,8 +124,6 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     const alice = person(server, "alice");
     const slow = await alice.say("c1", "slow");
     await alice.reach(slow, "working");
-    // The model is being asked.
-    await Bun.sleep(2_000);
     postgres.crash();
     await Bun.sleep(3_000);
     postgres.comeBack();

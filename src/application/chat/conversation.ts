@@ -5,7 +5,6 @@ import type {
   ChatEvent,
   Conversation,
   HandleOptions,
-  IncomingMessage,
   Reply,
   Route,
 } from "../ports/conversation.ts";
@@ -17,7 +16,7 @@ import { isDiskFull } from "./disk-full.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { noticeOf } from "./notice.ts";
-import { openTurn, type TurnOptions } from "./open-turn.ts";
+import { openTurn } from "./open-turn.ts";
 import type { ChatParts } from "./parts.ts";
 import { coderWish, goesToPlanner } from "./plan-first.ts";
 import type { Answer, Asked, ChatTurn } from "./turn.ts";
@@ -43,6 +42,7 @@ export function createConversation(parts: ChatParts): Conversation {
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
       const emit = quiet(options.onEvent);
+      const state = { begun: false };
       try {
         const text = cleanMessage(message.text);
         if (text.trim() === "") return plain(parts, say("emptyMessage"));
@@ -54,24 +54,29 @@ export function createConversation(parts: ChatParts): Conversation {
         if (joins !== null && (await joins)) return { ...plain(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(
           sessionKey,
-          (signal) => inTurn(parts, { ...message, text }, { sessionKey, signal, emit }),
+          async (signal) => {
+            const turn = await openTurn(parts, { ...message, text }, { sessionKey, signal, emit });
+            state.begun = true;
+            return inTurn(parts, turn);
+          },
           { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
         );
-        return queued.ran ? queued.value : plain(parts, say("aborted"));
+        if (!queued.ran) return plain(parts, say("aborted"));
+        return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
         if (options.signal.aborted) return plain(parts, say("aborted"));
         const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
         if (isDiskFull(error)) return plain(parts, say("diskFull"));
-        return plain(parts, say("unexpected", parts.workspace.mask(detail)));
+        const failed = plain(parts, say("unexpected", parts.workspace.mask(detail)));
+        return state.begun ? failed : { ...failed, lost: true };
       }
     },
   };
 }
 
-async function inTurn(parts: ChatParts, message: IncomingMessage, run: TurnOptions): Promise<Reply> {
-  const turn = await openTurn(parts, message, run);
-  const { emit, sessionKey, session, signal, groupId, preview } = turn;
+async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
+  const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
   const command = readSlashCommand(message.text);
   if (command !== undefined && !preview) {
     const known = await findCommand(parts, command.name);

@@ -7,7 +7,7 @@ import { exchangesOf } from "./history.ts";
 import type { ChatParts } from "./parts.ts";
 import { type ChatTurn, groupPrefix } from "./turn.ts";
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly sessionKey: string;
   readonly signal: AbortSignal;
   readonly emit: (event: ChatEvent) => void;

@@ -91,6 +91,10 @@ export function createAnswering(parts: AnswerParts): Answering {
         await keeper.end(() => store.handBack(work, { begun: false }));
         return;
       }
+      if (reply.lost === true && reply.jobs.length === 0 && message.attempts < MOST_ATTEMPTS) {
+        await keeper.end(() => store.handBack(work, { begun: true }));
+        return;
+      }
       const end = {
         replies: [toNewReply(message, reply)],
         ...(refusal?.dead !== undefined && { dead: refusal.dead }),

@@ -106,6 +106,11 @@ export interface Reply {
   /** What the text says, as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
   readonly said?: readonly Said[];
   readonly ok: boolean;
+  /**
+   * The right to work on the chat was lost meanwhile, or the message could not even be begun: nobody stopped it, and it may
+   * be begun again.
+   */
+  readonly lost?: true;
   readonly sessionId: string;
   readonly groupId?: string;
   readonly decision?: Decision;

@@ -170,6 +170,21 @@ describe("answering", () => {
     expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "text 2"]);
   });
 
+  test("an answer that ended because its chat was lost is begun anew, unless a job of it stands", async () => {
+    const answers = [
+      replyOf("Stopped.", { lost: true }),
+      replyOf("one"),
+      replyOf("Stopped.", { lost: true, jobs: [{ job_id: "job_1_aaaaaaaa" } as never] }),
+    ];
+    const bench = await open({
+      conversation: createFakeConversation(() => answers.shift() ?? replyOf("more")),
+    });
+    await bench.receive(inbound(1));
+    await bench.receive(inbound(2));
+    await settle();
+    expect(shown(bench)).toEqual(["one", "Stopped."]);
+  });
+
   test("one user leaves a lane to the others, and commands need none", async () => {
     const conversation = createFakeConversation(({ text }) =>
       text.startsWith("hang") ? new Promise(() => {}) : replyOf(`re: ${text}`),
