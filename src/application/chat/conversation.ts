@@ -1,13 +1,7 @@
 import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
 import { isCoder } from "../../domain/routing/route.ts";
 import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
-import type {
-  ChatEvent,
-  Conversation,
-  HandleOptions,
-  Reply,
-  Route,
-} from "../ports/conversation.ts";
+import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
