@@ -59,10 +59,13 @@ export async function listenAndServe(
   });
   const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
   place.port = server.port;
-  const machine = await openMachine(parts, inbox);
-  await startInbox(parts, inbox);
-  await forges?.start();
-  const rounds = await startRounds(parts, inbox);
+  const { machine, rounds } = await startAll(parts, inbox, forges).catch(async (error: unknown) => {
+    // Nobody would answer what is taken in here.
+    closing.abort();
+    await server.close();
+    await giveUpStart(parts, inbox, forges);
+    throw error;
+  });
   renew.rounds = rounds.renew;
   const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
   return {
@@ -108,6 +111,22 @@ async function openWork(parts: ListenParts, onTrouble: (error: unknown) => void)
   });
   const store = await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId });
   return { queue, store, fleet };
+}
+
+type Forges = Awaited<ReturnType<typeof openForges>>;
+
+async function startAll(parts: ServeParts, inbox: Inbox, forges: Forges) {
+  const machine = await openMachine(parts, inbox);
+  await startInbox(parts, inbox);
+  await forges?.start();
+  return { machine, rounds: await startRounds(parts, inbox) };
+}
+
+async function giveUpStart({ queue, onTrouble }: ServeParts, inbox: Inbox, forges: Forges): Promise<void> {
+  inbox.keeper.stop();
+  await forges?.stop();
+  await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
+  await queue.close().catch(onTrouble);
 }
 
 /** First what an earlier process left half done, then what waits. */

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
 import { createEnvironmentReader } from "../application/environments/environments-now.ts";
 import { cached, checkHealth } from "../application/inbox/health.ts";
@@ -12,6 +11,7 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
+import { tryWrite } from "../infrastructure/store/try-write.ts";
 import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
 import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
@@ -99,7 +99,7 @@ function healthOf(parts: WebParts): WebHost["health"] {
   const checks = () => {
     const { enabled, docker } = parts.state.current().config.command_executor;
     return healthChecks({
-      askStore: () => sql`select 1`.execute(parts.db),
+      askStore: () => tryWrite(parts.db, timers.now()),
       models: modelsNow(parts),
       defaultCoder: parts.state.current().config.roles.default_coder,
       pingDocker: enabled

@@ -85,6 +85,34 @@ describe.if(possible)("no space left", () => {
     expect(readdirSync(workspace).filter((name) => !name.startsWith("."))).toEqual(["old.txt"]);
   });
 
+  test("a server whose store takes no more messages says that it is not ready", async () => {
+    const full = mount("serve", "size=4m");
+    for (const name of ["ws", "home"]) mkdirSync(join(full, name));
+    const env = { PATH: process.env.PATH ?? "", HOME: full, PICOCLAW_HOME: join(full, "home") };
+    const child = Bun.spawn([PROGRAM, "serve", "--port", "0", "--json"], {
+      cwd: join(full, "ws"),
+      env,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    try {
+      const reader = child.stdout.getReader();
+      const { url } = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as { url: string };
+      const ready = async () => (await fetch(`${url}/readyz`)).status;
+      expect(await ready()).toBe(200);
+      const { bavail, bsize } = statfsSync(full);
+      writeFileSync(join(full, "fill"), Buffer.alloc(bavail * bsize));
+      // The answer is kept for two seconds, and some room may be left in files that exist.
+      const deadline = Date.now() + 20_000;
+      while ((await ready()) === 200 && Date.now() < deadline) await Bun.sleep(500);
+      expect(await ready()).toBe(503);
+    } finally {
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+  }, 60_000);
+
   test("a message in a chat fails with the remedy, however much room is left, until there is enough", () => {
     const full = mount("chat", "size=1m");
     for (const name of ["ws", "home"]) mkdirSync(join(full, name));

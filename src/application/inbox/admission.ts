@@ -44,8 +44,7 @@ export function createAdmission(parts: AdmissionParts): (message: InboundMessage
     });
     const words = parts.messages();
     if (message.text.length > MOST_CHARACTERS) return refuse("too-long", words.tooLong(MOST_CHARACTERS));
-    const scheduled = message.eventId.startsWith("schedule:");
-    if (message.channel !== "web" && !scheduled) {
+    if (message.channel !== "web") {
       const person = await parts.access.person(message.channel, message.userId);
       if (person === null) {
         // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
@@ -53,6 +52,6 @@ export function createAdmission(parts: AdmissionParts): (message: InboundMessage
         return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
       }
     }
-    return !scheduled && tooMany(message) ? refuse("too-many", words.tooMany) : null;
+    return tooMany(message) ? refuse("too-many", words.tooMany) : null;
   };
 }

@@ -6,7 +6,7 @@ import type { HealthCheck } from "./health.ts";
 const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
 
 export interface HealthParts {
-  /** Rejects when the store does not answer. */
+  /** Rejects when the store takes no writes. */
   readonly askStore: () => Promise<unknown>;
   readonly models: Models;
   /** Who answers the route CODE; the other coders need not be set up. */

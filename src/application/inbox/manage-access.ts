@@ -42,9 +42,9 @@ export interface PersonName {
 
 const USER = /^[a-z0-9_-]{1,40}$/;
 
-/** `operator` is always one: nobody else can be called that. */
+/** `operator` is always one: nobody else can be called that. The messages of schedules are named `schedule:…`. */
 export function isUserName(user: string, role: Role): boolean {
-  return USER.test(user) && !(user === "operator" && role === "user");
+  return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
 }
 
 export function createManageAccess({ access, signIn, confirm, now }: ManageAccessParts): ManageAccess {

@@ -75,7 +75,7 @@ describe("/undo and /redo", () => {
       ok: false,
       text: "No change\nThere is no job to take back.",
     });
-    expect((await at.send(`/undo ${first.jobs[0]?.job_id}`, slack)).text).toContain("not a job of this chat");
+    expect((await at.send(`/undo ${first.jobs[0]?.job_id}`, slack)).text).toContain("No such job");
     expect((await at.send("/jobs", slack)).text).toBe("There are no jobs yet.");
     expect((await at.send(`/diff ${first.jobs[0]?.job_id}`, slack)).ok).toBe(false);
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
@@ -89,7 +89,7 @@ describe("one person of the console and another's jobs", () => {
     const first = await at.send("/code3 a.txt", as("ann", "ann.x1"));
     const job = first.jobs[0]?.job_id;
     for (const command of ["/diff", "/undo", "/apply"])
-      expect((await at.send(`${command} ${job}`, as("an"))).text).toContain("not a job of this chat");
+      expect((await at.send(`${command} ${job}`, as("an"))).text).toContain("No such job");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     expect((await at.send(`/diff ${job}`, as("operator"))).ok).toBe(true);
     expect((await at.send(`/undo ${job}`, as("ann"))).ok).toBe(true);
@@ -264,7 +264,7 @@ describe("the buttons of a reply", () => {
     at = await writer();
     const first = await at.send("/code3 a.txt");
     const slack = { channel: "slack", chatId: "C1:1.2" };
-    expect((await at.send(`/undo ${first.groupId}`, slack)).text).toContain("not a job of this chat");
+    expect((await at.send(`/undo ${first.groupId}`, slack)).text).toContain("No such job");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
   });
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createAdmission } from "../../../src/application/inbox/admission.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { checkHealth } from "../../../src/application/inbox/health.ts";
+import { isUserName } from "../../../src/application/inbox/manage-access.ts";
 import { createMetrics } from "../../../src/application/inbox/metrics.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
@@ -105,7 +106,7 @@ describe("signing in", () => {
 
 describe("admission", () => {
   const words = serveMessagesFor("en");
-  test("strangers are told, known people and schedules are let in", async () => {
+  test("strangers are told, known people are let in, and no name of an event lets anybody in", async () => {
     const { access, timers } = await openStores();
     const admit = createAdmission({ access, messages: () => words, perMinute: () => 0, now: timers.now });
     expect(await admit(inbound(1, { channel: "line" }))).toEqual({
@@ -124,7 +125,12 @@ describe("admission", () => {
     const person = { channel: "line", userId: "user-1", name: "", role: "user" as const, addedAt: "" };
     await access.savePerson(person);
     expect(await admit(inbound(1, { channel: "line" }))).toBeNull();
-    expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).toBeNull();
+    expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).not.toBeNull();
+  });
+
+  test("nobody is called as what is named otherwise", () => {
+    const names = ["alice", "schedule", "operator", "a:b"];
+    expect(names.filter((name) => isUserName(name, "user"))).toEqual(["alice"]);
   });
 
   test("a stranger who goes on is not answered any more", async () => {

@@ -102,7 +102,7 @@ function contentOf(
   const { message } = event;
   if (message.type === "text") {
     const { text, mention } = message as webhook.TextMessageContent;
-    const own = mention?.mentionees.find(
+    const own = mention?.mentionees?.find(
       (each) => each.type === "user" && "isSelf" in each && each.isSelf === true,
     );
     if (own !== undefined)

@@ -24,8 +24,10 @@ export function createReplyTokens(timers: Timers): ReplyTokens {
     tokens.delete(chatId);
   };
   return {
-    keep(chatId, token, at, onAge) {
+    keep(chatId, token, told, onAge) {
       drop(chatId);
+      // A clock ahead of ours makes no token younger than new.
+      const at = Math.min(told, timers.now().getTime());
       const left = at + INTERIM_MS - timers.now().getTime();
       if (left <= 0) return;
       const cancel = timers.after(left, () => {

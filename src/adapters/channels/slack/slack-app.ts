@@ -27,6 +27,7 @@ export interface SlackApp {
 }
 
 export const LIMIT_BYTES = 1024 ** 2;
+const MOST_AHEAD_MS = 5 * 60_000;
 /** What a person said all the same: with a file, and in a thread with a copy to the channel. */
 const SPOKEN = new Set<string>(["file_share", "thread_broadcast"]);
 
@@ -241,13 +242,16 @@ async function overHttp(
 ): Promise<Response> {
   const body = await request.text();
   if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
+  // The library looks for what is too old only; what is dated ahead could be sent again until then.
+  const told = Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN);
+  if (!(told * 1000 < Date.now() + MOST_AHEAD_MS)) return new Response(null, { status: 401 });
   try {
     verifySlackRequest({
       signingSecret,
       body,
       headers: {
         "x-slack-signature": request.headers.get("x-slack-signature") ?? "",
-        "x-slack-request-timestamp": Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN),
+        "x-slack-request-timestamp": told,
       },
     });
   } catch {

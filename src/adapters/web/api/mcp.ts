@@ -1,3 +1,4 @@
+import { isOurOrigin } from "../guard.ts";
 import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
 
@@ -10,8 +11,7 @@ export async function answerMcp(web: Web, request: Request): Promise<Response> {
     return refuse(401, "Unauthorized: send a token with the scope mcp", { "www-authenticate": "Bearer" });
   if (viewer.role !== "operator" || !viewer.scopes.includes("mcp"))
     return refuse(403, "Forbidden: an operator's token with the scope mcp is needed");
-  const origin = request.headers.get("origin");
-  if (origin !== null && new URL(origin).host !== request.headers.get("host"))
+  if (!isOurOrigin(request))
     return refuse(403, "Forbidden: the Origin is not this server");
   return (await web.host.mcp())(request);
 }

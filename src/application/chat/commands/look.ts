@@ -40,7 +40,6 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
   } else {
     const named = namedJobs(parts, turn, name);
     if (named === "unknown") return wording(parts, (locale) => messagesFor(locale).unknownJob(name), false);
-    if (named === "not-yours") return answering(parts, [say("notYourJob", name)], false);
     chosen = named;
   }
   let text = "";

@@ -9,17 +9,17 @@ export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Ch
   return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
 }
 
-/** A job by its id or the jobs of a group, when this chat may have them. */
+/** A job by its id or the jobs of a group. What this chat may not have is not known to it. */
 export function namedJobs(
   { workspace }: Pick<ChatParts, "workspace">,
   turn: ChatTurn,
   name: string,
-): StoredJob[] | "unknown" | "not-yours" {
+): StoredJob[] | "unknown" {
   const jobs = jobsNamed(workspace.archive, name);
   const [first] = jobs;
   if (first === undefined) return "unknown";
   const own = first.groupId.startsWith(groupPrefix(turn.sessionKey));
-  return own || isOwner(turn, first) ? jobs : "not-yours";
+  return own || isOwner(turn, first) ? jobs : "unknown";
 }
 
 /**

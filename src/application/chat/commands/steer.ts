@@ -30,7 +30,6 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
       ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
       : named(parts, turn, wanted);
   if (job === undefined) return answering(parts, [say("noPreview")], false);
-  if (job === "not-yours") return answering(parts, [say("notYourJob", wanted)], false);
   const name = job === "unknown" ? wanted : job.jobId;
   const outcome = job === "unknown" ? ({ status: "unknown" } as const) : await workspace.commitPreview(name);
   const facts = previewFacts(workspace, name, outcome);

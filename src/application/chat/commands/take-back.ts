@@ -1,7 +1,6 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { actionsFor } from "../../work/present-actions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
-import { say } from "../../work/report/said.ts";
 import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
@@ -23,17 +22,14 @@ async function swap(
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
-  let name: string | undefined;
-  if (wanted === undefined) name = lastGroup(jobsOfChat(parts, turn), direction);
-  else {
-    const jobs = namedJobs(parts, turn, wanted);
-    if (jobs === "not-yours") return answering(parts, [say("notYourJob", wanted)], false);
-    name = wanted;
-  }
+  const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
+  const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
   const outcome =
     name === undefined
       ? ({ status: "nothing" } as const)
-      : await workspace.takeBack({ direction, name, force });
+      : !known
+        ? ({ status: "unknown", name } as const)
+        : await workspace.takeBack({ direction, name, force });
   const facts = takeBackFacts(workspace, direction, outcome);
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });

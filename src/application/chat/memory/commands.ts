@@ -95,7 +95,8 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
 
 /** The owner's own places see all; elsewhere a chat sees its own. */
 function chatOf({ message, sessionKey }: ChatTurn): { chatKey: string; all: boolean } {
-  return { chatKey: sessionKey, all: message.channel === "cli" || message.channel === "web" };
+  const { channel, userId } = message;
+  return { chatKey: sessionKey, all: channel === "cli" || (channel === "web" && userId === "operator") };
 }
 
 /** The whole message: a decision holds its beginning. */

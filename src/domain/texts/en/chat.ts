@@ -170,7 +170,6 @@ export const texts = {
   stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it came.`,
 
   // Commands
-  notYourJob: (jobId: string) => `This is not a job of this chat: ${jobId}`,
   noJobs: "There are no jobs yet.",
   dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",

@@ -133,7 +133,6 @@ export const texts: typeof en = {
   timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
   stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
 
-  notYourJob: (jobId) => `このチャットのジョブではありません: ${jobId}`,
   noJobs: "ジョブはまだないよ。",
   dryState: (on) =>
     on

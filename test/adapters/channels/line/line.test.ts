@@ -187,6 +187,17 @@ describe("LINE", () => {
     ]);
   });
 
+  test("a mention of nobody and a time ahead of ours keep no event from being taken", async () => {
+    const message = { type: "text", id: "1", text: "/undo", quoteToken: "q", mention: { mentionees: null } };
+    const tomorrow = timers.now().getTime() + 86_400_000;
+    expect((await send(event({ message, timestamp: tomorrow }))).status).toBe(200);
+    expect(received.map(({ text }) => text)).toEqual(["/undo"]);
+    // The token is a minute old by then: LINE would refuse it.
+    await timers.advance(60_000);
+    await channel.deliver(delivery("late"), signal);
+    expect(line.shown.filter(({ how, text }) => how === "reply" && text === "late")).toEqual([]);
+  });
+
   test("a button's postback is a message of its own", async () => {
     await send(event({ type: "postback", postback: { data: "/undo" } }));
     expect(received.map(({ text }) => text)).toEqual(["/undo"]);

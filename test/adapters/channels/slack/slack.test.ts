@@ -168,10 +168,11 @@ describe("Slack", () => {
     expect((await post(JSON.stringify(event({})))).status).toBe(500);
   });
 
-  test("a forged, stale or missing signature is refused", async () => {
+  test("a forged, stale, future or missing signature is refused", async () => {
     const body = JSON.stringify(event({}));
     expect((await post(body, { secret: "guess" })).status).toBe(401);
     expect((await post(body, { at: Math.floor(Date.now() / 1000) - 600 })).status).toBe(401);
+    expect((await post(body, { at: Math.floor(Date.now() / 1000) + 86_400 })).status).toBe(401);
     const bare = new Request("http://localhost/", { method: "POST", body });
     expect((await app.webhook?.(bare))?.status).toBe(401);
     expect(received).toEqual([]);

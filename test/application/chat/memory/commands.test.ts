@@ -171,6 +171,8 @@ test("/usage: the owner sees all and the budget, another chat its own share", as
   expect(owner).toContain("claude/m: 2 回、入力 20、出力 10 トークン、$1.0000");
   expect(owner).toContain("20260228: 1 回");
   expect(owner).toContain("$2 のうち $1.0000 を使用（50 %）");
+  const alice = (await send("usage", "", { channel: "web", daily: 2, locale: "en" })).text;
+  expect(alice).not.toContain("claude/m");
   const other = (await send("usage", "", { channel: "line", daily: 2, locale: "en" })).text;
   expect(other).toContain("claude/m: 1 calls, 10 tokens in, 5 out, $0.5000");
   expect(other).not.toContain("$2");

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openServe } from "../../src/wiring/serve.ts";
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+test("what could not start does not go on listening", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-listen-"));
+  const [home, cwd] = [join(folder, "home"), join(folder, "ws")];
+  mkdirSync(cwd);
+  const opened = await openServe({ HOME: folder, PICOCLAW_HOME: home }, { cwd, demo: false });
+  if (!opened.ok) throw new Error(opened.message ?? "not opened");
+  const beside = new DatabaseSync(join(home, "picoclaw.db"));
+  beside.exec(
+    "create trigger broken before insert on work_owners begin select raise(abort, 'no beats today'); end",
+  );
+  beside.close();
+  const port = await freePort();
+  const listening = opened.listen({ host: "127.0.0.1", port, log: () => {} });
+  expect(String(await listening.catch((error: unknown) => error))).toContain("no beats today");
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
+  expect(answer).toBeNull();
+  await opened.close();
+  rmSync(folder, { recursive: true, force: true });
+});
