@@ -11,7 +11,6 @@ export async function answerMcp(web: Web, request: Request): Promise<Response> {
     return refuse(401, "Unauthorized: send a token with the scope mcp", { "www-authenticate": "Bearer" });
   if (viewer.role !== "operator" || !viewer.scopes.includes("mcp"))
     return refuse(403, "Forbidden: an operator's token with the scope mcp is needed");
-  if (!isOurOrigin(request))
-    return refuse(403, "Forbidden: the Origin is not this server");
+  if (!isOurOrigin(request)) return refuse(403, "Forbidden: the Origin is not this server");
   return (await web.host.mcp())(request);
 }
