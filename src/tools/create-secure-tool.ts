@@ -40,6 +40,8 @@ export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data>
   readonly description: string;
   /** The one source of its arguments: types, checks and definitions. */
   readonly input: Schema;
+  /** What its data looks like, for clients that are told. */
+  readonly output?: z.ZodObject;
   /** Whether a call with these raw arguments writes. Decided before they are checked. */
   readonly access: Access | ((args: Readonly<Record<string, unknown>>) => Access);
   /** For clients that ask a person: whether it may overwrite or delete. */

@@ -2,6 +2,8 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CallToolRequestSchema,
   ErrorCode,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
   ListRootsResultSchema,
@@ -13,6 +15,7 @@ import {
 import { callTool } from "./call-tool.ts";
 import type { McpHost } from "./host.ts";
 import { type CallExtra, onRequest } from "./on-request.ts";
+import { getPrompt, listPrompts } from "./prompts.ts";
 import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
 import { type AskRoots, createRoots } from "./roots.ts";
 import type { RunningCalls } from "./running-calls.ts";
@@ -31,7 +34,7 @@ const INSTRUCTIONS =
 export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
   const server = new Server(
     { name: "picoclaw", title: "PicoClaw", version: host.version },
-    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   );
   const roots = createRoots(host);
   const askThrough =
@@ -67,11 +70,20 @@ export function createMcpServer(host: McpHost, calls: RunningCalls): Server {
     if (resource === null) throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });
     return { contents: [resource] };
   });
+  onRequest(server, "prompts/list", ListPromptsRequestSchema, () => ({ prompts: listPrompts() }));
+  onRequest(server, "prompts/get", GetPromptRequestSchema, async ({ params }, extra) => {
+    await mustBeInRoots(extra);
+    const prompt = await getPrompt(params.name, params.arguments ?? {}, host);
+    if (prompt === null)
+      throw new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${params.name.slice(0, 100)}`);
+    if (typeof prompt === "string") throw new McpError(ErrorCode.InvalidParams, prompt);
+    return prompt;
+  });
   return server;
 }
 
 /** The SDK's types want to own their arrays and objects. */
-function toSdkTool({ inputSchema, ...rest }: McpHost["tools"][number]) {
+function toSdkTool({ inputSchema, outputSchema, ...rest }: McpHost["tools"][number]) {
   const { required, properties } = inputSchema;
   return {
     ...rest,
@@ -80,5 +92,8 @@ function toSdkTool({ inputSchema, ...rest }: McpHost["tools"][number]) {
       properties: properties as Record<string, object>,
       ...(required !== undefined && { required: [...required] }),
     },
+    ...(outputSchema !== undefined && {
+      outputSchema: { ...outputSchema, properties: outputSchema.properties as Record<string, object> },
+    }),
   };
 }

@@ -29,6 +29,12 @@ export interface McpTool {
     readonly properties: Readonly<Record<string, unknown>>;
     readonly required?: readonly string[];
   };
+  /** What `structuredContent` holds, of a failure too. */
+  readonly outputSchema?: {
+    readonly type: "object";
+    readonly properties: Readonly<Record<string, unknown>>;
+    readonly anyOf: readonly object[];
+  };
   readonly annotations: {
     readonly title: string;
     readonly readOnlyHint: boolean;

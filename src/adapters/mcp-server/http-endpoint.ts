@@ -21,10 +21,12 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
   async function answer(request: Request): Promise<Response> {
     const body = await bodyOf(request);
     if (body instanceof Response) return body;
-    const transport = await sessions.transportFor(request.headers.get("mcp-session-id") ?? undefined);
-    if (transport === null) return refusal(404, { code: -32001, message: "Session not found" });
+    const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined);
+    if (session === null) return refusal(404, { code: -32001, message: "Session not found" });
+    const { transport, connections } = session;
+    if (request.method === "GET" && request.headers.has("last-event-id")) connections.resumed(request);
     const answered = await transport.handleRequest(request, {
-      authInfo: withConnection(request.signal),
+      authInfo: withConnection(request.method === "POST" ? connections.goneAfter(request) : request.signal),
       ...(body.value !== undefined && { parsedBody: body.value }),
     });
     endCancelled(transport, body.value);

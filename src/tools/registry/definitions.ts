@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ToolCatalog, type ToolName } from "../catalog.ts";
 import type { SecureTool } from "../create-secure-tool.ts";
 import { ALL_TOOLS } from "../find-tool.ts";
+import { outputSchemaOf } from "./output-schema.ts";
 
 /** How a tool is described to a model. */
 export interface ToolDefinition {
@@ -48,11 +49,13 @@ export function toAnthropic(tool: SecureTool, name?: string) {
 export function toMcp(tool: SecureTool, alias?: string) {
   const { name, description, parameters } = definitionOf(tool, alias);
   const readOnly = tool.access === "read";
+  const outputSchema = outputSchemaOf(tool);
   return {
     name,
     title: tool.title,
     description,
     inputSchema: parameters,
+    ...(outputSchema !== null && { outputSchema }),
     annotations: {
       title: tool.title,
       readOnlyHint: readOnly,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import type { RunProgram } from "../../context.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import type { Place } from "../../place.ts";
@@ -17,6 +18,8 @@ export function createApplyPatch(dependencies: ApplyPatchDependencies = {}) {
     title: "Apply a patch",
     description: "Applies a unified diff patch to a file. Best for making precise code changes.",
     input: applyPatchInput,
+    // It returns no data; the job stands beside it.
+    output: z.object({}),
     access: "write",
     destructive: true,
     paths: ["filePath"],

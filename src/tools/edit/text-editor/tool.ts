@@ -40,6 +40,14 @@ const input = z.strictObject({
     .describe("view: first and last line, counted from 1; -1 is the end of the file"),
 });
 
+const output = z.object({
+  path: z.string(),
+  content: z.string().optional().describe("A view, or the lines around an edit, with line numbers"),
+  start_line: z.int().optional(),
+  end_line: z.int().optional(),
+  total_lines: z.int().nullable().optional(),
+});
+
 type Args = z.output<typeof input>;
 
 export interface TextEditorData {
@@ -58,6 +66,7 @@ export const textEditor = createSecureTool({
   description:
     "Views, creates and edits text files: view (a file with line numbers, or a folder), create (a new file), str_replace (exact and unique), insert (after a line), undo_edit (the last edit of that file; repeat it to go further back).",
   input,
+  output,
   access: ({ command }) => (command === "view" ? "read" : "write"),
   destructive: true,
   paths: ["path"],

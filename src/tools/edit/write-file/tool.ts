@@ -8,6 +8,11 @@ const input = z.strictObject({
   content: z.string().describe("The whole new text of the file"),
 });
 
+const output = z.object({
+  path: z.string(),
+  bytes: z.int(),
+});
+
 /** Creates a file or replaces its whole text, parents included. */
 export const writeFile = createSecureTool({
   name: "write_file",
@@ -15,6 +20,7 @@ export const writeFile = createSecureTool({
   description:
     "Writes a whole file, creating it and its folders when missing. Undoable. For changing part of a file use text_editor or apply_patch.",
   input,
+  output,
   access: "write",
   destructive: true,
   paths: ["path"],

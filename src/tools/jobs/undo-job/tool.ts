@@ -10,12 +10,18 @@ const input = z.strictObject({
     .describe("The job or group to take back, as another tool returned it; absent: the last job"),
 });
 
+const output = z.object({
+  undone: z.array(z.string()).describe("The jobs that were taken back"),
+  changes: z.array(z.object({ path: z.string(), kind: z.string() })).describe("What was put back"),
+});
+
 export const undoJob = createSecureTool({
   name: "undo_job",
   title: "Undo a job",
   description:
     "Takes back a job exactly: every file it created, changed or deleted. What was changed since is never overwritten but reported as a conflict.",
   input,
+  output,
   access: "write",
   destructive: true,
   async run({ args, context }) {

@@ -8,6 +8,20 @@ const input = z.strictObject({
   max_paths: z.int().min(1).max(10_000).optional().describe("Paths listed per kind at most; 200 by default"),
 });
 
+const output = z.object({
+  branch: z.string().nullable().describe("Null when HEAD is detached"),
+  head: z.string().nullable().describe("Null before the first commit"),
+  upstream: z.string().nullable(),
+  ahead: z.int(),
+  behind: z.int(),
+  staged: z.array(z.string()),
+  modified: z.array(z.string()),
+  untracked: z.array(z.string()),
+  conflicted: z.array(z.string()),
+  clean: z.boolean(),
+  counts: z.object({ staged: z.int(), modified: z.int(), untracked: z.int(), conflicted: z.int() }),
+});
+
 const TIMEOUT_MS = 30_000;
 
 export const gitStatusSummary = createSecureTool({
@@ -16,6 +30,7 @@ export const gitStatusSummary = createSecureTool({
   description:
     "Tells the branch, its upstream, and which files of the workspace are staged, modified, untracked or in conflict.",
   input,
+  output,
   access: "read",
   async run({ args, context, signal }) {
     const { root } = context.workspace;

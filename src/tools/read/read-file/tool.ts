@@ -11,12 +11,24 @@ const input = z.strictObject({
   encoding: z.enum(ENCODINGS).optional().describe("Text encoding; by default it is detected"),
 });
 
+const output = z.object({
+  path: z.string(),
+  content: z.string(),
+  start_line: z.int(),
+  end_line: z.int(),
+  total_lines: z.int().nullable().describe("Null where the file was not read to its end"),
+  size_bytes: z.int(),
+  encoding: z.string(),
+  truncated: z.boolean(),
+});
+
 export const readFile = createSecureTool({
   name: "read_file",
   title: "Read a file",
   description:
     "Reads a text file or a range of its lines. Long output is capped with a note that says how to get the rest.",
   input,
+  output,
   access: "read",
   paths: ["path"],
   refine: ({ start_line: from = 1, end_line: to = Infinity }) =>

@@ -27,6 +27,11 @@ const input = z.strictObject({
     .describe("Matching lines returned at most; 200 by default"),
 });
 
+const output = z.object({
+  matches: z.array(z.object({ path: z.string(), line: z.int(), text: z.string() })),
+  truncated: z.boolean(),
+});
+
 const TIME_LIMIT_MS = 10_000;
 /** How often a long search lets others have a turn. */
 const FILES_PER_TURN = 100;
@@ -37,6 +42,7 @@ export const search = createSecureTool({
   description:
     "Searches text files for a regular expression and returns the matching lines with their paths and line numbers. Leaves out .git, what .gitignore names, binary files and files over 16 MB.",
   input,
+  output,
   access: "read",
   paths: ["path"],
   async run({ args, place, context, signal }) {

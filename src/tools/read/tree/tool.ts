@@ -11,11 +11,19 @@ const input = z.strictObject({
   include_ignored: z.boolean().optional().describe("Also list what .gitignore leaves out"),
 });
 
+const output = z.object({
+  path: z.string(),
+  tree: z.string(),
+  entries: z.int(),
+  truncated: z.boolean(),
+});
+
 export const tree = createSecureTool({
   name: "tree",
   title: "List a folder",
   description: "Lists a folder as a tree. Leaves out .git and what .gitignore names.",
   input,
+  output,
   access: "read",
   paths: ["path"],
   async run({ args, place, context }) {

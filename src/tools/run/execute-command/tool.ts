@@ -13,6 +13,13 @@ const input = z.strictObject({
   timeout: z.number().positive().max(86_400).optional().describe("Seconds before it is ended"),
 });
 
+const output = z.object({
+  exit_code: z.int().describe("-1 when it did not end by itself"),
+  stdout: z.string(),
+  stderr: z.string(),
+  duration_ms: z.number(),
+});
+
 /** The public shape of a command's result. */
 export interface ExecutionResult {
   /** -1 when it did not end by itself. */
@@ -30,6 +37,7 @@ export const executeCommand = createSecureTool({
   description:
     "Runs a shell command in the workspace and returns its exit code and output. What it changes in the workspace can be undone with undo_job.",
   input,
+  output,
   access: "write",
   destructive: true,
   openWorld: true,
