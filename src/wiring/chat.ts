@@ -9,8 +9,10 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
+import { isFolderTrusted } from "../config/trust.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
+import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { adoptRoot } from "../infrastructure/fleet/adopt-root.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
@@ -62,6 +64,12 @@ export async function openChat(
   const projectOf: ChatParts["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
   const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
+  const ownCommands = createOwnCommands({
+    home: loaded.home,
+    workspace: workspace.root,
+    isTrusted: () => isFolderTrusted({ home: loaded.home, workspace: workspace.root }),
+    mask: workspace.mask,
+  });
   const parts: ChatParts = {
     workspace,
     project: projectOf(workspace.files),
@@ -85,6 +93,7 @@ export async function openChat(
       ),
     afterReply: background.start,
     commands: memory.commands,
+    ownCommands,
     settings: settingsOf(config),
     messages,
     chat,
@@ -101,7 +110,12 @@ export async function openChat(
     warnings,
     chat,
     conversation: createConversation(parts),
-    commands: [...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase())],
+    commands: [
+      ...commandNames(parts),
+      ...ROUTES.map((route) => route.toLowerCase()),
+      ...ownCommands.list().map(({ name }) => name),
+    ],
+    ownCommands,
     who: async () => {
       await remembered.models.look?.(AbortSignal.timeout(LOOK_MS));
       const named = (role: Parameters<Models["forRole"]>[0]) => {

@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Conversation } from "../application/ports/conversation.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
+import type { OwnCommands } from "../application/ports/own-commands.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { serveMessagesFor } from "../domain/texts/texts.ts";
@@ -11,6 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What a reload replaces. */
 export interface ServeState extends Opened {
   readonly conversation: Conversation;
+  readonly ownCommands: OwnCommands;
   readonly locale: Locale;
 }
 

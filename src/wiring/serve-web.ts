@@ -63,6 +63,7 @@ export function createWebHost(parts: WebParts): WebHost {
     health: healthOf(parts),
     configuration: () => configurationLines(parts),
     settings: createSettings(parts, parts.reload),
+    ownCommands: () => state.current().ownCommands.list(),
     metrics: async () =>
       metrics.render(
         {

@@ -6,6 +6,7 @@ import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { OwnCommand } from "../../application/ports/own-commands.ts";
 import type { SettingsStore } from "../../application/ports/settings.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Locale, Messages } from "../../domain/texts/messages.ts";
@@ -29,6 +30,8 @@ export interface WebHost {
   /** The effective configuration, secrets masked. */
   readonly configuration: () => Promise<readonly ConfigLine[]>;
   readonly settings: SettingsStore;
+  /** Commands that the user wrote. */
+  readonly ownCommands: () => readonly Pick<OwnCommand, "name" | "description">[];
   readonly metrics: () => Promise<string>;
   readonly messagesFor: (locale: Locale) => Messages;
   readonly workspace: () => string;

@@ -5,6 +5,7 @@ import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../po
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
+import { ownRequest } from "./commands/own-request.ts";
 import { commandNames, findCommand } from "./commands/registry.ts";
 import { isDiskFull } from "./disk-full.ts";
 import { mergeAnswers } from "./merge-answers.ts";
@@ -80,10 +81,18 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
       if (answer.agent !== "") await remember(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
     }
-    if (readExplicitRoute(message.text) === undefined)
-      return toReply(parts, turn, await unknown(parts, command.name), undefined);
   }
-  const request = preview ? (command?.rest ?? "") : message.text;
+  const own = ownRequest(parts, preview ? (command?.rest ?? "") : message.text);
+  if ("untrusted" in own)
+    return toReply(parts, turn, answering(parts, [say("commandUntrusted", own.untrusted)], false), undefined);
+  const request = own.text;
+  if (
+    command !== undefined &&
+    !preview &&
+    request === message.text &&
+    readExplicitRoute(request) === undefined
+  )
+    return toReply(parts, turn, await unknown(parts, command.name), undefined);
   if (preview && request.trim() === "")
     return toReply(parts, turn, answering(parts, [say("previewUsage")], false), undefined);
   const asked: Asked[] = [];
@@ -154,7 +163,8 @@ async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: 
 
 async function unknown(parts: ChatParts, name: string): Promise<Answer> {
   const { nearestCommand } = await import("./commands/nearest-command.ts");
-  const nearest = nearestCommand(name, commandNames(parts));
+  const own = parts.ownCommands.list().map((one) => one.name);
+  const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
   return answering(parts, [say("unknownCommand", name, nearest)], false);
 }
 

@@ -1,5 +1,6 @@
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Conversation } from "../ports/conversation.ts";
+import type { OwnCommands } from "../ports/own-commands.ts";
 import type { Forked } from "./fork-session.ts";
 import type { Chat } from "./session-parts.ts";
 
@@ -9,6 +10,8 @@ export interface OpenChat {
   readonly chat: ChatMessages;
   /** What can follow a slash, routes too. */
   readonly commands: readonly string[];
+  /** Those that the user wrote, as they are by now. */
+  readonly ownCommands: OwnCommands;
   /** Who would talk and who would write code, by model; null: nobody can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** A chat that has not begun begins with what another one knows. */

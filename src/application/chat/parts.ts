@@ -5,6 +5,7 @@ import type { Meter } from "../models/meter.ts";
 import type { CheckMemory } from "../ports/check-memory.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { ModelTool } from "../ports/model.ts";
+import type { OwnCommands } from "../ports/own-commands.ts";
 import type { ProjectFiles } from "../ports/project-files.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { WorkspaceFiles } from "../ports/workspace-files.ts";
@@ -47,6 +48,8 @@ export interface ChatParts {
   readonly chat: ChatMessages;
   /** Commands of other parts of the house: `/why`, `/usage`, … */
   readonly commands: Readonly<Record<string, ChatCommand>>;
+  /** Commands and skills that the user wrote. */
+  readonly ownCommands: OwnCommands;
   readonly logger: Logger;
   readonly now: () => Date;
   /** Monotonic milliseconds. */

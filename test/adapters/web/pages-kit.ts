@@ -75,6 +75,7 @@ export async function createPages(
       modelNames: never,
       nextTime: never,
     },
+    ownCommands: () => [],
     metrics: async () => "",
     messagesFor,
     workspace: () => "/ws",

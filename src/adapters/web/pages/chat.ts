@@ -2,7 +2,7 @@ import type { LiveWork } from "../../../application/inbox/live-work.ts";
 import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { composer } from "../parts/composer.ts";
+import { type Composer, composer } from "../parts/composer.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
 import { empty, page } from "../parts/layout.ts";
@@ -21,6 +21,7 @@ export interface ChatView extends Omit<ReplyView, "request"> {
   /** Whether there is more above. */
   readonly older: boolean;
   readonly eventId: string;
+  readonly ownCommands: Composer["ownCommands"];
   /** A person may write here; an operator only reads what others write elsewhere. */
   readonly mayWrite: boolean;
   readonly draft?: string;

@@ -45,6 +45,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
         older: exchanges.length > SHOWN,
         chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
         eventId: crypto.randomUUID(),
+        ownCommands: host.ownCommands(),
         mayWrite: true,
         ...(draft !== undefined && { draft: draft.slice(0, 500) }),
       }),

@@ -56,6 +56,7 @@ export function overviewRoutes(app: WebApp, web: Web): void {
         chats: [],
         older: false,
         eventId: "",
+        ownCommands: [],
         mayWrite: false,
         actionsOf: () => [],
         jobs: await jobsIn(host, page.viewer, exchanges),

@@ -54,9 +54,11 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
 };
 
 /** `/help`. */
-export const help: ChatCommand = async (parts) =>
-  wording(parts, (locale) =>
-    chatMessagesFor(locale)
-      .help.map(([command, what]) => `${command} — ${what}`)
+export const help: ChatCommand = async (parts) => {
+  const own = parts.ownCommands.list().map(({ name, description }) => [`/${name}`, description] as const);
+  return wording(parts, (locale) =>
+    [...chatMessagesFor(locale).help, ...own]
+      .map(([command, what]) => (what === "" ? command : `${command} — ${what}`))
       .join("\n"),
   );
+};

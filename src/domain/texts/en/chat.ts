@@ -182,6 +182,8 @@ export const texts = {
   unknownCommand: (name: string, nearest: string | undefined) =>
     `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
   ...rewind,
+  commandUntrusted: (name: string) =>
+    `/${name} is a command of this folder, and the folder is not trusted. Read .picoclaw/ there, then run: picoclaw trust`,
   help: [
     ["/chat /plan", "talk or plan with Mio"],
     ["/analyze /ops /research", "Shiro looks into it or operates"],

@@ -147,6 +147,8 @@ export const texts: typeof en = {
   unknownCommand: (name, nearest) =>
     `知らないコマンドだよ: /${name}${nearest === undefined ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
   ...rewind,
+  commandUntrusted: (name) =>
+    `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていません。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
   help: [
     ["/chat /plan", "Mio と話す、計画を立てる"],
     ["/analyze /ops /research", "Shiro が調べる、操作する"],

@@ -1,0 +1,90 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OwnCommand, OwnCommands } from "../../application/ports/own-commands.ts";
+import { readOwnCommand } from "../../domain/routing/own-command.ts";
+
+export interface OwnCommandParts {
+  /** PicoClaw's home. */
+  readonly home: string;
+  readonly workspace: string;
+  /** Whether the user trusts the workspace. */
+  readonly isTrusted: () => boolean;
+  readonly mask: (text: string) => string;
+}
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,40}$/;
+const MOST_BYTES = 64 * 1024;
+const MOST_FILES = 200;
+
+export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnCommandParts): OwnCommands {
+  const inside = join(workspace, ".picoclaw");
+  const found = (from: OwnCommand["from"], name: string): OwnCommand | null => {
+    const root = from === "home" ? home : inside;
+    if (from === "workspace" && !isFolder(inside)) return null;
+    for (const kind of ["command", "skill"] as const) {
+      const text = readIn(
+        root,
+        kind === "command" ? ["commands", `${name}.md`] : ["skills", name, "SKILL.md"],
+      );
+      if (text !== null) return { name, kind, from, ...readOwnCommand(mask(text)) };
+    }
+    return null;
+  };
+  return {
+    list() {
+      const roots = [["home", home] as const, ...(isTrusted() ? [["workspace", inside] as const] : [])];
+      const all = new Map<string, OwnCommand>();
+      for (const [from, root] of roots)
+        for (const name of namesIn(root)) {
+          const command = found(from, name);
+          if (command !== null) all.set(name, command);
+        }
+      return [...all.values()].sort((x, y) => (x.name < y.name ? -1 : 1));
+    },
+    find(name) {
+      if (!NAME.test(name)) return null;
+      const theirs = found("workspace", name);
+      if (theirs !== null && isTrusted()) return theirs;
+      return found("home", name) ?? (theirs === null ? null : "untrusted");
+    },
+  };
+}
+
+function namesIn(root: string): string[] {
+  const commands = entries(root, "commands").flatMap((entry) =>
+    entry.endsWith(".md") ? [entry.slice(0, -3)] : [],
+  );
+  return [...commands, ...entries(root, "skills")].filter((name) => NAME.test(name)).slice(0, MOST_FILES);
+}
+
+function entries(root: string, folder: string): string[] {
+  try {
+    return isFolder(root) && isFolder(join(root, folder)) ? readdirSync(join(root, folder)) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Every folder on the way is one, not a link to one. */
+function readIn(root: string, path: readonly string[]): string | null {
+  const folders = path.slice(0, -1).map((_, n) => join(root, ...path.slice(0, n + 1)));
+  return folders.every(isFolder) ? readPlain(join(root, ...path)) : null;
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function readPlain(path: string): string | null {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const { size, isFile } = { size: fstatSync(file).size, isFile: fstatSync(file).isFile() };
+      return isFile && size <= MOST_BYTES ? readFileSync(file, "utf8") : null;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return null;
+  }
+}

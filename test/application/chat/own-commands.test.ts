@@ -1,0 +1,107 @@
+/** Commands and skills that a user wrote: filled, routed, and only with trust where the folder brought them. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { trustWorkspace } from "../../../src/config/trust.ts";
+import { fillOwnCommand, readOwnCommand } from "../../../src/domain/routing/own-command.ts";
+import { proposal } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+describe("a command's file", () => {
+  test("says what it is for and who answers, or is nothing but its text", () => {
+    expect(readOwnCommand('---\ndescription: "Review it"\nroute: code3\n---\nLook at $1.\n')).toEqual({
+      description: "Review it",
+      route: "CODE3",
+      body: "Look at $1.",
+    });
+    expect(readOwnCommand("Just do it\n---\nx")).toEqual({
+      description: "",
+      route: null,
+      body: "Just do it\n---\nx",
+    });
+    expect(readOwnCommand("---\nroute: nobody\n---\n").route).toBeNull();
+  });
+
+  const fills: readonly (readonly [string, string, string])[] = [
+    ["Fix $ARGUMENTS now", "a b", "Fix a b now"],
+    ["$2 before $1$3", "a b", "b before a"],
+    ["Fix", "it", "Fix\n\nit"],
+    ["Fix", "", "Fix"],
+    ["$1", "$ARGUMENTS $1", "$ARGUMENTS"],
+    ["costs $10", "x", "costs x0"],
+  ];
+  for (const [body, rest, text] of fills)
+    test(`${body} with "${rest}"`, () => expect(fillOwnCommand(body, rest)).toBe(text));
+});
+
+describe("in a chat", () => {
+  let at: OpenedConversation;
+  afterEach(() => at.close());
+  const open = async () => {
+    at = await openConversation(({ role }) =>
+      role === "coder3" ? proposal("Write", "```txt:a.txt\nx\n```") : "said",
+    );
+  };
+  const put = (root: string, path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  const inFolder = (path: string, text: string) => put(at.workspace, `.picoclaw/${path}`, text);
+  const asked = () => at.asked.at(-1)?.messages.at(-1)?.text ?? "";
+  const trust = () => trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date() });
+
+  test("one of the home is filled and goes to its route", async () => {
+    await open();
+    put(at.home, "commands/tidy.md", "---\nroute: CODE3\ndescription: Tidies up\n---\nTidy up $ARGUMENTS.");
+    const reply = await at.send("/tidy the cart");
+    expect(reply.decision).toMatchObject({ route: "CODE3", source: "explicit" });
+    expect(asked()).toContain("Tidy up the cart.");
+    expect((await at.send("/help")).text).toContain("/tidy — Tidies up");
+    expect((await at.send("/tidi")).text).toContain("did you mean /tidy?");
+    expect((await at.send("/preview /tidy the shop")).jobs[0]?.status).toBe("preview");
+  });
+
+  test("one of the folder needs trust, and says so; it never stands before one of the home until then", async () => {
+    await open();
+    inFolder("commands/hi.md", "Say hello to $1");
+    const refused = await at.send("/hi Ann");
+    expect([refused.ok, refused.jobs.length, at.asked.length]).toEqual([false, 0, 0]);
+    expect(refused.text).toContain("picoclaw trust");
+    expect((await at.send("/help")).text).not.toContain("/hi");
+    put(at.home, "commands/hi.md", "From home: $1");
+    await at.send("/hi Ann");
+    expect(asked()).toContain("From home: Ann");
+    trust();
+    await at.send("/hi Ann");
+    expect(asked()).toContain("Say hello to Ann");
+  });
+
+  test("a skill stands below the request", async () => {
+    await open();
+    trust();
+    inFolder("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Makes PDFs\n---\nUse pandoc.");
+    await at.send("/pdf make one of the README");
+    expect(asked()).toContain("make one of the README\n\n# Skill: pdf\nUse pandoc.");
+  });
+
+  test("nobody's file takes the place of a command of PicoClaw, leads out of its folder, or is too large", async () => {
+    await open();
+    trust();
+    inFolder("commands/undo.md", "not me");
+    inFolder("commands/code3.md", "not me");
+    expect((await at.send("/undo")).text).toContain("There is no job to take back.");
+    writeFileSync(join(at.home, "secret.md"), "secret");
+    symlinkSync(join(at.home, "secret.md"), join(at.workspace, ".picoclaw/commands/link.md"));
+    inFolder("commands/big.md", "x".repeat(70_000));
+    for (const name of ["link", "big", "..", "nothing"])
+      expect([name, (await at.send(`/${name}`)).text.startsWith("Unknown command")]).toEqual([
+        name,
+        name !== "..",
+      ]);
+    rmSync(join(at.workspace, ".picoclaw"), { recursive: true });
+    mkdirSync(join(at.home, "elsewhere/commands"), { recursive: true });
+    writeFileSync(join(at.home, "elsewhere/commands/far.md"), "far");
+    symlinkSync(join(at.home, "elsewhere"), join(at.workspace, ".picoclaw"));
+    expect((await at.send("/far")).text).toStartWith("Unknown command");
+  });
+});
