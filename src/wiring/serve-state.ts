@@ -42,9 +42,9 @@ export async function openServeState(
   return {
     ok: true,
     current: () => {
-      const { workspace, config, messages, warnings, conversation } = held.chat;
+      const { workspace, config, messages, warnings, conversation, ownCommands } = held.chat;
       const locale = resolveLocale({ env, config });
-      return { workspace, config, messages, warnings, conversation, locale };
+      return { workspace, config, messages, warnings, conversation, ownCommands, locale };
     },
     async reload() {
       const next = await openChat(env, options, { db });
