@@ -25,6 +25,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
+    openFleet: async (options) => (await import("./fleet-control.ts")).openFleetControl(env, options),
     openDemo: async () => {
       const place = await (await import("../infrastructure/inbox/demo-place.ts")).openDemo(env);
       // The project is ours: its tests may run where nothing confines them.

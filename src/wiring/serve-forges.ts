@@ -15,6 +15,18 @@ import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 
+export interface ForgeServiceParts {
+  readonly db: Kysely<Database>;
+  readonly say: (text: string) => void;
+  readonly tellEnd: TellEnd;
+  /** Tasks that are worked on at once. */
+  readonly limit: number;
+  /** What this machine has: it carries out what needs no more. */
+  readonly labels: readonly string[];
+  /** Whether it also asks the forges for new ones. */
+  readonly takesIn: boolean;
+}
+
 export interface ForgeService {
   /** For `/webhooks/github` and `/webhooks/gitlab`. */
   readonly webhooks: ReadonlyMap<string, Webhook>;
@@ -25,13 +37,6 @@ export interface ForgeService {
   stop(): Promise<void>;
 }
 
-export interface ForgeServiceParts {
-  readonly db: Kysely<Database>;
-  readonly say: (text: string) => void;
-  readonly tellEnd: TellEnd;
-}
-
-const TASKS_AT_ONCE = 2;
 const LOOK_MS = 30_000;
 /** What was said while nobody served. What was taken in then is known by its name. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
@@ -45,7 +50,7 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  { db, say, tellEnd }: ForgeServiceParts,
+  { db, say, tellEnd, limit, labels, takesIn }: ForgeServiceParts,
 ): Promise<ForgeService | string | null> {
   const opened = await openSolver(env, options, { db });
   if (!opened.ok) return opened.message ?? "";
@@ -63,7 +68,8 @@ export async function openForgeService(
   const now = () => new Date();
   const runner = createTaskRunner({
     store,
-    limit: TASKS_AT_ONCE,
+    limit,
+    mayRun: ({ needs = [] }) => needs.every((label) => labels.includes(label)),
     isGone: solver.isGone,
     now,
     run: async (task, signal) => {
@@ -79,6 +85,7 @@ export async function openForgeService(
     forge,
     store,
     label: config.tasks.label,
+    needs: config.tasks.needs,
     log,
     now,
     uuid: randomUUID,
@@ -101,7 +108,7 @@ export async function openForgeService(
     async start() {
       runner.wake();
       timers.push(setInterval(() => runner.wake(), LOOK_MS));
-      for (const [kind, forge] of forges) {
+      for (const [kind, forge] of takesIn ? forges : []) {
         const { repositories, poll_interval: seconds } = config.forges[kind];
         if (seconds === 0 || repositories.length === 0) continue;
         const looked = { at: now().getTime() - FIRST_LOOK_BACK_MS };

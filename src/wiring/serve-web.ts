@@ -1,5 +1,6 @@
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
 import { createEnvironmentReader } from "../application/environments/environments-now.ts";
+import { createFleetControl } from "../application/fleet/control-fleet.ts";
 import { cached, checkHealth } from "../application/inbox/health.ts";
 import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
@@ -49,6 +50,7 @@ export function createWebHost(parts: WebParts): WebHost {
     cancelMessage: (id) => inbox.answering.cancel(id),
     bus: inbox.bus,
     live: inbox.live,
+    fleet: createFleetControl(parts),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),
       tasks: allTasks([

@@ -42,7 +42,9 @@ export async function openServe(
   const access = await createAccessStore(db, now);
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
-  const opened = { env, options, db, databaseUrl, state, access, config, secrets, home, words };
+  const workspaceName = workspaceNameOf(loaded, state.current().workspace.root);
+  const common = { env, options, db, databaseUrl, workspaceName };
+  const opened = { ...common, state, access, config, secrets, home, words };
   return {
     ok: true,
     ...state.current(),
@@ -53,10 +55,7 @@ export async function openServe(
       await state.close();
       await db.destroy();
     },
-    listen: async (at) =>
-      (await import("./serve-listen.ts")).listenAndServe(
-        { ...opened, workspaceName: workspaceNameOf(loaded, state.current().workspace.root) },
-        at,
-      ),
+    listen: async (at) => (await import("./serve-listen.ts")).listenAndServe(opened, at),
+    join: async (at) => (await import("./serve-join.ts")).joinFleet(opened, at),
   };
 }

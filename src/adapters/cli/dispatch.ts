@@ -19,6 +19,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   env: async () => (await import("./env.ts")).command,
   images: async () => (await import("./images.ts")).command,
   serve: async () => (await import("./serve.ts")).command,
+  join: async () => (await import("./join.ts")).command,
+  fleet: async () => (await import("./fleet.ts")).command,
   run: async () => (await import("./run.ts")).command,
   init: async () => (await import("./init.ts")).command,
   config: async () => (await import("./config.ts")).command,

@@ -63,7 +63,16 @@ export async function openIndexFromFlags(
   program: CliProgram,
   { values }: Flags,
 ): Promise<Extract<OpenedIndex, { ok: true }>> {
-  const opened = await program.openIndex(optionsOf(program, values));
+  return openedStoreOrStop(program, values, program.openIndex);
+}
+
+/** Opens what needs the store and no workspace, or says why it cannot and stops. */
+export async function openedStoreOrStop<T extends { readonly ok: true }>(
+  program: CliProgram,
+  values: Flags["values"],
+  open: (options: OpenOptions) => Promise<T | NotOpened>,
+): Promise<T> {
+  const opened = await open(optionsOf(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   return opened;
 }

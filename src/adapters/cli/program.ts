@@ -2,6 +2,7 @@ import type { OpenChat } from "../../application/chat/open-chat.ts";
 import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
 import type { Server } from "../../application/inbox/server.ts";
 import type { Check } from "../../application/ports/check.ts";
+import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import type { OpenedSetUp } from "../../application/ports/set-up.ts";
@@ -50,6 +51,8 @@ export interface CliProgram {
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
   /** The server and everything it runs; nothing listens until `listen` is called. */
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
+  /** The machines that share the store. */
+  readonly openFleet: (options: OpenOptions) => Promise<OpenedFleet>;
   /** A throw-away workspace with a scripted model; the options and the environment that lead there. */
   readonly openDemo: () => Promise<DemoPlace>;
   /** Tasks from GitHub and GitLab. */

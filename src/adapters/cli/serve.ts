@@ -4,6 +4,7 @@ import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
+import { untilStopped } from "./until-stopped.ts";
 
 type Open = Extract<OpenedServe, { ok: true }>;
 
@@ -81,40 +82,8 @@ async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boo
     if (!/^(127\.|localhost$|::1$)/.test(host) && settings.public_url === null)
       program.err(`${words.exposed(host)}\n`);
   }
-  await untilStopped(program, opened, serving);
+  await untilStopped(program, opened.words, serving);
   return EXIT.done;
-}
-
-/** The first signal stops gently, the second at once; a hang-up reads the configuration again. */
-async function untilStopped(program: CliProgram, opened: Open, serving: Serving): Promise<void> {
-  const say = (text: string) => program.err(`${text}\n`);
-  const reload = () => {
-    void serving
-      .reload()
-      .then((problem) =>
-        say(problem === null ? opened.words().reloaded : opened.words().reloadRefused(problem)),
-      )
-      .catch((error: unknown) => say(opened.words().reloadRefused(String(error))));
-  };
-  process.on("SIGHUP", reload);
-  const signalled = Promise.withResolvers<void>();
-  const again = Promise.withResolvers<"again">();
-  const count = { signals: 0 };
-  const end = () => {
-    count.signals += 1;
-    if (count.signals === 1) signalled.resolve();
-    else again.resolve("again");
-  };
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
-  await signalled.promise;
-  say(opened.words().stopping);
-  const ended = await Promise.race([serving.stop().then(() => "stopped" as const), again.promise]);
-  process.off("SIGHUP", reload);
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
-  if (ended === "again") {
-    say(opened.words().stoppingHard);
-    process.exit(EXIT.failed);
-  }
 }
 
 async function isConfigured(program: CliProgram, { values }: Flags): Promise<boolean> {

@@ -12,6 +12,7 @@ import { html } from "./markup.ts";
 import { noEntry } from "./no-entry.ts";
 import { barePage } from "./parts/layout.ts";
 import { chatRoutes } from "./routes/chat.ts";
+import { fleetRoutes } from "./routes/fleet.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { manageRoutes } from "./routes/manage.ts";
 import { openRoutes } from "./routes/open.ts";
@@ -75,6 +76,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
   jobRoutes(app, web);
   overviewRoutes(app, web);
   manageRoutes(app, web);
+  fleetRoutes(app, web);
   const api: { app?: { fetch(request: Request): Response | Promise<Response> } } = {};
 
   return async (request) => {

@@ -5,6 +5,7 @@ import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
+import type { FleetControl } from "../../application/ports/fleet.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
 import type { OwnCommand } from "../../application/ports/own-commands.ts";
 import type { SettingsStore } from "../../application/ports/settings.ts";
@@ -25,6 +26,7 @@ export interface WebHost {
   readonly bus: Bus;
   /** Messages that are being answered here. */
   readonly live: LiveWorks;
+  readonly fleet: FleetControl;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;
   /** The effective configuration, secrets masked. */

@@ -9,6 +9,8 @@ export interface Server {
   readonly signIn: SignIn;
   /** Rejects with a `code` when the address cannot be had. */
   listen(options: ListenOptions): Promise<Serving>;
+  /** Works without listening. Rejects with the `code` "machine" when another machine has this one's id. */
+  join(options: JoinOptions): Promise<Joined>;
   close(): Promise<void>;
 }
 
@@ -16,6 +18,19 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly log: (text: string) => void;
+}
+
+export interface JoinOptions {
+  /** Beside what is known of the machine. */
+  readonly labels: readonly string[];
+  /** Messages, and tasks, at once. */
+  readonly concurrency: number;
+  readonly log: (text: string) => void;
+}
+
+export interface Joined extends Pick<Serving, "reload" | "stop"> {
+  readonly machineName: string;
+  readonly labels: readonly string[];
 }
 
 export interface Serving {

@@ -1,4 +1,6 @@
+import type { FleetMessages } from "../../domain/texts/texts.ts";
 import type { ChatKey } from "./message-store.ts";
+import type { NotOpened } from "./opening.ts";
 import type { DeadWork } from "./work-queue.ts";
 
 /**
@@ -82,3 +84,20 @@ export interface FleetView {
   readonly queues: readonly QueueDepth[];
   readonly dead: readonly DeadWork[];
 }
+
+/** The fleet for people. */
+export interface FleetControl {
+  view(): Promise<FleetView>;
+  /** False when nothing of that id was given up. */
+  retry(id: string): Promise<boolean>;
+  discard(id: string): Promise<boolean>;
+}
+
+export type OpenedFleet =
+  | {
+      readonly ok: true;
+      readonly control: FleetControl;
+      readonly words: FleetMessages;
+      close(): Promise<void>;
+    }
+  | NotOpened;

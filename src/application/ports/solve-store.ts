@@ -70,6 +70,8 @@ export interface SolveTask {
   readonly worker: string | null;
   /** How many coders work on it at once, each in a container of its own. Default: 1. */
   readonly candidates?: number;
+  /** Labels that a machine must have to carry it out. Default: none. */
+  readonly needs?: readonly string[];
   readonly title: string;
   /** What is pushed to, once known; `attempt` counts names that were taken. */
   readonly branch: string | null;

@@ -9,6 +9,8 @@ export interface IntakeParts {
   readonly forge: Forge;
   readonly store: SolveStore;
   readonly label: string;
+  /** Labels that a machine must have to carry its tasks out. */
+  readonly needs: readonly string[];
   readonly log: Logger;
   readonly now: () => Date;
   readonly uuid: () => string;
@@ -85,7 +87,13 @@ async function begin(
         : event.kind === "reviewed"
           ? "review"
           : "mention";
-  const { task, began } = await takeIn(parts, { item, askedBy: event.actor, trigger, worker: null });
+  const { task, began } = await takeIn(parts, {
+    item,
+    askedBy: event.actor,
+    trigger,
+    worker: null,
+    needs: parts.needs,
+  });
   if (began === "already") return { did: "tell", taskId: task.id };
   parts.onDue(task.id);
   return { did: what, taskId: task.id };

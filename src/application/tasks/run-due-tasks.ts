@@ -5,6 +5,8 @@ export interface TaskRunnerParts {
   /** Tasks that are worked on at once. */
   readonly limit: number;
   readonly isGone: (owner: string) => boolean;
+  /** Whether this machine has what the task needs. */
+  readonly mayRun: (task: SolveTask) => boolean;
   readonly now: () => Date;
   readonly run: (task: SolveTask, signal: AbortSignal) => Promise<void>;
   readonly onTrouble: (error: unknown) => void;
@@ -37,7 +39,7 @@ export function createTaskRunner(parts: TaskRunnerParts): TaskRunner {
     do {
       state.again = false;
       const due = await parts.store.due(parts.now(), parts.isGone);
-      for (const task of due)
+      for (const task of due.filter(parts.mayRun))
         if (!stopping.signal.aborted && running.size < parts.limit && !running.has(task.id)) begin(task);
     } while (state.again);
   };

@@ -8,6 +8,8 @@ export interface TakeIn {
   readonly worker: string | null;
   /** Coders that work on it at once. Default: 1. */
   readonly candidates?: number;
+  /** Labels that a machine must have to carry it out. */
+  readonly needs?: readonly string[];
   /** Begins anew even where an earlier task of the item left something to go on from. */
   readonly fresh?: boolean;
 }
@@ -24,13 +26,13 @@ const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"
 /** A new task for an item, the one that did not come to its end, or the live one that it has already. */
 export async function takeIn(
   { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
-  { item, askedBy, trigger, worker, candidates = 1, fresh = false }: TakeIn,
+  { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeIn,
 ): Promise<TakenIn> {
   const at = now().toISOString();
   const last = fresh ? null : await store.findLast(item);
   if (last !== null && UNFINISHED.has(last.state)) {
     const again = { ...last, state: "waiting", askedBy, trigger, worker, updatedAt: at } as const;
-    const task = { ...again, candidates, stepsBefore: last.steps, notes: [], checks: [] };
+    const task = { ...again, candidates, needs, stepsBefore: last.steps, notes: [], checks: [] };
     if (await store.reopen(task)) return { task, began: "again" };
   }
   const opened = await store.open({
@@ -44,6 +46,7 @@ export async function takeIn(
     trigger,
     worker,
     candidates,
+    needs,
     title: "",
     branch: null,
     attempt: 1,

@@ -90,6 +90,10 @@ export const tasks = z
     max_steps: count(60, "Steps of one task.", { min: 1 }),
     patience: count(900, "Seconds that a task waits for a model's server that is overloaded or failing.", {}),
     label: text("picoclaw", "Issues with this label are taken in."),
+    needs: texts(
+      [],
+      "Labels that a machine of the fleet must have to carry tasks out (`picoclaw join --labels`).",
+    ),
     rules: texts([], "What a coder should know about this project."),
     allow_ci_files: flag(
       false,

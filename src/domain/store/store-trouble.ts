@@ -6,4 +6,6 @@ export interface StoreTrouble {
   readonly detail: string;
   /** The file is there and is no store, or no longer one. */
   readonly damaged: boolean;
+  /** A later version of PicoClaw has changed its tables. */
+  readonly newer: boolean;
 }

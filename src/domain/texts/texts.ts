@@ -21,6 +21,8 @@ export type ConsoleMessages = Texts["console"];
 export type DockerMessages = Texts["docker"];
 /** What people read of environments and their images. */
 export type EnvironmentMessages = Texts["environments"];
+/** What is said of the machines that share a store. */
+export type FleetMessages = Texts["fleet"];
 /** What only LINE says. */
 export type LineMessages = Texts["line"];
 /** What operators manage in the console. */
@@ -46,6 +48,7 @@ export const commandMessages = (locale: Locale): CommandMessages => textsFor(loc
 export const consoleMessagesFor = (locale: Locale): ConsoleMessages => textsFor(locale).console;
 export const dockerMessages = (locale: Locale): DockerMessages => textsFor(locale).docker;
 export const environmentMessages = (locale: Locale): EnvironmentMessages => textsFor(locale).environments;
+export const fleetMessagesFor = (locale: Locale): FleetMessages => textsFor(locale).fleet;
 export const lineMessagesFor = (locale: Locale): LineMessages => textsFor(locale).line;
 export const manageMessagesFor = (locale: Locale): ManageMessages => textsFor(locale).manage;
 export const memoryMessagesFor = (locale: Locale): MemoryMessages => textsFor(locale).memory;

@@ -32,7 +32,9 @@ const MIGRATION_LOCK = 7_433_001;
 
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */
 export async function migrate(db: Kysely<Database>, now: () => Date): Promise<string[]> {
-  if ((await status(db)).pending.length === 0) return [];
+  const { pending, unknown } = await status(db);
+  if (unknown.length > 0) throw new NewerStore(unknown);
+  if (pending.length === 0) return [];
   const done: string[] = [];
   await db.transaction().execute(async (transaction) => {
     if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
@@ -52,9 +54,24 @@ export async function migrate(db: Kysely<Database>, now: () => Date): Promise<st
   return done;
 }
 
-export async function status(db: Kysely<Database>): Promise<{ applied: string[]; pending: string[] }> {
+/** Another machine, or a later version on this one, has changed the tables: what this version writes may not fit. */
+export class NewerStore extends Error {
+  constructor(unknown: readonly string[]) {
+    super(unknown.join(", "));
+  }
+}
+
+/** `unknown`: applied by a later version. */
+export async function status(
+  db: Kysely<Database>,
+): Promise<{ applied: string[]; pending: string[]; unknown: string[] }> {
   const applied = await appliedMigrations(db);
-  return { applied, pending: MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name)) };
+  const names = MIGRATIONS.map(({ name }) => name);
+  return {
+    applied,
+    pending: names.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !names.includes(name)),
+  };
 }
 
 /** Asks first and looks for the table only when that fails: opening a store is on the way of every message. */

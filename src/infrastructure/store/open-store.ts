@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
-import { migrate, status } from "./migrate.ts";
+import { migrate, NewerStore, status } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { openSqlite } from "./sqlite.ts";
 
@@ -32,7 +32,7 @@ export async function openMigratedStore(
     return { ok: true, db };
   } catch (cause) {
     await db?.destroy();
-    return { ok: false, trouble: troubleOf(place, detailOf(cause)) };
+    return { ok: false, trouble: troubleOf(place, cause) };
   }
 }
 
@@ -52,8 +52,10 @@ function nameOf(place: StorePlace): Pick<StoreTrouble, "kind" | "name"> {
   return { kind: "postgres", name: url === null ? "postgres" : `postgres://${url.host}${url.pathname}` };
 }
 
-function troubleOf(place: StorePlace, detail: string): StoreTrouble {
-  return { ...nameOf(place), detail, damaged: /not a database|malformed|corrupt/i.test(detail) };
+function troubleOf(place: StorePlace, cause: unknown): StoreTrouble {
+  const detail = detailOf(cause);
+  const damaged = /not a database|malformed|corrupt/i.test(detail);
+  return { ...nameOf(place), detail, damaged, newer: cause instanceof NewerStore };
 }
 
 function detailOf(cause: unknown): string {

@@ -53,6 +53,11 @@ export async function createPages(
     },
     messages: store,
     access,
+    fleet: {
+      view: async () => ({ machines: [], queues: [], dead: [] }),
+      retry: async () => false,
+      discard: async () => false,
+    },
     async receive(message) {
       const received = await receive(message);
       last.id = `msg_1_${crypto.randomUUID().slice(0, 8)}`;

@@ -79,6 +79,7 @@ describe("what comes in from a forge", () => {
         : createGitLab({ token: world.token, site: gitlab.url, fetch }),
     store,
     label: "picoclaw",
+    needs: [],
     log,
     now: () => new Date(),
     uuid: () => crypto.randomUUID(),

@@ -5,7 +5,16 @@ import { html, type Markup, type Piece } from "../markup.ts";
 import { csrfField } from "./form.ts";
 import { ICONS, MARK } from "./icons.ts";
 
-export type Section = "chat" | "jobs" | "playground" | "tasks" | "sessions" | "usage" | "manage" | "system";
+export type Section =
+  | "chat"
+  | "jobs"
+  | "playground"
+  | "tasks"
+  | "sessions"
+  | "usage"
+  | "manage"
+  | "fleet"
+  | "system";
 
 const ADDRESSES: Readonly<Record<Section, string>> = {
   chat: "/chat",
@@ -15,10 +24,11 @@ const ADDRESSES: Readonly<Record<Section, string>> = {
   sessions: "/sessions",
   usage: "/usage",
   manage: "/manage",
+  fleet: "/fleet",
   system: "/system",
 };
 /** What an operator alone may see. */
-const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "system"]);
+const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "fleet", "system"]);
 /** On a phone the rest is under "more". */
 const FIRST: readonly Section[] = ["chat", "jobs", "playground"];
 

@@ -17,6 +17,7 @@ export const texts = {
     sessions: "Sessions",
     usage: "Usage",
     manage: "Manage",
+    fleet: "Fleet",
     system: "System",
     more: "More",
     main: "Main navigation",

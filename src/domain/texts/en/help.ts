@@ -132,6 +132,21 @@ export const texts = {
         "--scope LIST": "some of read,chat,jobs,mcp",
       },
     },
+    join: {
+      does: "one more machine, or one more process of this one, for the queue of a shared store",
+      flags: {
+        "--labels LIST":
+          "what this machine has, for tasks that need it (docker and the architecture are known)",
+        "--concurrency N": "messages, and tasks, at once",
+      },
+    },
+    fleet: {
+      does: "the machines that share the store, what waits, what was given up",
+      flags: {
+        "retry ID": "put given up work back, to the end of its chat",
+        "discard ID": "forget given up work",
+      },
+    },
     run: {
       does: "carry out a task file: plan, worker CLI in a container, assess, until done",
       flags: {

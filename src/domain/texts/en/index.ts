@@ -4,6 +4,7 @@ import { texts as commands } from "./commands.ts";
 import { texts as webConsole } from "./console.ts";
 import { texts as docker } from "./docker.ts";
 import { texts as environments } from "./environments.ts";
+import { texts as fleet } from "./fleet.ts";
 import { texts as help } from "./help.ts";
 import { texts as line } from "./line.ts";
 import { texts as manage } from "./manage.ts";
@@ -24,6 +25,7 @@ export const texts = {
   console: webConsole,
   docker,
   environments,
+  fleet,
   help,
   line,
   manage,

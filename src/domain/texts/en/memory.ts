@@ -80,12 +80,14 @@ export const texts = {
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
-  storeUnavailable: ({ kind, name, detail, damaged }: StoreTrouble) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer }: StoreTrouble) =>
     `The store cannot be opened: ${name} (${detail})\n${
-      kind === "sqlite"
-        ? damaged
-          ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
-          : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
-        : "Check the address in database_url, and that the server runs."
+      newer
+        ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
+        : kind === "sqlite"
+          ? damaged
+            ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+            : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
+          : "Check the address in database_url, and that the server runs."
     }`,
 };

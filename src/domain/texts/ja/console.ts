@@ -15,6 +15,7 @@ export const texts: typeof en = {
     sessions: "セッション",
     usage: "使用量",
     manage: "管理",
+    fleet: "フリート",
     system: "システム",
     more: "その他",
     main: "メインナビゲーション",

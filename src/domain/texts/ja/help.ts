@@ -122,6 +122,20 @@ export const texts: typeof en = {
         "--scope LIST": "read,chat,jobs,mcp のいずれか",
       },
     },
+    join: {
+      does: "共有ストアの仕事を受け持つマシン（または同じマシンのプロセス）を一つ増やします",
+      flags: {
+        "--labels LIST": "このマシンにあるもの。それを必要とするタスク用（docker とアーキテクチャは自動）",
+        "--concurrency N": "同時に処理するメッセージ数、タスク数",
+      },
+    },
+    fleet: {
+      does: "ストアを共有するマシン、待っている仕事、断念した仕事",
+      flags: {
+        "retry ID": "断念した仕事をチャットの末尾に戻します",
+        "discard ID": "断念した仕事を破棄します",
+      },
+    },
     run: {
       does: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
       flags: {

@@ -62,12 +62,14 @@ export const texts: typeof en = {
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
-  storeUnavailable: ({ kind, name, detail, damaged }) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer }) =>
     `ストアを開けません: ${name}（${detail}）\n${
-      kind === "sqlite"
-        ? damaged
-          ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
-          : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
-        : "database_url の宛先と、サーバーが動いていることを確認してください。"
+      newer
+        ? "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。"
+        : kind === "sqlite"
+          ? damaged
+            ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+            : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
+          : "database_url の宛先と、サーバーが動いていることを確認してください。"
     }`,
 };

@@ -1,0 +1,80 @@
+import type { FleetView, Machine } from "../../application/ports/fleet.ts";
+import type { FleetMessages } from "../../domain/texts/texts.ts";
+import { fleetJson } from "../fleet-json.ts";
+import type { Subcommand } from "./command.ts";
+import { fail } from "./fail.ts";
+import { openedStoreOrStop, readFlags } from "./flags.ts";
+import { printable } from "./printable.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `fleet [retry ID | discard ID]`: the machines that share the store, what waits, what was given up. */
+export const command: Subcommand = {
+  name: "fleet",
+  usage: "fleet [retry|discard ID]",
+  flags: {},
+  words: 2,
+  run: fleet,
+};
+
+async function fleet(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words } = await readFlags(program, command, args);
+  const json = values.json === true;
+  const opened = await openedStoreOrStop(program, values, program.openFleet);
+  try {
+    const { words: t } = opened;
+    const [verb, id] = words;
+    if (verb === undefined) {
+      const view = await opened.control.view();
+      program.out(json ? `${JSON.stringify(fleetJson(view))}\n` : `${wordFleet(t, view)}\n`);
+      return EXIT.done;
+    }
+    if ((verb !== "retry" && verb !== "discard") || id === undefined)
+      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: t.usage });
+    if (!(await opened.control[verb](id)))
+      return fail(program, json, { exitCode: EXIT.usage, code: "unknown-work", text: t.unknownWork(id) });
+    const text = verb === "retry" ? t.retried(id) : t.discarded(id);
+    program.out(json ? `${JSON.stringify({ success: true, id })}\n` : `${text}\n`);
+    return EXIT.done;
+  } finally {
+    await opened.close();
+  }
+}
+
+function wordFleet(t: FleetMessages, { machines, queues, dead }: FleetView): string {
+  const nameOf = new Map(machines.map(({ id, name }) => [id, name]));
+  const section = (title: string, lines: readonly string[], none: string) =>
+    [title, ...(lines.length === 0 ? [none] : lines).map((line) => `  ${line}`)].join("\n");
+  return [
+    section(
+      t.machines,
+      machines.flatMap((machine) => machineLines(t, machine)),
+      t.noMachines,
+    ),
+    section(
+      t.queues,
+      queues.map(({ machineId, root, waiting, working, replies }) =>
+        printable(
+          `${machineId === null ? "" : `${nameOf.get(machineId) ?? machineId} `}${root}: ${t.depth(waiting, working, replies)}`,
+        ),
+      ),
+      t.nothingWaits,
+    ),
+    section(
+      t.dead,
+      dead.map(({ id, ref, attempt, reason, at }) =>
+        printable(`${id}  ${at.toISOString()}  ${ref}  ${t.attempts(attempt)}: ${reason}`),
+      ),
+      t.nothingDead,
+    ),
+  ].join("\n\n");
+}
+
+function machineLines(t: FleetMessages, { id, name, here, seenAt, processes }: Machine): string[] {
+  const head = printable(`${name} (${id.slice(0, 8)})  ${here ? t.here : t.away(seenAt.toISOString())}`);
+  const rest = processes.map(({ kind, root, labels, lanes, busy, version, draining }) =>
+    printable(
+      `  ${[kind, root, labels.join(","), t.busy(busy, lanes), version, ...(draining ? [t.draining] : [])].join("  ")}`,
+    ),
+  );
+  return [head, ...rest];
+}

@@ -1,0 +1,56 @@
+import { fleetMessagesFor } from "../../domain/texts/texts.ts";
+import type { Subcommand } from "./command.ts";
+import { fail } from "./fail.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+const MOST = 1_000;
+
+/** `join`: one more machine, or one more process of this one, for the queue of a shared store; until a signal ends it. */
+export const command: Subcommand = {
+  name: "join",
+  usage: "join",
+  flags: { labels: "string", concurrency: "string" },
+  words: 0,
+  run: join,
+};
+
+async function join(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
+  const json = values.json === true;
+  const opened = await openedOrStop(program, values, (options) =>
+    program.openServe({ ...options, demo: false }),
+  );
+  try {
+    const t = fleetMessagesFor(opened.messages.locale);
+    const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+    const labels = String(values.labels ?? "")
+      .split(",")
+      .map((label) => label.trim())
+      .filter((label) => label !== "");
+    const concurrency = Number(values.concurrency ?? opened.config.serve.max_chats);
+    if (!labels.every((label) => /^[\w.-]{1,60}$/.test(label))) return bad(t.badLabels);
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST) return bad(t.badConcurrency);
+    if (opened.config.database_url === null)
+      return fail(program, json, { exitCode: EXIT.refused, code: "database", text: t.needsDatabase });
+    const log = (text: string) => program.err(`${text}\n`);
+    const joined = await opened.join({ labels, concurrency, log }).catch((error: unknown) => {
+      if ((error as { code?: string }).code !== "machine") throw error;
+      return (error as Error).message;
+    });
+    if (typeof joined === "string")
+      return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: joined });
+    const { machineName: machine } = joined;
+    const { root } = opened.workspace;
+    program.out(
+      json
+        ? `${JSON.stringify({ machine, workspace: root, labels: joined.labels, concurrency })}\n`
+        : `${t.joined(machine, root, joined.labels.join(","))}\n`,
+    );
+    await untilStopped(program, opened.words, joined);
+    return EXIT.done;
+  } finally {
+    await opened.close();
+  }
+}

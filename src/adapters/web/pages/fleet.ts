@@ -1,0 +1,57 @@
+import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
+import type { DeadWork } from "../../../application/ports/work-queue.ts";
+import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/texts.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
+import { actionButton } from "../parts/form.ts";
+import { page } from "../parts/layout.ts";
+import { moment } from "../parts/times.ts";
+import { visible } from "../parts/visible.ts";
+import type { Notice } from "./job.ts";
+
+const REFRESH_SECONDS = 5;
+
+/** The machines that share the store, what waits for each, and what was given up. */
+export function fleetPage(
+  context: PageContext,
+  { machines, queues, dead }: FleetView,
+  notice?: Notice,
+): Markup {
+  const t = fleetMessagesFor(context.t.locale);
+  const nameOf = new Map(machines.map(({ id, name }) => [id, name]));
+  return page(context, {
+    title: t.title,
+    section: "fleet",
+    refreshSeconds: REFRESH_SECONDS,
+    body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
+${notice !== undefined && html`<p class="notice ${notice.ok ? "good" : "bad"}" role="status">${visible(notice.text)}</p>`}
+<h2>${t.machines}</h2>
+${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, machine))}</ul>`}
+<h2>${t.queues}</h2>
+${
+  queues.length === 0
+    ? html`<p class="note">${t.nothingWaits}</p>`
+    : html`<ul class="rows">${queues.map(({ machineId, root, waiting, working, replies }) => html`<li><div class="row"><span class="title"><code>${visible(root)}</code></span><span class="meta">${machineId !== null && html`${visible(nameOf.get(machineId) ?? machineId)} · `}${t.depth(waiting, working, replies)}</span></div></li>`)}</ul>`
+}
+<h2>${t.dead}</h2>
+${dead.length === 0 ? html`<p class="note">${t.nothingDead}</p>` : html`<ul class="rows">${dead.map((work) => deadItem(context, t, work))}</ul>`}`,
+  });
+}
+
+function machineItem(context: PageContext, t: FleetMessages, machine: Machine): Markup {
+  const { name, id, here, seenAt, processes } = machine;
+  return html`<li class="${here ? "good" : "bad"}"><strong>${visible(name)}</strong><span><code>${id.slice(0, 8)}</code> ${here ? t.here : html`${t.away("")} ${moment(context, seenAt.toISOString())}`}</span>${processes.map(
+    ({ kind, root, labels, lanes, busy, version, draining }) =>
+      html`<span class="remedy">${kind} · <code>${visible(root)}</code> · ${visible(labels.join(", "))} · ${t.busy(busy, lanes)} · ${version}${draining && html` · ${t.draining}`}</span>`,
+  )}</li>`;
+}
+
+function deadItem(
+  context: PageContext,
+  t: FleetMessages,
+  { id, ref, attempt, reason, at }: DeadWork,
+): Markup {
+  const fields = { id };
+  return html`<li><div class="row"><span class="title"><code>${visible(ref)}</code> ${visible(reason)}</span><span class="meta">${t.attempts(attempt)} · ${moment(context, at.toISOString())}</span></div>
+${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: t.discard, style: "danger", fields })}</li>`;
+}

@@ -1,0 +1,30 @@
+/** What is said of the machines that share a store. */
+export const texts = {
+  title: "Fleet",
+  intro: "The machines that share this store, what waits for them, and what was given up.",
+  machines: "Machines",
+  noMachines: "No machine has been here yet: picoclaw serve, or picoclaw join",
+  here: "here",
+  away: (since: string) => `away since ${since}`.trimEnd(),
+  draining: "takes nothing new",
+  busy: (busy: number, lanes: number) => `${busy} of ${lanes} lanes busy`,
+  queues: "What waits",
+  nothingWaits: "Nothing waits.",
+  depth: (waiting: number, working: number, replies: number) =>
+    `${waiting} to answer, ${working} in hand, ${replies} to send`,
+  dead: "Given up",
+  nothingDead: "Nothing was given up.",
+  attempts: (count: number) => `${count} attempts`,
+  retry: "Try again",
+  discard: "Forget",
+  retried: (id: string) => `waits again: ${id}`,
+  discarded: (id: string) => `forgotten: ${id}`,
+  unknownWork: (id: string) => `nothing of that id was given up: ${id}`,
+  usage: "picoclaw fleet [retry ID | discard ID]",
+  joined: (machine: string, root: string, labels: string) =>
+    `${machine} has joined: it works for ${root}${labels === "" ? "" : ` and carries out tasks that need ${labels}`}`,
+  needsDatabase:
+    "join needs a store that machines share: set database_url (postgres://…) to the same database on each of them.",
+  badConcurrency: "--concurrency N: 1 to 1000",
+  badLabels: "--labels a,b: letters, digits, '.', '-' and '_'",
+};

@@ -1,0 +1,51 @@
+import { createFleetControl } from "../application/fleet/control-fleet.ts";
+import type { OpenedFleet } from "../application/ports/fleet.ts";
+import type { OpenOptions } from "../application/ports/opening.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { messagesFor } from "../domain/texts/messages.ts";
+import { fleetMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
+import { createFleetViews } from "../infrastructure/fleet/fleet-views.ts";
+import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { databaseClock } from "../infrastructure/store/database-clock.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+
+/** The fleet for the command line: it looks and orders, and takes no work. */
+export async function openFleetControl(
+  env: Readonly<Record<string, string | undefined>>,
+  options: OpenOptions,
+): Promise<OpenedFleet> {
+  const loaded = await loadConfig({ env, ...options });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, secrets } = loaded;
+  const locale = resolveLocale({ env, config });
+  const databaseUrl = secrets.resolve(config.database_url);
+  const stored = await openMigratedStore({ home, databaseUrl }, timers.now);
+  if (!stored.ok) {
+    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
+    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
+  }
+  const { db } = stored;
+  const owners = createOwnerNames(process.pid);
+  const { queue } = await openWorkQueue({
+    db,
+    databaseUrl,
+    owner: owners.next(),
+    isGone: owners.isGone,
+    timers,
+    onTrouble: () => {},
+  });
+  const fleet = createFleetViews(db, databaseClock(db, timers.now));
+  return {
+    ok: true,
+    words: fleetMessagesFor(locale),
+    control: createFleetControl({ fleet, queue }),
+    async close() {
+      await queue.close();
+      await db.destroy();
+    },
+  };
+}

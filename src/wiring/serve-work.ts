@@ -1,0 +1,146 @@
+import { enterFleet } from "../application/fleet/keep-machine.ts";
+import type { ProcessKind } from "../application/ports/fleet.ts";
+import { createTellEnd } from "../application/tasks/tell-end.ts";
+import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
+import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { createMessageStore } from "../infrastructure/store/message-store.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { openFleet, openMachine } from "./fleet.ts";
+import { type Inbox, openInbox } from "./serve-inbox.ts";
+import type { ListenParts, ServeParts } from "./serve-parts.ts";
+
+export interface WorkPlace {
+  readonly kind: ProcessKind;
+  readonly labels: readonly string[];
+  /** Messages at once. */
+  readonly lanes: number;
+  readonly publicUrl: string | null;
+  readonly log: (text: string) => void;
+}
+
+/** Together less than the thirty seconds in which a service manager expects us gone. */
+const [ANSWER_GRACE_MS, SEND_GRACE_MS] = [20_000, 5_000];
+/** Beside the messages that a server answers. */
+const TASKS_AT_ONCE = 2;
+
+/** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
+export async function openWorking(given: ListenParts, place: WorkPlace) {
+  const { publicUrl, log } = place;
+  const onTrouble = (error: unknown, where = "serve") =>
+    log(`${where}: ${given.state.current().workspace.mask(textOf(error))}`);
+  const work = await openWork(given, place, onTrouble);
+  const { queue } = work;
+  const taken = await enterFleet(work.fleet, timers);
+  if (taken !== null) {
+    await queue.close().catch(onTrouble);
+    const text = given.words().machineTaken(taken.takenBy, given.home);
+    throw Object.assign(new Error(text), { code: "machine" });
+  }
+  const parts: ServeParts = { ...given, ...work, startedAt: new Date(), publicUrl, log, onTrouble };
+  const inbox = await openInbox(parts);
+  const forges = await openForges(parts, place);
+  const started: { machine?: Awaited<ReturnType<typeof openMachine>> } = {};
+  return {
+    parts,
+    inbox,
+    forges,
+    async start() {
+      started.machine = await openMachine(parts, inbox);
+      await startInbox(parts, inbox, place);
+      await forges?.start();
+    },
+    /** Its start failed. */
+    async giveUp() {
+      inbox.keeper.stop();
+      await forges?.stop();
+      await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
+      await queue.close().catch(onTrouble);
+      await started.machine?.leave();
+    },
+    /** Takes nothing new, finishes what runs or hands it back; `close` before the last connections go. */
+    async stop(close: () => Promise<void> = async () => {}) {
+      started.machine?.drain();
+      const tasksEnd = forges?.stop();
+      // A store that does not answer is not waited for longer than anything else.
+      const giveUp = timers.after(ANSWER_GRACE_MS + SEND_GRACE_MS, () => inbox.keeper.stop());
+      await inbox.answering.stop(ANSWER_GRACE_MS);
+      await inbox.sending.stop(SEND_GRACE_MS);
+      giveUp();
+      inbox.keeper.stop();
+      await tasksEnd;
+      await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
+      await close();
+      await queue.close().catch(onTrouble);
+      await started.machine?.leave();
+    },
+  };
+}
+
+/** The queue of this process, and the inbox and outbox over it. */
+async function openWork(
+  parts: ListenParts,
+  { kind, labels, lanes }: WorkPlace,
+  onTrouble: (error: unknown) => void,
+) {
+  const { db, databaseUrl, state, workspaceName: workspace } = parts;
+  const owners = createOwnerNames(process.pid);
+  const { isGone } = owners;
+  const owner = owners.next();
+  const { queue, newWorkId } = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
+  const fleet = openFleet({
+    ...parts,
+    ...owners,
+    owner,
+    root: state.current().workspace.root,
+    kind,
+    labels,
+    lanes,
+  });
+  const store = await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId });
+  return { queue, store, fleet };
+}
+
+/** First what an earlier process left half done, then what waits. */
+async function startInbox({ state, queue }: ServeParts, inbox: Inbox, { kind }: WorkPlace): Promise<void> {
+  const { workspace } = state.current();
+  await workspace.repair();
+  await workspace.closeDeadJobs();
+  await inbox.keeper.start();
+  for (const { look } of [inbox.answering, inbox.sending]) {
+    queue.onWork(look);
+    look();
+  }
+  // Only one that listens hears services; any may answer them.
+  if (kind === "serve") await inbox.reached.start();
+}
+
+/** Null where environments are off or no forge has a token. */
+async function openForges(parts: ServeParts, { kind, labels, lanes }: WorkPlace) {
+  const { env, options, config, db, log, state, store } = parts;
+  if (!config.command_executor.enabled) return null;
+  const tellEnd = createTellEnd({
+    chat: () => state.current().config.notify.chat,
+    post: (reply) => store.post(reply),
+    solveWords: () => solveMessagesFor(state.current().locale),
+    chatWords: () => chatMessagesFor(state.current().locale),
+    uuid: () => crypto.randomUUID(),
+    now: timers.now,
+  });
+  const { openForgeService } = await import("./serve-forges.ts");
+  const opened = await openForgeService(env, options, {
+    db,
+    say: log,
+    tellEnd,
+    labels,
+    limit: kind === "serve" ? TASKS_AT_ONCE : lanes,
+    takesIn: kind === "serve",
+  });
+  if (typeof opened !== "string") return opened;
+  log(opened);
+  return null;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
