@@ -19,6 +19,7 @@ import { openModels } from "./models.ts";
 import type { ForgeService } from "./serve-forges.ts";
 import type { Inbox } from "./serve-inbox.ts";
 import type { ServeParts } from "./serve-parts.ts";
+import { createFirstSetUp } from "./serve-set-up.ts";
 import { createSettings } from "./serve-settings.ts";
 
 const HEALTH_MS = 3_000;
@@ -66,6 +67,7 @@ export function createWebHost(parts: WebParts): WebHost {
     configuration: () => configurationLines(parts),
     settings: createSettings(parts, parts.reload),
     ownCommands: () => state.current().ownCommands.list(),
+    setUp: createFirstSetUp(parts, parts.reload),
     metrics: async () =>
       metrics.render(
         {

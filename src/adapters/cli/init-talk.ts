@@ -1,7 +1,7 @@
 import type { OpenedSetUp, TestedChoice } from "../../application/ports/set-up.ts";
+import { describeTest } from "../../application/setup/describe-found.ts";
 import { type Choice, type ChosenModel, offeredFor } from "../../domain/setup/choice.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
-import { describeTest } from "./init-report.ts";
 import type { CliProgram } from "./program.ts";
 
 type Terminal = Pick<CliProgram, "out" | "askLine">;

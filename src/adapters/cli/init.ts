@@ -1,11 +1,11 @@
 import type { OpenedSetUp } from "../../application/ports/set-up.ts";
+import { describeFound, describeTest, foundJson } from "../../application/setup/describe-found.ts";
 import { type Choice, usualChoice } from "../../domain/setup/choice.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
-import { describeFound, describeTest, foundJson } from "./init-report.ts";
 import { type Chosen, chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { wrapWords } from "./terminal/wrap-words.ts";

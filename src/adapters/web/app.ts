@@ -17,6 +17,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { manageRoutes } from "./routes/manage.ts";
 import { openRoutes } from "./routes/open.ts";
 import { overviewRoutes } from "./routes/overview.ts";
+import { setupRoutes } from "./routes/setup.ts";
 import { localeOf, type SignedIn, signedIn, themeOf, zoneOf } from "./session.ts";
 import { respond, standalonePage, type Web, type WebEnv } from "./web.ts";
 
@@ -72,6 +73,7 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
     c.set("page", contextOf(web, c.req.raw, person));
     await next();
   });
+  setupRoutes(app, web);
   chatRoutes(app, web);
   jobRoutes(app, web);
   overviewRoutes(app, web);

@@ -10,6 +10,7 @@ import type { MessageStore } from "../../application/ports/message-store.ts";
 import type { OwnCommand } from "../../application/ports/own-commands.ts";
 import type { SettingsStore } from "../../application/ports/settings.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
+import type { SetUpSteps } from "../../application/setup/set-up-steps.ts";
 import type { Locale, Messages } from "../../domain/texts/messages.ts";
 
 /** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
@@ -34,6 +35,12 @@ export interface WebHost {
   readonly settings: SettingsStore;
   /** Commands that the user wrote. */
   readonly ownCommands: () => readonly Pick<OwnCommand, "name" | "description">[];
+  /** The first configuration. */
+  readonly setUp: {
+    /** Nobody has configured a model, and there is no file. */
+    readonly isNeeded: () => Promise<boolean>;
+    readonly steps: SetUpSteps;
+  };
   readonly metrics: () => Promise<string>;
   readonly messagesFor: (locale: Locale) => Messages;
   readonly workspace: () => string;

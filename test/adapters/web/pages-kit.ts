@@ -71,6 +71,10 @@ export async function createPages(
     sources: () => sources,
     health: async () => ({ ready: true, checks: [] }),
     configuration: async () => [],
+    setUp: {
+      isNeeded: async () => false,
+      steps: { found: never, lookAgain: never, trial: () => ({ kind: "none" }), begin: never },
+    },
     settings: {
       read: never,
       change: never,

@@ -59,6 +59,23 @@ export const texts = {
     "  1. a local model: install Ollama (https://ollama.com/download), ollama pull qwen3:8b, picoclaw init",
     "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
+  /** The console's first page. */
+  page: {
+    title: "Connect your models",
+    lead: "Four steps: what this machine has, who talks, who codes, one test message to each.",
+    lookAgain: "Look again",
+    choose: "Choose",
+    nobody: "nobody",
+    askCloud:
+      "Small talk: keep it on this machine, or allow the cloud? Code may go to a cloud coder either way.",
+    keep: "Keep it here",
+    allow: "Allow the cloud",
+    tryAndSave: "Try and save",
+    nothingWritten: "Nothing was written. Choose another one, or nobody.",
+    begin: "Begin",
+    more: "More settings",
+    skip: "Not now",
+  },
   demo: {
     project: (folder: string) => `A small project with a failing test: ${folder}`,
     fix: "Fix the failing test",

@@ -57,6 +57,22 @@ export const texts: typeof en = {
     "  1. ローカルのモデル: Ollama を入れ（https://ollama.com/download）、ollama pull qwen3:8b、picoclaw init",
     "  2. クラウドのモデル: export ANTHROPIC_API_KEY=…（または OPENAI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
   ],
+  page: {
+    title: "モデルをつなぐ",
+    lead: "4 つの手順です: このマシンにあるもの、話す役、コードを書く役、それぞれへのテストメッセージ。",
+    lookAgain: "もう一度調べる",
+    choose: "選ぶ",
+    nobody: "なし",
+    askCloud:
+      "会話はこのマシンの中だけにしますか、クラウドも許しますか？ コードはどちらでもクラウドのコーダーに送られることがあります。",
+    keep: "このマシンの中だけ",
+    allow: "クラウドも許す",
+    tryAndSave: "試して保存",
+    nothingWritten: "何も書き込みませんでした。別のモデルか「なし」を選んでください。",
+    begin: "はじめる",
+    more: "その他の設定",
+    skip: "あとで",
+  },
   demo: {
     project: (folder) => `テストが 1 つ落ちている小さなプロジェクト: ${folder}`,
     fix: "落ちているテストを直して",

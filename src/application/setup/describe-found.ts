@@ -1,7 +1,7 @@
-import type { Tested, TestedChoice } from "../../application/ports/set-up.ts";
 import type { Choice, ChosenModel } from "../../domain/setup/choice.ts";
 import type { Found } from "../../domain/setup/found.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
+import type { Tested, TestedChoice } from "../ports/set-up.ts";
 
 const NAMED = 6;
 

@@ -1,0 +1,96 @@
+import type { OpenedSetUp } from "../../../application/ports/set-up.ts";
+import { describeFound, describeTest } from "../../../application/setup/describe-found.ts";
+import { nameOf, type Trial } from "../../../application/setup/set-up-steps.ts";
+import { type Choice, type ChosenModel, offeredFor, usualChoice } from "../../../domain/setup/choice.ts";
+import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/texts.ts";
+import type { PageContext } from "../context.ts";
+import { html, type Markup } from "../markup.ts";
+import { actionButton, csrfField } from "../parts/form.ts";
+import { page } from "../parts/layout.ts";
+import { field, select } from "../parts/manage-frame.ts";
+import { visible } from "../parts/visible.ts";
+
+type Open = Extract<OpenedSetUp, { ok: true }>;
+
+/** Seconds after which a page that waits for a model is read again. */
+const LOOK_S = 2;
+
+/** What was found, who talks and who codes, one test message, and the file. */
+export function setupPage(context: PageContext, opened: Open, trial: Trial): Markup {
+  const words = setupMessagesFor(context.t.locale);
+  const trying = trial.kind === "trying";
+  return page(context, {
+    title: words.page.title,
+    section: null,
+    ...(trying && { refreshSeconds: LOOK_S }),
+    body: html`<h1>${words.page.title}</h1><p class="lead">${words.page.lead}</p>
+<div id="setup" data-part>
+${trial.kind === "written" ? written(context, words, trial) : [foundList(context, words, opened), choose(context, words, opened, trial)]}
+</div>`,
+  });
+}
+
+function foundList(context: PageContext, words: SetupMessages, opened: Open): Markup {
+  const [title, ...lines] = describeFound(opened.found, words);
+  return html`<section aria-labelledby="found"><h2 id="found">${title}</h2>
+<ul class="checks">${lines.map((line) => html`<li class="plain ${line.startsWith("✓") ? "good" : "off"}"><span>${visible(line.slice(2))}</span></li>`)}</ul>
+${actionButton(context, { action: "/setup/look", label: words.page.lookAgain })}</section>`;
+}
+
+function choose(context: PageContext, words: SetupMessages, opened: Open, trial: Trial): Markup {
+  const [talkers, coders] = [offeredFor(opened.found, "talk"), offeredFor(opened.found, "code")];
+  if (talkers.length + coders.length === 0)
+    return html`<section><div class="notice bad">${words.nothing.map((line) => html`<p>${line.trim()}</p>`)}</div>${skip(context, words)}</section>`;
+  const chosen =
+    trial.kind === "silent" || trial.kind === "trying" ? trial.choice : usualChoice(opened.found);
+  const options = (offered: readonly ChosenModel[]) => ({
+    "": words.page.nobody,
+    ...Object.fromEntries(
+      offered.map((one) => [nameOf(one), `${nameOf(one)}${one.local ? "" : ` ${words.inTheCloud}`}`]),
+    ),
+  });
+  const named = (one: ChosenModel | null) => (one === null ? "" : nameOf(one));
+  return html`<section aria-labelledby="choose"><h2 id="choose">${words.page.choose}</h2>
+${outcome(words, trial)}
+<form method="post" action="/setup" class="setup-form">${csrfField(context)}
+${field(words.whoTalks, select("chat", options(talkers), named(chosen.chat)))}
+${talkers.some(({ local }) => !local) && privacy(words, chosen)}
+${field(words.whoCodes, select("coder", options(coders), named(chosen.coder)))}
+<p class="actions"><button type="submit" class="main" ${trial.kind === "trying" && html`disabled`}>${words.page.tryAndSave}</button></p></form>
+${skip(context, words)}</section>`;
+}
+
+function privacy(words: SetupMessages, { cloudMayTalk }: Choice): Markup {
+  return html`<fieldset><legend>${words.page.askCloud}</legend>
+<label class="check"><input type="radio" name="cloud" value="0" ${!cloudMayTalk && html`checked`}> ${words.page.keep}</label>
+<label class="check"><input type="radio" name="cloud" value="1" ${cloudMayTalk && html`checked`}> ${words.page.allow}</label></fieldset>`;
+}
+
+function outcome(words: SetupMessages, trial: Trial): Markup {
+  switch (trial.kind) {
+    case "trying":
+      return html`<p class="notice" role="status" data-every="${LOOK_S}">${words.testing.trim()}</p>`;
+    case "silent":
+      return html`<div class="notice bad" role="status">${describeTest(trial.choice, trial.tested, words).map((line) => html`<p>${visible(line)}</p>`)}<p>${words.page.nothingWritten}</p></div>`;
+    case "refused":
+      return html`<div class="notice bad" role="status"><p>${visible(trial.why)}</p></div>`;
+    default:
+      return html``;
+  }
+}
+
+function written(
+  context: PageContext,
+  words: SetupMessages,
+  trial: Extract<Trial, { kind: "written" }>,
+): Markup {
+  const { choice, tested, file } = trial;
+  const first = choice.chat === null ? words.firstChange : words.hello;
+  const chat = `/chat/${encodeURIComponent(context.viewer.userId)}?draft=${encodeURIComponent(first)}`;
+  return html`<div class="notice good" role="status">${describeTest(choice, tested, words).map((line) => html`<p>${visible(line)}</p>`)}<p>${words.written(file)}</p>${choice.chat === null && html`<p>${words.nobodyTalks}</p>`}</div>
+<p class="actions"><a class="button main" href="${chat}">${words.page.begin}</a> <a href="/manage/settings">${words.page.more}</a></p>`;
+}
+
+function skip({ viewer }: PageContext, words: SetupMessages): Markup {
+  return html`<p><a href="/chat/${encodeURIComponent(viewer.userId)}">${words.page.skip}</a></p>`;
+}
