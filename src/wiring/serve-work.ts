@@ -1,4 +1,5 @@
 import { enterFleet } from "../application/fleet/keep-machine.ts";
+import { createTroubleTeller } from "../application/inbox/tell-troubles.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import { createTellEnd } from "../application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
@@ -27,8 +28,9 @@ const TASKS_AT_ONCE = 2;
 /** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
 export async function openWorking(given: ListenParts, place: WorkPlace) {
   const { publicUrl, log } = place;
+  const tell = createTroubleTeller(log, timers.now);
   const onTrouble = (error: unknown, where = "serve") =>
-    log(`${where}: ${given.state.current().workspace.mask(textOf(error))}`);
+    tell(where, given.state.current().workspace.mask(textOf(error)));
   const work = await openWork(given, place, onTrouble);
   const { queue } = work;
   const taken = await enterFleet(work.fleet, timers);

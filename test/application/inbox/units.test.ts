@@ -9,6 +9,7 @@ import { checkHealth } from "../../../src/application/inbox/health.ts";
 import { isUserName } from "../../../src/application/inbox/manage-access.ts";
 import { createMetrics } from "../../../src/application/inbox/metrics.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
+import { createTroubleTeller } from "../../../src/application/inbox/tell-troubles.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
 import { createViewerJobs, type ViewerJobsParts } from "../../../src/application/inbox/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
@@ -318,4 +319,17 @@ describe("the viewerJobs", () => {
     expect(viewerJobs.output("job_9_aaaaaaaa")).toBe("");
     expect((await store.ownerOf("job_9_aaaaaaaa"))?.userId).toBe("alice");
   });
+});
+
+test("a trouble that lasts is told once a minute, another one at once", () => {
+  const clock = { ms: 0 };
+  const told: string[] = [];
+  const tell = createTroubleTeller(
+    (line) => told.push(line),
+    () => new Date(clock.ms),
+  );
+  for (const text of ["away\n  at one", "away\n  at two", "full"]) tell("serve", text);
+  clock.ms = 60_000;
+  tell("serve", "away\n  at three");
+  expect(told).toEqual(["serve: away\n  at one", "serve: full", "serve: away\n  at three"]);
 });

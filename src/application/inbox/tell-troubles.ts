@@ -1,0 +1,20 @@
+const AGAIN_MS = 60_000;
+const MOST_KEPT = 100;
+
+/** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. */
+export function createTroubleTeller(
+  tell: (line: string) => void,
+  now: () => Date,
+): (place: string, text: string) => void {
+  const toldAt = new Map<string, number>();
+  return (place, text) => {
+    const [first = ""] = text.split("\n");
+    const name = `${place}: ${first}`;
+    const at = now().getTime();
+    if (at - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
+    toldAt.delete(name);
+    toldAt.set(name, at);
+    if (toldAt.size > MOST_KEPT) toldAt.delete(toldAt.keys().next().value as string);
+    tell(`${place}: ${text}`);
+  };
+}
