@@ -18,6 +18,7 @@ import { createImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
 import { createNpmRegistry } from "../infrastructure/environments/npm-registry.ts";
+import { lookUp } from "../infrastructure/network/look-up.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
@@ -54,6 +55,7 @@ export function openPreparation(wired: PreparationParts): Prepare {
     newId: () => crypto.randomUUID(),
     mask,
     clock: () => performance.now(),
+    addressesOf: lookUp,
   };
   return (request) => prepareEnvironment(parts, request);
 }

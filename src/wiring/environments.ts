@@ -24,6 +24,7 @@ import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { environmentMessages } from "../domain/texts/texts.ts";
 import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
+import { lookUp } from "../infrastructure/network/look-up.ts";
 import { isAlive } from "../infrastructure/work/process/is-alive.ts";
 import type { ContainerToolkits, ContainerToolParts } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
@@ -82,6 +83,7 @@ export function createEnvironments(
   const parts: ManagerParts = {
     config: managerConfig(config),
     sandboxes,
+    addressesOf: lookUp,
     records,
     environments: imagesOf(config.command_executor.environments),
     defaultEnvironment: config.command_executor.default_environment,

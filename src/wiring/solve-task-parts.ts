@@ -67,6 +67,7 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     uuid: randomUUID,
     costUsd: () => metered.used().costUsd,
     budgetNotices: metered.notices,
+    workers: metered.workers,
     owner,
     isGone: owners.isGone,
   };

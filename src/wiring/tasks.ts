@@ -14,13 +14,14 @@ import type { TaskFacts } from "../domain/tasks/events.ts";
 import { isEnded } from "../domain/tasks/state.ts";
 import { taskJson } from "../domain/tasks/task-note.ts";
 import { recordOf } from "../domain/tasks/task-record.ts";
-import { memoryMessagesFor, taskMessagesFor } from "../domain/texts/texts.ts";
+import { taskMessagesFor } from "../domain/texts/texts.ts";
 import { pause } from "../infrastructure/runtime/pause.ts";
 import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
 import { findCredentials } from "../infrastructure/tasks/workers/credentials.ts";
 import { findWorkerKind } from "../infrastructure/tasks/workers/find-kind.ts";
 import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
+import { openTaskAccount } from "./task-account.ts";
 import { openTaskExecutor } from "./task-executor.ts";
 import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
@@ -76,12 +77,13 @@ async function run(
     const environment = environmentOf(opened, request.file.runner.worker.environment);
     if (typeof environment !== "string")
       return { ok: false, code: "unknown-environment", text: texts.unknownEnvironment(environment) };
-    const meta =
-      request.noMeta || (request.resume !== undefined && before?.facts.meta === null)
-        ? null
-        : await planner(env, opened, { request, id, mask });
-    if (meta !== null && "code" in meta)
-      return { ok: false, code: "no-model", text: texts.noModel(meta.message) };
+    const withoutMeta = request.noMeta || (request.resume !== undefined && before?.facts.meta === null);
+    const role = (request.file.runner.meta.model ?? config.roles.default_coder) as ModelRole;
+    const account = await openTaskAccount(env, opened, { id, mask, role: withoutMeta ? null : role });
+    if ("code" in account && !withoutMeta)
+      return { ok: false, code: "no-model", text: texts.noModel(account.message) };
+    // What cannot be counted is done all the same: only a planner needs the store.
+    const meta = "code" in account ? null : account;
     const start =
       request.resume === undefined
         ? factsOf(workspace.root, request, {
@@ -114,7 +116,7 @@ async function run(
           files,
           executor,
           meta: meta?.model ?? null,
-          ...(meta && { costOf: meta.costOf }),
+          ...(meta && { costOf: meta.costOf, workers: meta.workers }),
           ...(request.file.runner.meta.system_prompt && {
             metaSystemPrompt: request.file.runner.meta.system_prompt,
           }),
@@ -163,53 +165,6 @@ export function environmentOf(
 }
 
 const LISTED = 5000;
-
-type Mask = (text: string) => string;
-
-interface Planner {
-  readonly model: Model;
-  /** What was spent since it was asked last. */
-  costOf(): number;
-  close(): Promise<void>;
-}
-
-/** The coder role unless the task file names another; what it uses is written down and kept within the budget. */
-async function planner(
-  env: Environment,
-  opened: OpenedFolder,
-  { request, id, mask }: { readonly request: TaskRequest; readonly id: string; readonly mask: Mask },
-): Promise<Planner | { readonly code: string; readonly message: string }> {
-  const { config, loaded, parts } = opened;
-  const [{ openModels }, { createChatMemory, memoryOptionsOf }, { openStoreOnce }] = await Promise.all([
-    import("./models.ts"),
-    import("./chat-memory.ts"),
-    import("./store-once.ts"),
-  ]);
-  const locale = resolveLocale({ env, config });
-  const models = openModels(config, loaded.secrets, { locale, home: loaded.home, env, mask });
-  const role = (request.file.runner.meta.model ?? config.roles.default_coder) as ModelRole;
-  const stored = await openStoreOnce(undefined, loaded, parts.now);
-  if (!stored.ok)
-    return { code: "store", message: memoryMessagesFor(locale).storeUnavailable(stored.trouble) };
-  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { models }), stored.db);
-  const metered = await meter.open({ chatKey: `task:${id}`, sessionId: id, groupId: id });
-  const model = metered.models.forRole(role);
-  if ("code" in model) {
-    await stored.close();
-    return model;
-  }
-  let told = 0;
-  return {
-    model,
-    costOf() {
-      const { costUsd } = metered.used();
-      const since = costUsd - told;
-      told = costUsd;
-      return since;
-    },
-    close: () => stored.close(),
-  };
-}
 
 function factsOf(
   workspace: string,

@@ -20,7 +20,12 @@ export interface FolderEnvironments extends TaskEnvironments {
   /** What installing the dependencies does in the folder. */
   install: string;
   /** What the worker CLI does in its folder. */
-  worker: (folder: string, prompt: string) => Promise<{ exitCode: number; stdout: string; stderr: string }>;
+  worker: (folder: string, prompt: string) => Promise<{
+    exitCode: number;
+    stdout: string;
+    stderr: string;
+    notes?: readonly string[];
+  }>;
 }
 
 export function createFolderEnvironments(below: string): FolderEnvironments {
@@ -63,14 +68,14 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       return {
         ...made,
         async runWorker(prompt: string) {
-          const { exitCode, stdout, stderr } = await environments.worker(folder, prompt);
+          const { exitCode, stdout, stderr, notes = [] } = await environments.worker(folder, prompt);
           return {
             summary: stdout,
             error: exitCode === 0 ? null : stderr,
             exitCode,
             durationMs: 1,
             usage: NO_USAGE,
-            notes: [],
+            notes,
           };
         },
       };

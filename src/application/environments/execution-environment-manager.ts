@@ -1,8 +1,10 @@
 import type { PrepareEvent, PrepareFailure } from "../../domain/environments/prepare-event.ts";
+import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { EnvironmentRecords } from "../ports/environment-records.ts";
 import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
+import { categoryNames } from "./category-names.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import { EnvironmentError } from "./environment-error.ts";
@@ -74,6 +76,7 @@ export interface ManagerParts {
   readonly defaultEnvironment: string;
   /** Loaded when something is prepared: running a command needs none of it. */
   readonly openPreparation: () => Promise<Prepare>;
+  readonly addressesOf: AddressesOf;
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
   readonly credentialFor: (source: RepositorySource) => Credential | null;
@@ -230,7 +233,7 @@ export class ExecutionEnvironmentManager {
       ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
       ...(options.session !== undefined && { session: options.session }),
     });
-    return withRefusals(executionResult(result, timeoutSeconds), config.reachable);
+    return withRefusals(executionResult(result, timeoutSeconds), config.reachable, this.#parts.addressesOf);
   }
 
   /** Removes a task's container with its volumes and network. What is gone already is fine. */
@@ -252,6 +255,7 @@ export class ExecutionEnvironmentManager {
     const cleaned = await sandboxes.cleanupStaleContainers({
       thresholdMs: config.staleThresholdHours * 3_600_000,
       liveTasks: new Set(this.#active.keys()),
+      images: true,
       ...options,
     });
     if (!cleaned.ok) throw new EnvironmentError(cleaned.detail);
@@ -265,12 +269,7 @@ export class ExecutionEnvironmentManager {
 
   /** By category: build_package, test, … */
   getAllowedCommands(): Readonly<Record<string, readonly string[]>> {
-    return Object.fromEntries(
-      Object.entries(this.#parts.allowedCommands()).map(([title, commands]) => [
-        CATEGORIES[title] ?? title.toLowerCase(),
-        commands,
-      ]),
-    );
+    return categoryNames(this.#parts.allowedCommands());
   }
 
   getAllowedCommandsText(): string {
@@ -332,16 +331,6 @@ export class ExecutionEnvironmentManager {
     return info;
   }
 }
-
-/** Programs see the categories by these names; the prompt has headings instead. */
-const CATEGORIES: Readonly<Record<string, string>> = {
-  "Build/Package Management": "build_package",
-  "Test Execution": "test",
-  "Linter/Formatter": "linter_formatter",
-  "File Operations": "file_operations",
-  "Version Control": "version_control",
-  Utilities: "utilities",
-};
 
 function asTool(definition: FunctionDefinition) {
   return { type: "function" as const, function: definition };

@@ -1,4 +1,4 @@
-import { refusedHosts, refusedText } from "../../domain/environments/refused-hosts.ts";
+import { type AddressesOf, refusedHosts, refusedText } from "../../domain/environments/refused-hosts.ts";
 import type { ExceededLimit, ExecResult } from "../ports/sandbox.ts";
 
 /** The public shape of a command's result. */
@@ -39,9 +39,13 @@ export function executionResult(result: ExecResult, timeoutSeconds: number): Exe
 }
 
 /** A failed command whose host our own rules refused says so. */
-export function withRefusals(result: ExecutionResult, reachable: readonly string[]): ExecutionResult {
+export async function withRefusals(
+  result: ExecutionResult,
+  reachable: readonly string[],
+  addressesOf: AddressesOf,
+): Promise<ExecutionResult> {
   if (result.exit_code === 0) return result;
-  const hosts = refusedHosts(`${result.stdout}\n${result.stderr}`, reachable);
+  const hosts = await refusedHosts(`${result.stdout}\n${result.stderr}`, reachable, addressesOf);
   if (hosts.length === 0) return result;
   const stderr = result.stderr === "" ? "" : result.stderr.replace(/\n?$/, "\n");
   return { ...result, stderr: `${stderr}${refusedText(hosts)}` };

@@ -1,6 +1,6 @@
 import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
 import type { InstallTrouble, PrepareEvent } from "../../domain/environments/prepare-event.ts";
-import { refusedHosts } from "../../domain/environments/refused-hosts.ts";
+import { type AddressesOf, refusedHosts } from "../../domain/environments/refused-hosts.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import { PROJECT } from "./clone-plan.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
@@ -14,6 +14,7 @@ export interface InstallParts {
   readonly clock: () => number;
   /** What the network's rules let through. */
   readonly reachable: readonly string[];
+  readonly addressesOf: AddressesOf;
   /** Variables for installations only: where downloads are cached. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -83,7 +84,7 @@ async function install(
     const notice = {
       code: "install-failed",
       command: last.command,
-      why: troubleOf(last.result, parts),
+      why: await troubleOf(last.result, parts),
       output: mask(saidBy(last.result)),
     } as const;
     emit({ type: "notice", notice });
@@ -91,11 +92,11 @@ async function install(
   return { file, command: last.command, success: false };
 }
 
-function troubleOf(
+async function troubleOf(
   { outcome, exitCode, failure, limit, stdout, stderr }: ExecResult,
-  { timeoutMs, reachable }: InstallParts,
-): InstallTrouble {
-  const hosts = refusedHosts(`${stdout}\n${stderr}`, reachable);
+  { timeoutMs, reachable, addressesOf }: InstallParts,
+): Promise<InstallTrouble> {
+  const hosts = await refusedHosts(`${stdout}\n${stderr}`, reachable, addressesOf);
   if (hosts.length > 0) return { kind: "refused", hosts };
   if (outcome === "timed-out") return { kind: "timeout", seconds: Math.round(timeoutMs / 1000) };
   if (limit !== undefined) return { kind: "other", detail: `${limit.kind} limit` };

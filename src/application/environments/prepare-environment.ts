@@ -259,6 +259,7 @@ class Preparation {
         mask,
         clock,
         reachable: reachableIn(config.network),
+        addressesOf: this.parts.addressesOf,
         env: { ...config.indexes, ...found },
       },
       files,

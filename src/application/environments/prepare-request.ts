@@ -1,3 +1,4 @@
+import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { ChosenEnvironment } from "../../domain/environments/choose-environment.ts";
 import type { PrepareEvent, PrepareNotice } from "../../domain/environments/prepare-event.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
@@ -37,6 +38,7 @@ export interface PrepareParts {
   /** Absent: nothing is cached. */
   readonly downloads?: DownloadStore;
   readonly newId: () => string;
+  readonly addressesOf: AddressesOf;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
 }

@@ -1,6 +1,7 @@
+import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure, ModelRequest, ModelRole, Models, ModelUsage } from "../ports/model.ts";
-import type { UsageStore } from "../ports/usage.ts";
+import type { UsageEntry, UsageStore } from "../ports/usage.ts";
 import { fallingBack, type StandIn } from "./fallback.ts";
 
 /**
@@ -24,6 +25,15 @@ export interface MeteredModels {
   /** Who answered in another one's place, each once. */
   standIns(): readonly StandIn[];
   used(): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  /** Worker CLIs bring models of their own, which count all the same. */
+  readonly workers: WorkerAccount;
+}
+
+export interface WorkerAccount {
+  /** Why none may run now: the day's budget is spent, and no local model can stand in for a CLI's. */
+  refusal(): Promise<ModelFailure | null>;
+  /** What a run used, as the CLI told it. */
+  count(kind: string, used: TaskUsage): Promise<void>;
 }
 
 export type BudgetNotice =
@@ -82,6 +92,17 @@ export function createMeter(parts: MeterParts): Meter {
         standIns: () => [...standIns.values()],
         notices: account.notices,
         used: account.used,
+        workers: {
+          async refusal() {
+            await account.look();
+            return account.isOver() ? account.refusal() : null;
+          },
+          count: (kind, { inputTokens, outputTokens, costUsd }) =>
+            account.add({
+              ...{ role: "worker-cli", provider: "worker-cli", model: kind, local: false },
+              ...{ inputTokens, outputTokens, cachedTokens: 0, costUsd },
+            }),
+        },
       };
     },
   };
@@ -94,7 +115,9 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   isOver(): boolean;
   /** The local model in a cloud coder's place; the refusal where there is none. */
   instead(): Model | ModelFailure;
+  refusal(): ModelFailure;
   record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
+  add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
 
 function openAccount(parts: MeterParts, context: MeterContext): Account {
@@ -104,7 +127,7 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
   const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
   let spentUsd = 0;
   const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
-  return {
+  const account: Account = {
     notices: () => [...notices.values()],
     used: () => ({ ...sums }),
     async look() {
@@ -121,23 +144,29 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
         note({ kind: "local", spentUsd, dailyUsd, model: local.model });
         return local;
       }
+      return account.refusal();
+    },
+    refusal() {
       // The figures only: whoever tells people has the words.
-      const message = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
+      const message = `$${spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`;
       return { code: "over-budget", message, retryable: false };
     },
     async record(role, { provider, model, local }, used) {
       const cost = parts.costOf({ provider, model, local }, used);
-      const costUsd = cost ?? 0;
       if (cost === null && daily !== null) note({ kind: "unpriced", spentUsd, dailyUsd: daily, model });
-      sums.inputTokens += used.inputTokens;
-      sums.outputTokens += used.outputTokens;
+      await account.add({ role, provider, model, local, ...used, costUsd: cost ?? 0 });
+    },
+    async add(entry) {
+      const { inputTokens, outputTokens, costUsd } = entry;
+      sums.inputTokens += inputTokens;
+      sums.outputTokens += outputTokens;
       sums.costUsd += costUsd;
       spentUsd += costUsd;
       if (daily !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
         note({ kind: "warn", spentUsd, dailyUsd: daily });
       const at = now().toISOString();
       try {
-        await usage.record({ ...context, at, role, provider, model, local, ...used, costUsd });
+        await usage.record({ ...context, at, ...entry });
       } catch (cause) {
         parts.log.error("usage", "Usage not recorded", "usage.store_failed", {
           job_id: context.groupId,
@@ -146,6 +175,7 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
       }
     },
   };
+  return account;
 }
 
 function metered(account: Account, role: ModelRole, model: Model): Model {

@@ -57,7 +57,7 @@ export interface LoopLimits {
   readonly steps: number;
   /** Whether the last step is left for an answer, without tools. Default: no; the loop ends with `steps`. */
   readonly lastAnswers?: boolean;
-  /** How often the same call may fail in a row, nothing else between, before it is refused. Default: 3. */
+  /** How often the same call may fail, nothing that succeeds between, before it is refused. Default: 3. */
   readonly sameFailures?: number;
 }
 
@@ -190,19 +190,19 @@ export function withEveryResult(messages: readonly ModelMessage[]): readonly Mod
 
 /** Ends a model's habit of making the same failing call for ever: refused first, with the reason, then it is stuck. */
 function createRepeatGuard(most: number) {
-  const refused = `refused: this very call failed ${most} times in a row and was not run again. Do something else.`;
-  let last = "";
-  let failures = 0;
+  const refused = `refused: this very call failed ${most} times and was not run again. Do something else.`;
+  /** Since something succeeded, so that calls that take turns in failing are known, too. */
+  const failures = new Map<string, number>();
   return {
     async run(call: ToolCall, make: (call: ToolCall) => Promise<ToolResult>): Promise<ToolResult> {
       const key = `${call.name} ${JSON.stringify(call.arguments)}`;
-      if (key !== last) failures = 0;
-      last = key;
-      const result = failures >= most ? { ok: false, text: refused } : await make(call);
-      failures = result.ok ? 0 : failures + 1;
+      const before = failures.get(key) ?? 0;
+      const result = before >= most ? { ok: false, text: refused } : await make(call);
+      if (result.ok) failures.clear();
+      else failures.set(key, before + 1);
       return result;
     },
     /** The refused call was made once more. */
-    stuck: () => failures > most + 1,
+    stuck: () => [...failures.values()].some((count) => count > most + 1),
   };
 }

@@ -250,12 +250,16 @@ export interface StaleRule {
   readonly signal?: AbortSignal;
   /** Tasks known to be live, whatever their containers look like. */
   readonly liveTasks?: ReadonlySet<string>;
+  /** Whether outdated images go as well. Default: no. */
+  readonly images?: boolean;
 }
 
 export interface StaleCleanup {
   readonly ok: true;
   readonly containers: readonly string[];
   readonly volumes: readonly string[];
+  /** Made over others that are not the same any more. */
+  readonly images: readonly string[];
   readonly leftovers: readonly Leftover[];
 }
 

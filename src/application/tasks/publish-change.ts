@@ -9,6 +9,7 @@ import type { SolveTask } from "../ports/solve-store.ts";
 import { answerReview } from "./answer-review.ts";
 import { inline } from "./one-line.ts";
 import { commitMessage, pullText } from "./pull-text.ts";
+import { retellPull } from "./retell-pull.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
@@ -21,6 +22,7 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   work.environment = null;
   const { pull, ref } = work.item;
   if (patch.length === 0) {
+    await retellPull(parts, work);
     await answerReview(parts, work, { commit: "", paths: [] });
     throw nothingChanged(work.task);
   }
@@ -34,7 +36,10 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
     notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])],
   });
   if (pull === undefined) await openOrUpdate(parts, work);
-  else await answerReview(parts, work, published);
+  else {
+    await retellPull(parts, work);
+    await answerReview(parts, work, published);
+  }
   const { branch, pull: opened } = work.task;
   await work.note({
     kind: "published",

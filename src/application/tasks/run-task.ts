@@ -11,6 +11,7 @@ import { isEnded } from "../../domain/tasks/state.ts";
 import { lastRun, type TaskRecord, testOfNow } from "../../domain/tasks/task-record.ts";
 import { askJson, type Reading } from "../models/ask-json.ts";
 import { failureOf, type Patience } from "../models/complete.ts";
+import type { WorkerAccount } from "../models/meter.ts";
 import type { Model } from "../ports/model.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
 import { Ended, openRun, type Run, type RunParts } from "./open-run.ts";
@@ -24,6 +25,8 @@ export interface RunTaskParts extends RunParts {
   readonly patience?: Patience;
   /** What the planner's last answer cost, in US dollars; default: nothing. */
   readonly costOf?: () => number;
+  /** Where the worker CLI's own use goes; absent where nothing is counted. */
+  readonly workers?: WorkerAccount;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
   readonly onProgress?: (
@@ -143,6 +146,8 @@ async function ask<T>(
   if (answer.kind === "read")
     return { value: answer.value, usage: { inputTokens, outputTokens, costUsd: costOf?.() ?? 0 } };
   run.checkLimits();
+  if (answer.kind === "failed" && answer.failure.code === "over-budget")
+    throw run.failure("budget", messages.overBudget(answer.failure.message));
   throw run.failure(
     "meta",
     answer.kind === "malformed"
@@ -154,6 +159,8 @@ async function ask<T>(
 async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: string): Promise<void> {
   const { executor, signal, messages } = parts;
   run.checkLimits();
+  const refused = await parts.workers?.refusal();
+  if (refused) throw run.failure("budget", messages.overBudget(refused.message));
   run.note({ type: "worker-started", loop });
   const { facts } = run.record;
   const worked = await executor.runWorker(prompt, {
@@ -163,6 +170,7 @@ async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: st
     preview: parts.preview === true,
     ...(parts.onProgress && { onProgress: parts.onProgress }),
   });
+  await parts.workers?.count(facts.kind, worked.usage);
   run.note({ type: "worker-finished", loop, run: worked });
   run.checkLimits();
   if (worked.job !== null && worked.job.conflicts.length > 0)

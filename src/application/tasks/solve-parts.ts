@@ -1,7 +1,7 @@
 import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Patience } from "../models/complete.ts";
-import type { BudgetNotice } from "../models/meter.ts";
+import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure } from "../ports/model.ts";
@@ -33,6 +33,8 @@ export interface SolveParts {
   readonly costUsd: () => number;
   /** What is to be said about the day's budget, each once. */
   readonly budgetNotices?: () => readonly BudgetNotice[];
+  /** Where a worker CLI's own use goes. */
+  readonly workers: WorkerAccount;
   readonly uuid: () => string;
   /** This process, for leases. */
   readonly owner: string;

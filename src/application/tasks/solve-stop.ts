@@ -23,6 +23,7 @@ export type SolveStopKind =
   | "clone"
   | "wrong-base"
   | "model"
+  | "budget"
   | "no-plan"
   | "too-many-steps"
   | "gave-up"
@@ -52,7 +53,7 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
 
 /** The end of a task whose model gave no answer. */
 export function stopWithoutAnswer(unanswered: Unanswered): SolveStop {
-  return unanswered.kind === "aborted"
-    ? new SolveStop("stopped")
-    : new SolveStop("model", failureOf(unanswered).message);
+  if (unanswered.kind === "aborted") return new SolveStop("stopped");
+  const { code, message } = failureOf(unanswered);
+  return new SolveStop(code === "over-budget" ? "budget" : "model", message);
 }

@@ -11,6 +11,8 @@ export async function workerRun(parts: SolveParts, work: Work, news: News): Prom
   await news.look();
   if (stepsLeft(work.task, parts.config.maxSteps) <= 0)
     throw new SolveStop("too-many-steps", String(parts.config.maxSteps));
+  const refused = await parts.workers.refusal();
+  if (refused !== null) throw new SolveStop("budget", refused.message);
   const { transcript, worker } = work.task;
   const prompt = [
     ...transcript.filter(({ role }) => role === "user").map(({ text }) => text),
@@ -20,18 +22,21 @@ Do not commit or push, and do not touch CI workflow files. End with a short summ
   ].join("\n\n");
   const outcome = await environment.runWorker?.(prompt, { signal: work.signal, onProgress: work.say });
   if (outcome === undefined) throw new SolveStop("container", `no worker ${worker}`);
+  await parts.workers.count(worker ?? "", outcome.usage);
   if (work.signal.aborted) throw new SolveStop("stopped");
-  // For whoever runs PicoClaw, not for readers of a pull request.
   for (const note of outcome.notes) work.say(note);
   const { exitCode, durationMs, error } = outcome;
   const summary = parts.mask(outcome.summary);
   await work.update({
     steps: work.task.steps + 1,
+    notes: [...new Set([...work.task.notes, ...outcome.notes.map(parts.mask)])],
     summary,
     transcript: [...work.task.transcript, { role: "assistant", text: summary }],
     commands: [...work.task.commands, { command: worker ?? "", exitCode, durationMs }],
   });
-  await work.note({ kind: "said", text: summary, ...outcome.usage });
+  const costs = parts.costUsd();
+  await work.note({ kind: "said", text: summary, ...outcome.usage, costUsd: costs - work.costNoted });
+  work.costNoted = costs;
   await work.note({ kind: "command", command: worker ?? "", exitCode, durationMs, output: summary });
   await keepChange(work);
   if (error !== null) throw new SolveStop("gave-up", parts.mask(error));

@@ -62,6 +62,8 @@ export type TaskFailureCode =
   | "conflict"
   /** The container lacks a program without which nothing can be done or judged. */
   | "cannot-run"
+  /** The day's budget is spent. */
+  | "budget"
   | "bug";
 
 /** What was asked. No value of a variable is in it, only names. */

@@ -51,6 +51,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
   } as unknown as SandboxManager;
   const parts: PrepareParts = {
     sandboxes,
+    addressesOf: async () => [],
     images: {
       sha256: () => "hash",
       npmRegistry: async () => null,

@@ -72,6 +72,30 @@ describe("the meter", () => {
     expect(notices()).toEqual([]);
   });
 
+  test("a worker CLI's own use counts like a model's, and over the budget none may run", async () => {
+    const { meter, usage } = open({ daily: 2, on_exceed: "local" });
+    const { workers, used, notices, models } = await meter.open(context);
+    expect(await workers.refusal()).toBeNull();
+    await workers.count("claude-code", { inputTokens: 900, outputTokens: 70, costUsd: 2.5 });
+    expect(usage.entries).toMatchObject([
+      {
+        ...context,
+        role: "worker-cli",
+        provider: "worker-cli",
+        model: "claude-code",
+        inputTokens: 900,
+        outputTokens: 70,
+        costUsd: 2.5,
+      },
+    ]);
+    expect(used()).toEqual({ inputTokens: 900, outputTokens: 70, costUsd: 2.5 });
+    expect(notices()).toEqual([{ kind: "warn", spentUsd: 2.5, dailyUsd: 2 }]);
+    // The next message of the same day knows of it, too.
+    const next = await meter.open(context);
+    expect(await next.workers.refusal()).toMatchObject({ code: "over-budget", message: "$2.50 / $2.00" });
+    expect(textOf(await ask(models))).toBe("local");
+  });
+
   test("shows the model it wraps", async () => {
     const { meter } = open({ daily: null, on_exceed: "local" });
     const model = (await meter.open(context)).models.forRole("coder3") as Model;

@@ -138,12 +138,24 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(results(messages)).toEqual([
       ...Array(3).fill("no such folder"),
       ...Array(2).fill(
-        "refused: this very call failed 3 times in a row and was not run again. Do something else.",
+        "refused: this very call failed 3 times and was not run again. Do something else.",
       ),
     ]);
   });
 
-  test("a failing call with others between is not stuck", async () => {
+  test("two calls that take turns in failing are refused all the same", async () => {
+    const { end, made } = await run(kind, {
+      replies: Array(9)
+        .fill([{ toolCalls: [write("a")] }, { toolCalls: [write("b")] }])
+        .flat(),
+      loop: { limits: { steps: 18 } },
+      result: () => ({ ok: false, text: "no such folder" }),
+    });
+    expect(end).toMatchObject({ kind: "stuck" });
+    expect(made).toHaveLength(6);
+  });
+
+  test("a failing call with one that succeeds between is not stuck", async () => {
     const { end, made } = await run(kind, {
       replies: [
         ...Array(4)

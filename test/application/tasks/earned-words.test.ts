@@ -140,4 +140,38 @@ describe("words are earned", () => {
     expect(to(other.id)[0]).toContain("This file was not changed.");
     expect(to(strange.id)).toEqual([]);
   });
+
+  test("a follow-up that ends red makes its pull request a draft that closes nothing, one that ends green mends it", async () => {
+    kit = await createSolveKit();
+    await kit.solve([PLAN, shell(FIX), DONE]);
+    expect(pull()).toMatchObject({ title: "Sum is wrong", pull: { draft: false } });
+    expect(pull().body).toContain("Closes #1");
+    addComment(pull(), kit.alice, "make it three", { path: "calc.sh", line: 1 });
+    const wrong = shell("echo 'echo three; exit 1' >> test.sh");
+    const said = '{"done": true, "summary": "Three it is."}';
+    const red = await kit.solve([PLAN, wrong, said, said, said], { item: pull() });
+    expect(red.task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+    expect(pull().pull?.draft).toBe(true);
+    for (const words of ["The sum adds now.", "Three it is.", "npm test", "three"])
+      expect(pull().body).toContain(words);
+    expect(pull().body).not.toContain("Closes #1");
+    addComment(pull(), kit.alice, "no, mend it");
+    const mend = shell("sed -i '/three/d' test.sh");
+    const green = await kit.solve([PLAN, mend, DONE], { item: pull(), fresh: true });
+    expect(green.task).toMatchObject({ state: "done", failure: null });
+    expect(pull()).toMatchObject({ title: "Sum is wrong", pull: { draft: false } });
+    expect(pull().body).toContain("Closes #1");
+  });
+
+  test("a person's pull request keeps their words, however a follow-up ends", async () => {
+    kit = await createSolveKit();
+    await kit.solve([PLAN, shell(FIX), DONE]);
+    const mine = pull();
+    mine.author = kit.alice;
+    mine.body = "my own words";
+    const wrong = shell("echo 'exit 1' >> test.sh");
+    const { task } = await kit.solve([PLAN, wrong, DONE, DONE, DONE], { item: mine });
+    expect(task.failure?.kind).toBe("checks-red");
+    expect(mine.body).toBe("my own words");
+  });
 });

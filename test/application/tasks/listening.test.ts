@@ -3,13 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
-import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
-import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
 import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
@@ -27,13 +22,11 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
+import { shell, solvePartsFor } from "./solve-kit.ts";
 
 const PLAN = '{"steps": ["fix"], "risk": "low", "environment": "python"}';
 const DONE = '{"done": true, "summary": "Fixed."}';
 const FIX = "echo fixed > a.txt";
-const shell = (command: string): Said => ({
-  calls: [{ name: "command-executor_execute_command", arguments: { command } }],
-});
 const readComments: Said = { calls: [{ name: "issue_read_comments", arguments: {} }] };
 
 describe("listening while a task runs", () => {
@@ -71,56 +64,11 @@ describe("listening while a task runs", () => {
   ) => {
     const url = server?.url ?? "";
     const model = createCoderModel((_, turn) => answer(turn));
-    const fetch = createForgeFetch({
-      fetch: globalThis.fetch,
-      timeoutMs: 5000,
-      patienceMs: 1000,
-      now: Date.now,
-      pause: async () => {},
+    const parts = solvePartsFor({ folder, world, url, environments, store }, () => model, {
+      patienceMs: 0,
+      testCommand: "true",
+      newsEveryMs,
     });
-    const parts: SolveParts = {
-      forge: createGitHub({
-        token: world.token,
-        apiUrl: `${url}/api/v3`,
-        site: url,
-        userAgent: "picoclaw",
-        fetch,
-      }),
-      environments,
-      publisher: createPublisher({
-        folder: join(folder, "own"),
-        path: process.env.PATH ?? "",
-        passed: {},
-        timeoutMs: 20_000,
-        owner: "test",
-      }),
-      store,
-      model: () => model,
-      messages: solveMessagesFor("en"),
-      config: {
-        maxSteps: 20,
-        patienceMs: 0,
-        label: "picoclaw",
-        testCommand: "true",
-        rules: [],
-        insecureHosts: [],
-        allowCi: false,
-        newsEveryMs,
-        renewEveryMs: 20,
-        progressEveryMs: 0,
-      },
-      log: { debug() {}, info() {}, warn() {}, error() {} },
-      mask: (text) => text,
-      secrets: () => [],
-      now: () => new Date(),
-      clock: () => performance.now(),
-      pause: async () => {},
-      costUsd: () => 0,
-      uuid: () => crypto.randomUUID(),
-      readSettings: async () => ({ rules: [], checkCommand: null }),
-      owner: "test",
-      isGone: () => false,
-    };
     const ref = { forge: "github", site: url, repository: "acme/calc", kind: item.kind, number: item.number };
     const opened = await takeIn(
       { store, now: () => new Date(), uuid: () => crypto.randomUUID() },

@@ -19,13 +19,13 @@ import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { seedRepository } from "../../fakes/forges/seed-repository.ts";
-import { addItem, addPerson, addRepository, createWorld, type Item } from "../../fakes/forges/world.ts";
+import { addItem, addPerson, addRepository, createWorld, type Item, type World } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 
 export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';
 export const DONE = '{"done": true, "summary": "The sum adds now."}';
 export const FIX = "sed -i 's/a - b/a + b/' calc.sh";
-const PROJECT = {
+export const PROJECT = {
   "calc.sh": "add() { echo $((a - b)); }\n",
   "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
   "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
@@ -48,34 +48,26 @@ export interface SolveRun {
   readonly signal?: AbortSignal;
 }
 
-/** One issue of a project on a GitHub with real git, worked on in folders of this machine. */
-export async function createSolveKit(files: Readonly<Record<string, string>> = PROJECT) {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
-  const environments = createFolderEnvironments(folder);
-  const world = createWorld();
-  const alice = addPerson(world, "alice");
-  const repository = addRepository(world, "acme/calc", seedRepository(folder, files));
-  repository.permissions.set("alice", "write");
-  const issue = addItem(repository, {
-    kind: "issue",
-    title: "Sum is wrong",
-    body: "1 + 2 is -1",
-    author: alice,
-  });
-  const server = startGitHub(world);
-  const store: SolveStore = await createSolveStore(openSqlite(join(folder, "store.db")), () => new Date());
-  const ref = (item: Item): ItemRef => ({
-    forge: "github",
-    site: server.url,
-    repository: "acme/calc",
-    kind: item.kind,
-    number: item.number,
-  });
-  const partsOf = (model: SolveParts["model"], config: Partial<SolveParts["config"]>): SolveParts => ({
+export interface SolveSetUp {
+  readonly folder: string;
+  readonly world: World;
+  /** Of the forge. */
+  readonly url: string;
+  readonly environments: SolveParts["environments"];
+  readonly store: SolveStore;
+}
+
+/** What a task is solved with: a GitHub and git that are real, environments that are folders, and a model that is given. */
+export function solvePartsFor(
+  { folder, world, url, environments, store }: SolveSetUp,
+  model: SolveParts["model"],
+  config: Partial<SolveParts["config"]>,
+): SolveParts {
+  return {
     forge: createGitHub({
       token: world.token,
-      apiUrl: `${server.url}/api/v3`,
-      site: server.url,
+      apiUrl: `${url}/api/v3`,
+      site: url,
       userAgent: "picoclaw",
       fetch: createForgeFetch({
         fetch: globalThis.fetch,
@@ -116,11 +108,39 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     clock: () => performance.now(),
     pause: async () => {},
     costUsd: () => 0,
+    workers: { refusal: async () => null, count: async () => {} },
     uuid: () => crypto.randomUUID(),
     readSettings: readProjectSettings,
     owner: "test",
-    isGone: () => false,
+    isGone: (owner) => owner === "the dead",
+  };
+}
+
+/** One issue of a project on a GitHub with real git, worked on in folders of this machine. */
+export async function createSolveKit(files: Readonly<Record<string, string>> = PROJECT) {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
+  const environments = createFolderEnvironments(folder);
+  const world = createWorld();
+  const alice = addPerson(world, "alice");
+  const repository = addRepository(world, "acme/calc", seedRepository(folder, files));
+  repository.permissions.set("alice", "write");
+  const issue = addItem(repository, {
+    kind: "issue",
+    title: "Sum is wrong",
+    body: "1 + 2 is -1",
+    author: alice,
   });
+  const server = startGitHub(world);
+  const store: SolveStore = await createSolveStore(openSqlite(join(folder, "store.db")), () => new Date());
+  const ref = (item: Item): ItemRef => ({
+    forge: "github",
+    site: server.url,
+    repository: "acme/calc",
+    kind: item.kind,
+    number: item.number,
+  });
+  const partsOf = (model: SolveParts["model"], config: Partial<SolveParts["config"]>): SolveParts =>
+    solvePartsFor({ folder, world, url: server.url, environments, store }, model, config);
 
   return {
     environments,

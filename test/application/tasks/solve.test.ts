@@ -3,18 +3,14 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Model } from "../../../src/application/ports/model.ts";
+import type { Model, ModelFailure } from "../../../src/application/ports/model.ts";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
 import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
-import { createMasker } from "../../../src/domain/policy/mask.ts";
-import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
 import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { NO_USAGE } from "../../../src/domain/tasks/events.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
@@ -30,18 +26,12 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
+import { DONE, FIX, PROJECT, shell, solvePartsFor } from "./solve-kit.ts";
 
 const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": "python"}';
-const DONE = '{"done": true, "summary": "The sum adds now."}';
-const shell = (command: string): Said => ({
-  calls: [{ name: "command-executor_execute_command", arguments: { command } }],
-});
-const FIX = "sed -i 's/a - b/a + b/' calc.sh";
-
 describe("solving an issue", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
   const environments = createFolderEnvironments(folder);
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
   let world: World;
   let repository: Repository;
   let issue: Item;
@@ -53,12 +43,7 @@ describe("solving an issue", () => {
     server?.stop();
     world = createWorld();
     const alice = addPerson(world, "alice");
-    const bare = seedRepository(folder, {
-      "calc.sh": "add() { echo $((a - b)); }\n",
-      "test.sh": ". ./calc.sh; test $(a=1 b=2 add) = 3\n",
-      "package.json": JSON.stringify({ scripts: { test: "sh test.sh" } }),
-    });
-    repository = addRepository(world, "acme/calc", bare);
+    repository = addRepository(world, "acme/calc", seedRepository(folder, PROJECT));
     repository.permissions.set("alice", "write");
     issue = addItem(repository, { kind: "issue", title: "Sum is wrong", body: "1 + 2 is -1", author: alice });
     server = startGitHub(world);
@@ -69,59 +54,11 @@ describe("solving an issue", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const parts = (model: Model, more: Partial<SolveParts["config"]> = {}): SolveParts => {
-    const url = server?.url ?? "";
-    return {
-      forge: createGitHub({
-        token: world.token,
-        apiUrl: `${url}/api/v3`,
-        site: url,
-        userAgent: "picoclaw",
-        fetch: createForgeFetch({
-          fetch: globalThis.fetch,
-          timeoutMs: 5000,
-          patienceMs: 1000,
-          now: Date.now,
-          pause: async () => {},
-        }),
-      }),
-      environments,
-      publisher: createPublisher({
-        folder: join(folder, "own"),
-        path: process.env.PATH ?? "",
-        passed: {},
-        timeoutMs: 20_000,
-        owner: "test",
-      }),
-      store,
-      model: () => model,
-      messages: solveMessagesFor("en"),
-      config: {
-        maxSteps: 20,
-        patienceMs: 600_000,
-        label: "picoclaw",
-        testCommand: "sh test.sh",
-        rules: [],
-        insecureHosts: [],
-        allowCi: false,
-        newsEveryMs: 0,
-        renewEveryMs: 20,
-        progressEveryMs: 0,
-        ...more,
-      },
-      log,
-      mask: createMasker({ secrets: [world.token] }).mask,
-      secrets: () => [world.token],
-      now: () => new Date(),
-      clock: () => performance.now(),
-      pause: async () => {},
-      costUsd: () => 0,
-      uuid: () => crypto.randomUUID(),
-      readSettings: async () => ({ rules: [], checkCommand: null }),
-      owner: "test",
-      isGone: (owner) => owner === "the dead",
-    };
-  };
+  const parts = (model: Model, more: Partial<SolveParts["config"]> = {}): SolveParts =>
+    solvePartsFor({ folder, world, url: server?.url ?? "", environments, store }, () => model, {
+      testCommand: "sh test.sh",
+      ...more,
+    });
   const ref = (item: Item): ItemRef => ({
     forge: "github",
     site: server?.url ?? "",
@@ -337,13 +274,44 @@ describe("solving an issue", () => {
       prompts.push(prompt);
       if (prompts.length > 1) spawnSync("sh", ["-c", FIX], { cwd: folder });
       else writeFileSync(join(folder, "notes.txt"), "x");
-      return { exitCode: 0, stdout: "I mended the sum.", stderr: "" };
+      return { exitCode: 0, stdout: "I mended the sum.", stderr: "", notes: ["its login could be read"] };
     };
     const { task } = await solve([PLAN], {}, await open(issue, "hand", "codex-cli"));
     expect(task).toMatchObject({ state: "done", summary: "I mended the sum.", steps: 2 });
     expect(prompts[0]).toContain("> 1 + 2 is -1");
     expect(prompts[1]).toContain("sh test.sh");
     expect(pulls()[0]?.body).toContain("I mended the sum.");
+    expect(task.notes).toEqual(["its login could be read"]);
+    expect(pulls()[0]?.body).toContain("its login could be read");
+  });
+
+  test("a worker CLI's use is counted once, and a spent budget keeps it from running", async () => {
+    const counted: unknown[] = [];
+    let refused: ModelFailure | null = null;
+    environments.worker = async (place) => {
+      writeFileSync(join(place, "calc.sh"), "add() { echo $((a + b)); }\n");
+      return { exitCode: 0, stdout: "Adds now.", stderr: "" };
+    };
+    const run = async () => {
+      const { id } = await open(issue, "hand", "codex-cli");
+      const own: SolveParts = {
+        ...parts(createCoderModel(() => PLAN)),
+        costUsd: () => 0.25 * counted.length,
+        workers: { refusal: async () => refused, count: async (...use) => void counted.push(use) },
+      };
+      return solveTask(own, id, { signal: new AbortController().signal, say: () => {} });
+    };
+    refused = { code: "over-budget", message: "$2.00 / $1.00", retryable: false };
+    const stopped = await run();
+    expect(stopped).toMatchObject({ state: "failed", failure: { kind: "budget" } });
+    expect(stopped?.failure?.message).toContain("$2.00 / $1.00");
+    expect(counted).toEqual([]);
+    refused = null;
+    const done = await run();
+    expect(done?.state).toBe("done");
+    expect(counted).toEqual([["codex-cli", NO_USAGE]]);
+    const said = (await store.steps(done?.id ?? "")).filter(({ kind }) => kind === "said");
+    expect(said).toMatchObject([{ costUsd: 0.25 }]);
   });
 
   test("a worker CLI that fails ends the task with its reason", async () => {

@@ -21,5 +21,14 @@ describe("a host that our own rules refused", () => {
     ["twice the same", `${npm}${npm}`, [], ["registry.example.org:443"]],
   ];
   for (const [what, output, allowed, found] of cases)
-    test(what, () => expect(refusedHosts(output, allowed)).toEqual([...found]));
+    test(what, async () =>
+      expect(await refusedHosts(output, allowed, async () => ["93.184.216.34"])).toEqual([...found]));
+
+  test("a public name that leads to private addresses only, and is not named with its port", async () => {
+    const inside = async () => ["10.1.2.3", "192.168.0.9"];
+    expect(await refusedHosts(npm, ["*:*"], inside)).toEqual(["registry.example.org:443"]);
+    expect(await refusedHosts(npm, ["*:*", "registry.example.org:443"], inside)).toEqual([]);
+    expect(await refusedHosts(npm, ["*:*"], async () => ["10.1.2.3", "93.184.216.34"])).toEqual([]);
+    expect(await refusedHosts(npm, ["*:*"], async () => [])).toEqual([]);
+  });
 });

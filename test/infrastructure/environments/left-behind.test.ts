@@ -72,6 +72,26 @@ describe.if(requirePart("docker"))("what is left behind", () => {
     expect(await clean(-1)).toMatchObject({ containers: [`coding-agent-exec-${taskId}`] });
   });
 
+  test("images made over others that are not the same any more go, when asked for", async () => {
+    const container = docker("create", engine.image, "true");
+    const id = docker("image", "inspect", "--format", "{{.Id}}", engine.image).replace("sha256:", "");
+    const now = `picoclaw-worker:${id.slice(0, 12)}-${id.slice(0, 12)}`;
+    const outdated = `picoclaw-worker:${id.slice(0, 12)}-${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+    const labels = `LABEL picoclaw.worker=${engine.image} picoclaw.derived-from=${engine.image}`;
+    for (const name of [now, outdated]) docker("commit", "--change", labels, container, name);
+    docker("rm", container);
+    try {
+      await engine.sandbox.cleanupStaleContainers({ thresholdMs: 24 * HOUR });
+      expect(docker("images", "-q", outdated)).not.toBe("");
+      const cleaned = await engine.sandbox.cleanupStaleContainers({ thresholdMs: 24 * HOUR, images: true });
+      expect(cleaned).toMatchObject({ ok: true, images: expect.arrayContaining([outdated]) });
+      expect(docker("images", "-q", outdated)).toBe("");
+      expect(docker("images", "-q", now)).not.toBe("");
+    } finally {
+      docker("rmi", now);
+    }
+  });
+
   test("another installation's containers and unlabelled ones are never touched", async () => {
     const other = openRealEngine();
     const theirs = await other.start();

@@ -37,6 +37,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     `The checks could not be run in this environment: ${commands}. The change is published for a person to look at; it closes nothing.`,
   "protected-paths": (detail) =>
     `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
+  budget: (detail) =>
+    `Today's budget is spent (${detail}). Raise \`budget.daily\`, or run \`picoclaw solve\` with this address tomorrow: it goes on from here.`,
   "secret-in-change": (detail) =>
     `The change holds a secret of this configuration (${detail}). Nothing was pushed; take it out and try again.`,
   "protected-branch": (detail) => `The branch is protected and cannot be pushed to: ${detail}`,

@@ -35,6 +35,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     `この環境では検証を実行できませんでした: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
   "protected-paths": (detail) =>
     `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
+  budget: (detail) =>
+    `今日の予算を使い切りました (${detail})。\`budget.daily\` を上げるか、明日このアドレスで \`picoclaw solve\` を実行してください。続きから始めます。`,
   "secret-in-change": (detail) =>
     `変更に、設定済みの秘密の値が含まれています（${detail}）。何もプッシュしていません。取り除いて、もう一度お試しください。`,
   "protected-branch": (detail) => `ブランチが保護されているためプッシュできません: ${detail}`,

@@ -12,6 +12,8 @@ const LOGIN = {
 
 export const texts: typeof en = {
   totalTime: (seconds) => `合計時間 ${seconds} 秒を使い切りました (runner.max_total_time_sec)`,
+  overBudget: (figures) =>
+    `今日の予算を使い切りました (${figures})。budget.daily を上げるか、明日 --resume で続けてください`,
   maxLoops: (loops) => `${loops} 回のループで完了しませんでした (runner.max_loops)`,
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
   metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,

@@ -10,6 +10,7 @@ import type { Engine } from "./engine.ts";
 import { LABEL } from "./labels.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { Owners } from "./owners.ts";
+import { pruneImages } from "./prune-images.ts";
 import { type RemoveParts, removeVolumes } from "./remove-container.ts";
 
 export interface CleanUpParts {
@@ -25,7 +26,7 @@ export interface CleanUpParts {
 /** A proxy that nothing needs may be about to be used by another process; not for longer than this. */
 const IDLE_PROXY_MS = 10 * 60_000;
 
-/** Containers first, then proxies that no container needs, then volumes that no container uses. */
+/** Containers first, then proxies that no container needs, volumes that no container uses, and images that are outdated. */
 export async function cleanUpStale(
   parts: CleanUpParts,
   rule: StaleRule,
@@ -58,11 +59,13 @@ export async function cleanUpStale(
   const volumes = await danglingVolumes(parts, rule.signal);
   const kept = await removeVolumes(parts.removing, volumes);
   owners.sweep();
+  const images = rule.images === true ? await pruneImages(engine, rule.signal) : [];
   const keptNames = new Set(kept.map(({ name }) => name));
   return {
     ok: true,
     containers,
     volumes: volumes.filter((name) => !keptNames.has(name)),
+    images,
     leftovers: [...leftovers, ...kept],
   };
 }

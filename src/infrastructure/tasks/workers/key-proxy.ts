@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { sweepKeys } from "./sweep-keys.ts";
 
 export interface KeyProxyParts {
   /** Where everything goes, whatever the caller says. */
@@ -16,6 +17,8 @@ export interface KeyProxy {
   readonly socket: string;
   close(): Promise<void>;
 }
+
+const FOLDER = "picoclaw-keys-";
 
 /** Of one hop, or made anew. */
 const LEFT_OUT = new Set([
@@ -39,7 +42,8 @@ const LEFT_OUT = new Set([
  * has no stand-in is refused.
  */
 export async function startKeyProxy({ upstream, keys }: KeyProxyParts): Promise<KeyProxy> {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-keys-"));
+  await sweepKeys(tmpdir(), FOLDER);
+  const folder = mkdtempSync(join(tmpdir(), FOLDER));
   const socket = join(folder, "s");
   const target = new URL(onThisMachine(upstream));
   const swap = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(stand, key), text);

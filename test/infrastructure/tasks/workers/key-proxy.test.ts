@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { createServer, get, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/workers/key-proxy.ts";
+import { sweepKeys } from "../../../../src/infrastructure/tasks/workers/sweep-keys.ts";
 
 let server: Server;
 let proxy: KeyProxy;
@@ -66,4 +69,29 @@ test("a server that is not there is told as such", async () => {
   const answer = await fetch("http://127.0.0.1/", { headers: { a: "s" }, unix: gone.socket } as RequestInit);
   expect([answer.status, (await answer.text()).includes("k-real")]).toEqual([502, false]);
   await gone.close();
+});
+
+test("what a killed process left is swept, and what is in use stays", async () => {
+  const below = mkdtempSync(join(tmpdir(), "picoclaw-sweep-"));
+  try {
+    const make = (name: string) => {
+      mkdirSync(join(below, name));
+      return join(below, name, "s");
+    };
+    const killed = make("picoclaw-keys-killed");
+    const script = `require("net").createServer().listen(${JSON.stringify(killed)}, () => process.kill(process.pid, "SIGKILL"))`;
+    spawnSync(process.execPath, ["-e", script]);
+    expect(existsSync(killed)).toBe(true);
+    make("picoclaw-keys-new");
+    make("picoclaw-keys-empty");
+    utimesSync(join(below, "picoclaw-keys-empty"), 1, 1);
+    make("other-keys");
+    const used = createServer();
+    await new Promise<void>((done) => used.listen(make("picoclaw-keys-used"), done));
+    await sweepKeys(below, "picoclaw-keys-");
+    expect(readdirSync(below).sort()).toEqual(["other-keys", "picoclaw-keys-new", "picoclaw-keys-used"]);
+    used.close();
+  } finally {
+    rmSync(below, { recursive: true, force: true });
+  }
 });
