@@ -9,6 +9,7 @@ import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import {
+  addComment,
   addItem,
   addPerson,
   addRepository,
@@ -217,6 +218,86 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(again.task.task_id).toBe(failed.task.task_id);
       expect(again.task.record).toContainEqual(expect.objectContaining({ kind: "taken-up", again: true }));
     }, 120_000);
+
+    /** A solve that is under way, and what its container runs. */
+    const begin = () => {
+      const child = start();
+      const told = { text: "" };
+      const listening = (async () => {
+        for await (const chunk of child.stderr) told.text += new TextDecoder().decode(chunk);
+      })();
+      return {
+        /** Says something on the issue once that command runs. */
+        async sayDuring(command: string, words: string) {
+          const isRunning = () => {
+            const [name] = /coding-agent-exec-[0-9a-f-]{36}/.exec(told.text) ?? [];
+            const env = { PATH: process.env.PATH ?? "", DOCKER_HOST };
+            return name !== undefined && spawnSync("docker", ["top", name], { env }).stdout.includes(command);
+          };
+          while (!isRunning() && child.exitCode === null) await Bun.sleep(200);
+          addComment(issue, issue.author, words);
+        },
+        async ended() {
+          const out = await new Response(child.stdout).text();
+          await listening;
+          const code = await child.exited;
+          return { code, task: JSON.parse(out) as { task_id: string; state: string }, err: told.text };
+        },
+      };
+    };
+    const waits = (ms: string) => ({
+      text: "Wait.",
+      tool_calls: [{ name: RUN, arguments: { command: `node -e 'setTimeout(() => 0, ${ms})'` } }],
+    });
+
+    test("pause and stop end the command that runs, a comment midway reaches the coder, and the work goes on each time", async () => {
+      set("node");
+      const edit = { text: "It subtracts.", tool_calls: [{ name: "text_editor", arguments: FIX_NODE }] };
+      script(PLAN_ANSWER, { when: { step: 0 }, times: 1, ...edit }, waits("301e3"));
+      const first = begin();
+      await first.sayDuring("301e3", "pause");
+      const paused = await first.ended();
+      expect([paused.code, paused.task.state]).toEqual([1, "paused"]);
+      expect(issue.comments[0]?.body).toContain("picoclaw solve");
+      expect(containersOf(paused.task.task_id)).toBe("");
+      // The forge is asked every ten seconds.
+      script({ when: { message: "greet them" }, ...waits("302e3") }, waits("12e3"));
+      const second = begin();
+      await second.sayDuring("12e3", "greet them");
+      await second.sayDuring("302e3", "stop");
+      expect((await second.ended()).task.state).toBe("stopped");
+      script({ text: '{"done": true, "summary": "add adds now"}' });
+      const solved = await solve();
+      expectSolved(solved, "calc.js");
+      expect(solved.task.task_id).toBe(paused.task.task_id);
+    }, 180_000);
+
+    test("a forge that refuses the pull request (401, 404, 503): the remedy is told, nothing is left, and the next solve only publishes", async () => {
+      set("node");
+      const refuse = (status: number) =>
+        world.faults.push({
+          method: "POST",
+          path: /\/pulls$/,
+          times: 1,
+          answer: () => Response.json({ message: `no ${status}` }, { status }),
+        });
+      for (const [status, kind, remedy] of [
+        [401, "forge-token", "GITHUB_PERSONAL_ACCESS_TOKEN"],
+        [404, "forge-missing", "Check the address"],
+        [503, "forge", "no 503"],
+      ] as const) {
+        refuse(status);
+        const { code, task } = await solve();
+        expect([code, task.state]).toEqual([1, "failed"]);
+        expect(task.failure).toMatchObject({ kind, message: expect.stringContaining(remedy) });
+        expect(issue.comments[0]?.body).toContain(remedy);
+        expect(containersOf(task.task_id)).toBe("");
+        expect(pulls()).toEqual([]);
+        // From here on no model is asked.
+        script();
+      }
+      expectSolved(await solve(), "calc.js");
+    }, 180_000);
 
     test("solve --candidates 2: two containers, the one that passes is published, none is left", async () => {
       set("node");
