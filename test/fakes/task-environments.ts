@@ -20,7 +20,10 @@ export interface FolderEnvironments extends TaskEnvironments {
   /** What installing the dependencies does in the folder. */
   install: string;
   /** What the worker CLI does in its folder. */
-  worker: (folder: string, prompt: string) => Promise<{
+  worker: (
+    folder: string,
+    prompt: string,
+  ) => Promise<{
     exitCode: number;
     stdout: string;
     stderr: string;

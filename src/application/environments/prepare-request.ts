@@ -1,6 +1,6 @@
-import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { ChosenEnvironment } from "../../domain/environments/choose-environment.ts";
 import type { PrepareEvent, PrepareNotice } from "../../domain/environments/prepare-event.ts";
+import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";

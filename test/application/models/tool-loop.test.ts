@@ -137,9 +137,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(made).toHaveLength(3);
     expect(results(messages)).toEqual([
       ...Array(3).fill("no such folder"),
-      ...Array(2).fill(
-        "refused: this very call failed 3 times and was not run again. Do something else.",
-      ),
+      ...Array(2).fill("refused: this very call failed 3 times and was not run again. Do something else."),
     ]);
   });
 

@@ -19,7 +19,14 @@ import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { seedRepository } from "../../fakes/forges/seed-repository.ts";
-import { addItem, addPerson, addRepository, createWorld, type Item, type World } from "../../fakes/forges/world.ts";
+import {
+  addItem,
+  addPerson,
+  addRepository,
+  createWorld,
+  type Item,
+  type World,
+} from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 
 export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';

@@ -22,7 +22,8 @@ describe("a host that our own rules refused", () => {
   ];
   for (const [what, output, allowed, found] of cases)
     test(what, async () =>
-      expect(await refusedHosts(output, allowed, async () => ["93.184.216.34"])).toEqual([...found]));
+      expect(await refusedHosts(output, allowed, async () => ["93.184.216.34"])).toEqual([...found]),
+    );
 
   test("a public name that leads to private addresses only, and is not named with its port", async () => {
     const inside = async () => ["10.1.2.3", "192.168.0.9"];

@@ -21,7 +21,8 @@ export const texts = {
   // Why a task ended.
   totalTime: (seconds: number) =>
     `the total time of ${seconds} seconds is used up (runner.max_total_time_sec)`,
-  overBudget: (figures: string) => `today's budget is spent (${figures}); raise budget.daily, or go on tomorrow with --resume`,
+  overBudget: (figures: string) =>
+    `today's budget is spent (${figures}); raise budget.daily, or go on tomorrow with --resume`,
   maxLoops: (loops: number) => `not done after ${loops} turns (runner.max_loops)`,
   metaFailed: (reason: string) => `the planning model could not be asked: ${reason}`,
   metaMalformed: (problem: string) =>
