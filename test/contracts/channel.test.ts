@@ -9,6 +9,7 @@ import { createSlackApp } from "../../src/adapters/channels/slack/slack-app.ts";
 import { createSlackChannel } from "../../src/adapters/channels/slack/slack-channel.ts";
 import { createTelegramChannel } from "../../src/adapters/channels/telegram/telegram-channel.ts";
 import { createTelegramClient } from "../../src/adapters/channels/telegram/telegram-client.ts";
+import { createTelegramStatus } from "../../src/adapters/channels/telegram/telegram-status.ts";
 import { createTelegramUpdates } from "../../src/adapters/channels/telegram/telegram-updates.ts";
 import { createTelegramWebhook } from "../../src/adapters/channels/telegram/telegram-webhook.ts";
 import { createWebChannel } from "../../src/adapters/web/channel.ts";
@@ -203,7 +204,12 @@ describeChannel("Telegram", async (receive) => {
   const channel = createTelegramChannel({
     client,
     texts: () => telegramMessagesFor("en"),
-    timers: realTimers,
+    status: createTelegramStatus({
+      client,
+      texts: () => telegramMessagesFor("en"),
+      timers: realTimers,
+      describe: () => null,
+    }),
     onClose: async () => {},
   });
   const take = createTelegramUpdates({ client, receive });

@@ -2,7 +2,8 @@
 export interface TelegramMessage {
   readonly chat: string;
   readonly id: number;
-  readonly text: string;
+  text: string;
+  readonly silent: boolean;
   readonly thread: number | null;
   readonly html: boolean;
   keyboard: readonly (readonly Record<string, unknown>[])[];
@@ -40,7 +41,13 @@ export function startTelegram(token: string) {
           .some(({ callback_data: data = "" }) => Buffer.byteLength(String(data)) > 64);
         if (tooLong) return bad(400, "Bad Request: BUTTON_DATA_INVALID");
         const id = nextId++;
-        const sent = { chat: String(chat), id, text: String(text), thread: thread as number | null };
+        const sent = {
+          chat: String(chat),
+          id,
+          text: String(text),
+          thread: thread as number | null,
+          silent: args.disable_notification === true,
+        };
         messages.push({ ...sent, html: mode === "HTML", keyboard });
         return ok({ message_id: id, date: 0, chat: { id: Number(chat), type: "private" }, text });
       }
@@ -50,6 +57,18 @@ export function startTelegram(token: string) {
         found.keyboard = (
           args.reply_markup as { inline_keyboard: Record<string, unknown>[][] }
         ).inline_keyboard;
+        return ok(true);
+      }
+      case "editMessageText": {
+        const found = messages.find(({ id }) => id === Number(args.message_id));
+        if (found === undefined) return bad(400, "Bad Request: message to edit not found");
+        found.text = String(args.text);
+        return ok(true);
+      }
+      case "deleteMessage": {
+        const at = messages.findIndex(({ id }) => id === Number(args.message_id));
+        if (at === -1) return bad(400, "Bad Request: message to delete not found");
+        messages.splice(at, 1);
         return ok(true);
       }
       case "sendDocument":

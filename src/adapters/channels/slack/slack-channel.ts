@@ -2,9 +2,9 @@ import type { Channel, Delivered, Delivery, StoredMessage } from "../../../appli
 import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { SlackMessages } from "../../../domain/texts/texts.ts";
+import { createStreamedMessage, type Progress, type StreamedMessage } from "../streamed-message.ts";
 import { type Block, type Rendered, redrawActions, section, toBlocks } from "./blocks.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
-import { createSlackDraft, type Progress, type SlackDraft } from "./slack-draft.ts";
 import { escaped, toMrkdwn } from "./slack-text.ts";
 
 export interface SlackChannelParts {
@@ -31,6 +31,7 @@ interface Pressed {
 }
 
 const CALL_MS = 20_000;
+const UPDATE_MS = 1500;
 const STREAMED_CHARS = 2900;
 const EVENT_TYPE = "picoclaw_reply";
 const REMEMBERED = 1_000;
@@ -42,7 +43,7 @@ const REMEMBERED = 1_000;
 export function createSlackChannel(parts: SlackChannelParts): Channel {
   const { client, timers } = parts;
   /** By the message that is being answered. */
-  const drafts = new Map<string, SlackDraft>();
+  const drafts = new Map<string, StreamedMessage>();
   /** Messages whose result was sent: an event that comes late must not begin another draft. */
   const answered = new Set<string>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
@@ -101,11 +102,12 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   const draftOf = (
     place: SlackPlace,
     { id, attempts }: Pick<StoredMessage, "id" | "attempts">,
-  ): SlackDraft => {
+  ): StreamedMessage => {
     const { working } = parts.texts();
-    return createSlackDraft(
+    return createStreamedMessage(
       {
         timers,
+        pauseMs: UPDATE_MS,
         async begin() {
           const rendered = { text: working, blocks: [section(working)], file: null };
           const signal = AbortSignal.timeout(CALL_MS);

@@ -1,33 +1,29 @@
 import { InputFile } from "grammy/web";
 import type { Channel, Delivered, Delivery } from "../../../application/ports/channel.ts";
-import type { Timers } from "../../../application/ports/timers.ts";
 import type { TelegramMessages } from "../../../domain/texts/texts.ts";
 import { callTelegram, type TelegramCall, type TelegramClient } from "./telegram-client.ts";
 import { toTelegramHtml } from "./telegram-html.ts";
 import { keyboardOf, type Rendered, toTelegramMessages } from "./telegram-messages.ts";
-import { placeIn, type TelegramPlace } from "./telegram-place.ts";
+import { placeIn, type TelegramPlace, threadOf } from "./telegram-place.ts";
+import type { TelegramStatus } from "./telegram-status.ts";
 
 export interface TelegramChannelParts {
   readonly client: TelegramClient;
   readonly texts: () => TelegramMessages;
-  readonly timers: Timers;
+  readonly status: TelegramStatus;
   readonly onClose: () => Promise<void>;
 }
 
 const CALL_MS = 20_000;
-/** Telegram shows "typing" for five seconds. */
-const TYPING_MS = 4_500;
 const REMEMBERED = 1_000;
 
 /**
  * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
  * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
  */
-export function createTelegramChannel({ client, texts, timers, onClose }: TelegramChannelParts): Channel {
+export function createTelegramChannel({ client, texts, status, onClose }: TelegramChannelParts): Channel {
   /** By the key of a reply: how many of its parts arrived. */
   const arrived = new Map<string, number>();
-  /** By chat: until when it shows "typing". */
-  const typing = new Map<string, number>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
 
   async function sendPiece(
@@ -61,16 +57,7 @@ export function createTelegramChannel({ client, texts, timers, onClose }: Telegr
 
   return {
     name: "telegram",
-    progress({ chatId }) {
-      const now = timers.now().getTime();
-      if ((typing.get(chatId) ?? 0) > now) return;
-      remember(typing, chatId, now + TYPING_MS);
-      const place = placeIn(chatId);
-      void callTelegram(
-        (ends) => client.sendChatAction(place.chat, "typing", threadOf(place), ends),
-        AbortSignal.timeout(CALL_MS),
-      );
-    },
+    progress: status.show,
     async deliver(delivery, signal): Promise<Delivered> {
       const place = placeIn(delivery.chatId, delivery.replyTo);
       const { pieces, keyboard, file } = toTelegramMessages(delivery.content, texts());
@@ -89,7 +76,7 @@ export function createTelegramChannel({ client, texts, timers, onClose }: Telegr
         if (sent !== undefined && !sent.ok) return sent.delivered;
         remember(arrived, delivery.key, at + 1);
       }
-      typing.delete(delivery.chatId);
+      if (delivery.messageId !== undefined) await status.end(delivery.messageId);
       await redrawPressed(place, delivery, limit(signal));
       return { status: "sent" };
     },
@@ -105,10 +92,6 @@ export function createTelegramChannel({ client, texts, timers, onClose }: Telegr
     },
     close: onClose,
   };
-}
-
-function threadOf({ thread }: TelegramPlace) {
-  return thread === undefined ? {} : { message_thread_id: thread };
 }
 
 function remember(map: Map<string, number>, key: string, value: number): void {

@@ -6,8 +6,10 @@ import { inTime } from "../../in-time.ts";
 export type TelegramClient = Pick<
   Api,
   | "answerCallbackQuery"
+  | "deleteMessage"
   | "deleteWebhook"
   | "editMessageReplyMarkup"
+  | "editMessageText"
   | "getMe"
   | "getUpdates"
   | "sendChatAction"

@@ -27,3 +27,7 @@ export function chatIdOf({
 }): string {
   return thread === undefined ? String(chat) : `${chat}:${thread}`;
 }
+
+export function threadOf({ thread }: TelegramPlace) {
+  return thread === undefined ? {} : { message_thread_id: thread };
+}

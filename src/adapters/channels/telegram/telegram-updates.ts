@@ -1,7 +1,7 @@
 import type { Message, Update } from "grammy/types";
 import type { Attachment, InboundMessage, Receive } from "../../../application/ports/channel.ts";
 import { callTelegram, type TelegramClient } from "./telegram-client.ts";
-import { chatIdOf, placeIn } from "./telegram-place.ts";
+import { chatIdOf, placeIn, threadOf } from "./telegram-place.ts";
 
 /** What Telegram is asked for; everything else never comes. */
 export const HEARD = ["message", "callback_query"] as const;
@@ -29,10 +29,9 @@ export function createTelegramUpdates(parts: {
   async function store(message: Omit<InboundMessage, "channel">): Promise<void> {
     const received = await receive({ channel: "telegram", ...message });
     if (received.status !== "refused" || received.text === "") return;
-    const { chat, thread } = placeIn(message.chatId);
-    const options = thread === undefined ? {} : { message_thread_id: thread };
+    const place = placeIn(message.chatId);
     await callTelegram(
-      (ends) => client.sendMessage(chat, received.text, options, ends),
+      (ends) => client.sendMessage(place.chat, received.text, threadOf(place), ends),
       AbortSignal.timeout(ANSWER_MS),
     );
   }

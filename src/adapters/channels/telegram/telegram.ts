@@ -1,3 +1,4 @@
+import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { ChannelEntry } from "../channel-entry.ts";
 
 export const telegram: ChannelEntry = {
@@ -13,15 +14,19 @@ export const telegram: ChannelEntry = {
     const { createTelegramUpdates } = await import("./telegram-updates.ts");
     const { createTelegramWebhook, LIMIT_BYTES } = await import("./telegram-webhook.ts");
     const { pollTelegram, SIGNED_BY, setTelegramWebhook } = await import("./telegram-listen.ts");
-    const { telegramMessagesFor } = await import("../../../domain/texts/texts.ts");
+    const { createTelegramStatus } = await import("./telegram-status.ts");
+    const { chatMessagesFor, telegramMessagesFor } = await import("../../../domain/texts/texts.ts");
+    const { describeEvent } = await import("../../cli/describe-event.ts");
     const trouble = (error: unknown) => onTrouble(error, "telegram");
     const client = createTelegramClient({ token, apiUrl: settings.base_url });
     const take = createTelegramUpdates({ client, receive });
     const closed = new AbortController();
+    const texts = () => telegramMessagesFor(locale());
+    const describe = (event: ChatEvent) => describeEvent(event, chatMessagesFor(locale())) || null;
     const channel = createTelegramChannel({
       client,
-      texts: () => telegramMessagesFor(locale()),
-      timers,
+      texts,
+      status: createTelegramStatus({ client, texts, timers, describe }),
       onClose: async () => closed.abort(),
     });
     if (secret === null || publicUrl === null)

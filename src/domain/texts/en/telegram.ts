@@ -1,3 +1,4 @@
 export const texts = {
+  working: "Working…",
   wholeText: "The whole text is in the file.",
 };

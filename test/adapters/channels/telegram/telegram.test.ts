@@ -3,14 +3,18 @@ import { createTelegramChannel } from "../../../../src/adapters/channels/telegra
 import { createTelegramClient } from "../../../../src/adapters/channels/telegram/telegram-client.ts";
 import { toTelegramHtml } from "../../../../src/adapters/channels/telegram/telegram-html.ts";
 import { pollTelegram } from "../../../../src/adapters/channels/telegram/telegram-listen.ts";
+import { createTelegramStatus } from "../../../../src/adapters/channels/telegram/telegram-status.ts";
 import { createTelegramUpdates } from "../../../../src/adapters/channels/telegram/telegram-updates.ts";
 import { createTelegramWebhook } from "../../../../src/adapters/channels/telegram/telegram-webhook.ts";
-import type { Delivery, InboundMessage } from "../../../../src/application/ports/channel.ts";
+import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/channel.ts";
 import type { Action } from "../../../../src/domain/work/job-actions.ts";
+import { until } from "../../../e2e/cli-kit.ts";
 import { replyOf } from "../../../fakes/conversation.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 
 const TOKEN = "42:a-token";
+const TEXTS = { working: "working", wholeText: "as a file" };
+const clock = { ms: 0 };
 let telegram: ReturnType<typeof startTelegram>;
 afterEach(() => telegram.stop());
 
@@ -28,8 +32,17 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
   });
   const channel = createTelegramChannel({
     client,
-    texts: () => ({ wholeText: "as a file" }),
-    timers: { now: () => new Date(), after: () => () => {} },
+    texts: () => TEXTS,
+    status: createTelegramStatus({
+      client,
+      texts: () => TEXTS,
+      // Pauses are over at once, limits never come.
+      timers: {
+        now: () => new Date(clock.ms),
+        after: (ms, run) => (ms < 10_000 ? atOnce(ms, run) : () => {}),
+      },
+      describe: (event) => (event.type === "job-command" ? event.command : null),
+    }),
     onClose: async () => {},
   });
   return { client, take, channel, received };
@@ -153,6 +166,36 @@ test("the webhook is closed to whoever does not know its secret", async () => {
     401, 401, 400, 200,
   ]);
   expect(received).toHaveLength(1);
+});
+
+describe("while it works", () => {
+  const asked: StoredMessage = {
+    ...{ id: "msg_1_aaaaaaaa", channel: "telegram", eventId: "update:1", chatId: "-100:5", userId: "7" },
+    ...{ text: "do it", workspace: "/ws", receivedAt: "", state: "working", attempts: 1 },
+  };
+  const running = { type: "job-command", jobId: "job_1_aaaaaaaa", index: 1, command: "npm test" } as const;
+
+  test("what is quick shows only that somebody types", async () => {
+    const { channel } = start();
+    for (let i = 0; i < 5; i++) channel.progress?.(asked, running);
+    await until(() => telegram.calls.includes("sendChatAction"));
+    await channel.deliver(delivery("Done", [], { messageId: asked.id }), signal());
+    expect(telegram.calls).toEqual(["sendChatAction", "sendMessage"]);
+  });
+
+  test("what takes longer is told in a silent message, which the reply takes the place of", async () => {
+    const { channel } = start();
+    channel.progress?.(asked, running);
+    clock.ms += 4_500;
+    channel.progress?.(asked, running);
+    const status = await until(() => telegram.messages.find(({ text }) => text === "npm test"));
+    expect(status).toMatchObject({ silent: true, thread: 5 });
+    channel.progress?.(asked, { type: "text", agent: "Gin", text: "half a sen" });
+    await until(() => telegram.messages.find(({ text }) => text === "half a sen\n\nnpm test"));
+    await channel.deliver(delivery("Done", [], { messageId: asked.id, chatId: "-100:5" }), signal());
+    channel.progress?.(asked, running);
+    expect(telegram.messages).toMatchObject([{ text: "Done", silent: false, thread: 5 }]);
+  });
 });
 
 describe("what a person sees", () => {

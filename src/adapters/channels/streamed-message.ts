@@ -1,11 +1,13 @@
-import type { Timers } from "../../../application/ports/timers.ts";
+import type { Timers } from "../../application/ports/timers.ts";
 
-export interface SlackDraftParts {
+export interface StreamedMessageParts {
   /** Posts the message that is streamed into; null when that failed. */
   readonly begin: () => Promise<string | null>;
-  /** Replaces its text. Resolves when Slack has answered, or surely will not. */
+  /** Replaces its text. Resolves when the service has answered, or surely will not. */
   readonly update: (ts: string, progress: Progress) => Promise<void>;
   readonly timers: Timers;
+  /** Between two updates, so that the service takes them all. */
+  readonly pauseMs: number;
 }
 
 export interface Progress {
@@ -16,7 +18,7 @@ export interface Progress {
 }
 
 /** The message that shows the work on one message until its result takes its place. */
-export interface SlackDraft {
+export interface StreamedMessage {
   show(change: (progress: Progress) => Progress): void;
   /**
    * Ends the streaming: when it resolves, no update follows and none is on its way. The answer is the message that the
@@ -25,10 +27,9 @@ export interface SlackDraft {
   close(): Promise<string | null>;
 }
 
-const UPDATE_MS = 1500;
 const CLOSE_MS = 10_000;
 
-export function createSlackDraft(parts: SlackDraftParts, first: Progress): SlackDraft {
+export function createStreamedMessage(parts: StreamedMessageParts, first: Progress): StreamedMessage {
   const { timers } = parts;
   const ts = parts.begin();
   let progress = first;
@@ -49,7 +50,7 @@ export function createSlackDraft(parts: SlackDraftParts, first: Progress): Slack
     inFlight = send().finally(() => {
       inFlight = null;
       if (closed !== null) return;
-      cancelPause = timers.after(UPDATE_MS, () => {
+      cancelPause = timers.after(parts.pauseMs, () => {
         cancelPause = null;
         pump();
       });
