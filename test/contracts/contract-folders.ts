@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import type { Transaction } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
 import type { ContractPart } from "./contract-job.ts";
 import { landsAll } from "./lands-all.ts";
 import { type TransactionBench, text } from "./transaction-bench.ts";
+
+const EDITS = "echo two >src/deep/edited.txt; rm src/deep/gone.txt";
 
 /** What the user does to the folders above a job's paths while it runs. */
 export const describeFolders: ContractPart = (kind, current) => {
@@ -99,7 +101,7 @@ export const describeFolders: ContractPart = (kind, current) => {
     });
 
   const commands: readonly [string, string][] = [
-    ["edits and deletes", "echo two >src/deep/edited.txt; rm src/deep/gone.txt"],
+    ["edits and deletes", EDITS],
     ["deletes a folder and makes it anew", "rm -r src/deep; mkdir src/deep; echo two >src/deep/edited.txt"],
     ["deletes a folder", "rm -r src/deep"],
   ];
@@ -127,6 +129,33 @@ export const describeFolders: ContractPart = (kind, current) => {
     expect((await bench.transactions.commit(jobId)).status).toBe("done");
     expect(bench.read("src/deep/edited.txt")).toBe("two\n");
   });
+
+  const works: readonly [string, (transaction: Transaction) => unknown][] = [
+    ["edits", ({ view }) => all(view)],
+    ...(kind === "direct"
+      ? []
+      : [
+          ["commands", (one: Transaction) => runInView(one, EDITS)] as [
+            string,
+            (one: Transaction) => unknown,
+          ],
+        ]),
+  ];
+  for (const [what, work] of works)
+    test(`a ${kind} job of ${what} commits when a folder that was gone at the seal is back in its place`, async () => {
+      const { jobId, transaction } = await bench.begin();
+      await work(transaction);
+      // As a job does after each command.
+      transaction.takeChanges({ processRan: true });
+      renameSync(bench.at("src"), bench.at("else"));
+      await transaction.seal(landsAll);
+      await bench.transactions.stage(jobId);
+      expect((await bench.transactions.commit(jobId)).status).toBe("conflict");
+      renameSync(bench.at("else"), bench.at("src"));
+      expect((await bench.transactions.commit(jobId)).status).toBe("done");
+      expect(bench.read("src/deep/edited.txt")).toBe("two\n");
+      expect(existsSync(bench.at("src/deep/gone.txt"))).toBe(false);
+    });
 
   test(`a ${kind} job does not mind what the user does beside its paths`, async () => {
     const { jobId, transaction } = await bench.begin();
