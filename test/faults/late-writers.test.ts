@@ -12,14 +12,15 @@ afterEach(() => {
   for (const bench of benches.splice(0)) bench.remove();
 });
 
-/** Does `act` when the engine comes to a point for the first time. */
-function benchWith(points: () => Readonly<Record<string, () => void>>): TransactionBench {
+/** Does `act` when the engine comes to a point for the first time; null: not yet. */
+function benchWith(points: () => Readonly<Record<string, () => void>> | null): TransactionBench {
   const done = new Set<string>();
   const checkpoint = (name: string) => {
     const point = name.split(" ")[0] as string;
-    if (done.has(point)) return;
+    const acts = points();
+    if (acts === null || done.has(point)) return;
     done.add(point);
-    points()[point]?.();
+    acts[point]?.();
   };
   const bench = createBench("direct", { parts: { checkpoint } });
   benches.push(bench);
@@ -186,6 +187,58 @@ describe.if(process.platform === "linux")("a process that opens a file after the
           },
         ),
         { numRuns: runs(24) },
+      );
+    },
+    { timeout: 600_000 },
+  );
+
+  test(
+    "whenever it comes while a job is taken back, loses nothing",
+    async () => {
+      const points = ["checked", "intent", "opened", "exchange", "in", "out", "modes", "swapped"];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...points),
+          fc.constantFrom(...points),
+          fc.constantFrom("write", "remove", "rename"),
+          async (opensAt, writesAt, action) => {
+            let writer: Writer | undefined;
+            let armed = false;
+            const bench = benchWith(() =>
+              armed
+                ? {
+                    ...(opensAt !== writesAt && { [writesAt]: () => writer?.write() }),
+                    [opensAt]: () => {
+                      writer = existsSync(bench.at("a.txt"))
+                        ? new Writer(bench.folder, bench.at("a.txt"))
+                        : undefined;
+                    },
+                  }
+                : null,
+            );
+            bench.save("a.txt", "one\n");
+            bench.save("z/y.txt", "y\n");
+            const jobId = await bench.apply((view) => {
+              view.write("z/y.txt", text("yy\n"));
+              if (action === "write") view.write("a.txt", text("two\n"));
+              else if (action === "remove") view.remove("a.txt");
+              else view.rename("a.txt", "moved.txt");
+            });
+            armed = true;
+            const { status } = await bench.transactions.undo(jobId, { force: false });
+            await writer?.end();
+            const late = writer === undefined ? "" : "late\n";
+            if (status === "done") {
+              expect(bench.read("a.txt")).toBe(`one\n${late}`);
+              expect([bench.read("z/y.txt"), existsSync(bench.at("moved.txt"))]).toEqual(["y\n", false]);
+            } else {
+              if (action === "write") expect(bench.read("a.txt")).toBe(`two\n${late}`);
+              expect(bench.read("z/y.txt")).toBe("yy\n");
+            }
+            bench.remove();
+          },
+        ),
+        { numRuns: runs(16) },
       );
     },
     { timeout: 600_000 },

@@ -1,6 +1,17 @@
-import { chmodSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  type Stats,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
+import { type View, ViewFault } from "../../src/application/ports/view.ts";
+import { setXattrFd } from "../../src/infrastructure/runtime/xattr.ts";
 
 /** A small pool of names, so that random commands meet. */
 const NAMES = ["a", "b", "c", "dir", "ü", "sp ace", ".hid"];
@@ -26,6 +37,54 @@ export const seeds: fc.Arbitrary<Seed[]> = fc.array(
   ),
   { maxLength: 12 },
 );
+
+/** Access lists (one more user, a mask) and attributes of the user's own, on some of the files and folders. */
+export function adorn(root: string, paths: readonly string[]): void {
+  for (const [index, path] of paths.entries()) {
+    const at = join(root, path);
+    const stats = standing(root, at);
+    if (stats === null) continue;
+    const mode = stats.mode & 0o7777;
+    chmodSync(at, mode | 0o700);
+    const descriptor = openSync(at, "r");
+    setXattrFd(descriptor, "system.posix_acl_access", accessList(mode));
+    if (index % 2 === 0) setXattrFd(descriptor, "user.note", Buffer.from(path));
+    closeSync(descriptor);
+    // By now the bits of the group are the list's mask.
+    chmodSync(at, mode);
+  }
+}
+
+/** A file or folder that no link leads to. */
+function standing(root: string, at: string): Stats | null {
+  try {
+    const stats = lstatSync(at);
+    return isBelow(root, dirname(at)) && (stats.isFile() || stats.isDirectory()) ? stats : null;
+  } catch {
+    return null;
+  }
+}
+
+/** As the kernel has it: a version, then tag, permissions and id of each entry. */
+function accessList(mode: number): Uint8Array {
+  const entries = [
+    [1, (mode >> 6) & 7, 0xffffffff],
+    [2, 4, 12_345],
+    [4, (mode >> 3) & 7, 0xffffffff],
+    [16, (mode >> 3) & 7, 0xffffffff],
+    [32, mode & 7, 0xffffffff],
+  ] as const;
+  const bytes = Buffer.alloc(4 + 8 * entries.length);
+  bytes.writeUInt32LE(2, 0);
+  for (const [i, [tag, permissions, id]] of entries.entries()) {
+    bytes.writeUInt16LE(tag, 4 + 8 * i);
+    bytes.writeUInt16LE(permissions, 6 + 8 * i);
+    bytes.writeUInt32LE(id, 8 + 8 * i);
+  }
+  return bytes;
+}
+
+export const somePaths: fc.Arbitrary<string[]> = fc.array(path, { maxLength: 6 });
 
 /** Plants what fits; a seed that meets another in its way is left out. */
 export function plant(root: string, all: readonly Seed[]): void {
@@ -77,6 +136,19 @@ export const edits: fc.Arbitrary<Edit[]> = fc.array(
   ),
   { minLength: 1, maxLength: 10 },
 );
+
+/** Carries out an edit as far as the view lets it. */
+export function carryOut(view: View, edit: Edit): void {
+  try {
+    if (edit.kind === "write") view.write(edit.path, Buffer.from(edit.content));
+    else if (edit.kind === "remove") view.remove(edit.path);
+    else if (edit.kind === "mkdir") view.makeDirectory(edit.path);
+    else if (edit.kind === "link") view.makeSymlink(edit.path, edit.target);
+    else view[edit.kind](edit.path, edit.to);
+  } catch (error) {
+    if (!(error instanceof ViewFault)) throw error;
+  }
+}
 
 /** One line of shell; each may fail, as a job's lines do. */
 export const shellLine: fc.Arbitrary<string> = fc

@@ -2,30 +2,12 @@ import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import type { Transaction } from "../../src/application/ports/transaction.ts";
-import { type View, ViewFault } from "../../src/application/ports/view.ts";
-import {
-  createBench,
-  type StagingKind,
-  type TransactionBench,
-  text,
-} from "../contracts/transaction-bench.ts";
+import type { View } from "../../src/application/ports/view.ts";
+import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { runs } from "../require.ts";
-import { type Edit, edits, plant, type Seed, seeds, shellLine } from "./random-tree.ts";
+import { carryOut, edits, plant, type Seed, seeds, shellLine } from "./random-tree.ts";
 
 const SLOW = { timeout: 600_000 };
-
-/** Carries out an edit as far as the view lets it. */
-function carryOut(view: View, edit: Edit): void {
-  try {
-    if (edit.kind === "write") view.write(edit.path, text(edit.content));
-    else if (edit.kind === "remove") view.remove(edit.path);
-    else if (edit.kind === "mkdir") view.makeDirectory(edit.path);
-    else if (edit.kind === "link") view.makeSymlink(edit.path, edit.target);
-    else view[edit.kind](edit.path, edit.to);
-  } catch (error) {
-    if (!(error instanceof ViewFault)) throw error;
-  }
-}
 
 function runLines({ directory }: Transaction, lines: readonly string[]): void {
   spawnSync("sh", ["-c", lines.join("\n")], { cwd: directory as string, stdio: "ignore", timeout: 10_000 });
