@@ -4,7 +4,9 @@ import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { JournalLine } from "../ports/journal.ts";
 import type { MessageStore } from "../ports/message-store.ts";
 import type { Workspace } from "../ports/workspace.ts";
+import { applyRest } from "../work/apply-rest.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { PreviewDiscard } from "../work/discard-preview.ts";
 import { isJobId } from "../work/job-id.ts";
 import { presentActions } from "../work/present-actions.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../work/report/action-facts.ts";
@@ -20,7 +22,7 @@ export interface ViewerJobsParts {
   /** The one that is served now; a reload exchanges it. */
   readonly workspace: () => Pick<
     Workspace,
-    "root" | "archive" | "execute" | "takeBack" | "commitPreview" | "stop" | "isAlive"
+    "root" | "archive" | "execute" | "takeBack" | "commitPreview" | "discardPreview" | "stop" | "isAlive"
   >;
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
   /** Ends the answering of a message of this process. */
@@ -59,7 +61,17 @@ export interface ViewerJobs {
   run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+  /** What a preview changes beside the paths in conflict, as a job of its own. */
+  applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
+  discard(viewer: Viewer, jobId: string): Promise<PreviewDiscard["status"]>;
   stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+}
+
+export interface RestFacts {
+  readonly about: "rest";
+  readonly facts: JobFacts | RefusalFacts;
+  /** Paths of the preview that were left out. */
+  readonly left: readonly string[];
 }
 
 export interface RunRequest {
@@ -69,6 +81,8 @@ export interface RunRequest {
   readonly source: string;
 }
 
+/** Longer than any job of edits takes. */
+const REST_MS = 60_000;
 /** Jobs of one user that are looked through. */
 const MOST_OWN = 20_000;
 
@@ -168,6 +182,22 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
       const outcome: PreviewCommit = known ? await workspace().commitPreview(jobId) : { status: "unknown" };
       if (known) bus.publish({ type: "job", jobId });
       return previewFacts(workspace(), jobId, outcome);
+    },
+    async applyRest(viewer, jobId) {
+      if ((await read(viewer, jobId)) === null)
+        return previewFacts(workspace(), jobId, { status: "unknown" });
+      const rest = await applyRest(workspace(), jobId, AbortSignal.timeout(REST_MS));
+      bus.publish({ type: "job", jobId });
+      if (rest.status === "whole") return previewFacts(workspace(), jobId, rest.outcome);
+      const facts = executionFacts(workspace().root, rest.execution);
+      if (facts.about === "job") await note(viewer, facts.jobId);
+      return { about: "rest", facts, left: rest.left };
+    },
+    async discard(viewer, jobId) {
+      if ((await read(viewer, jobId)) === null) return "unknown";
+      const { status } = await workspace().discardPreview(jobId);
+      bus.publish({ type: "job", jobId });
+      return status;
     },
     stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
   };

@@ -51,6 +51,8 @@ export interface FileDifference {
   readonly path: string;
   readonly before: Uint8Array | null | undefined;
   readonly after: Uint8Array | null | undefined;
+  /** Of a preview: how the file was when it was made, where it changed since and that is still known. */
+  readonly base?: Uint8Array;
 }
 
 /** Where jobs are remembered: files beside the undo data, so that no database is needed to take a job back. */

@@ -1,5 +1,6 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { PreviewCommit } from "../work/commit-preview.ts";
+import type { PreviewDiscard } from "../work/discard-preview.ts";
 import type { DraftRequest, OpenedDraft } from "../work/draft.ts";
 import type { Execution, JobRequest } from "../work/execution.ts";
 import type { StopJob } from "../work/stop-job.ts";
@@ -50,6 +51,8 @@ export interface Workspace {
   openDraft(request: DraftRequest): Promise<OpenedDraft>;
   /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
+  /** Throws away what a preview staged. Harmless for a job that is no preview any more. */
+  discardPreview(jobId: string): Promise<PreviewDiscard>;
   /**
    * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group
    * there. What is undone already is `refused`, so that a second call changes nothing.

@@ -49,6 +49,8 @@ export async function createPages(
       run: never,
       takeBack: never,
       applyPreview: never,
+      applyRest: never,
+      discard: never,
       stop: never,
     },
     messages: store,

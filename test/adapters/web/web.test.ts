@@ -359,6 +359,35 @@ describe("one and the other", () => {
     expect(await alice.text("/jobs?q=findme")).not.toContain(jobId);
   });
 
+  test("a preview in conflict is shown from its sides; the rest of it can be applied, or none", async () => {
+    const write = (text: string) => [create("clash.txt", text)];
+    server.apply(write("one\n"));
+    const staged = JSON.parse(
+      server.apply(
+        [{ ...create("clash.txt", "draft\n"), action: "update" }, create("beside.txt", "x\n")],
+        ["--preview", "--json"],
+      ).out,
+    ) as { job_id: string };
+    server.apply([{ ...create("clash.txt", "theirs\n"), action: "update" }]);
+    const job = `/jobs/${staged.job_id}`;
+    await operator.post(`${job}/apply`);
+    const page = await operator.text(job);
+    expect(page).toContain("In the way");
+    expect(page).toContain("Changed meanwhile");
+    for (const line of ["one", "theirs", "draft"]) expect(page).toContain(`<td class="t">${line}</td>`);
+    expect((await alice.post(`${job}/rest`)).status).toBe(404);
+    expect((await alice.post(`${job}/discard`)).status).toBe(404);
+    const rest = await operator.text((await operator.post(`${job}/rest`)).headers.get("location") ?? "");
+    expect(rest).toContain("Left out: clash.txt");
+    expect([server.tree()["beside.txt"], server.tree()["clash.txt"]].map(String)).toEqual([
+      "x\n",
+      "theirs\n",
+    ]);
+    expect(await operator.text(job)).not.toContain("In the way");
+    const again = await operator.text((await operator.post(`${job}/discard`)).headers.get("location") ?? "");
+    expect(again).toContain('class="notice bad"');
+  });
+
   test("two operators press Undo at once: one wins, the other is told", async () => {
     server.apply([create("both.txt", "x\n")]);
     const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];

@@ -5,6 +5,7 @@ import { storedFacts } from "../../../application/work/report/job-facts.ts";
 import { jobNotesOf } from "../../../application/work/report/word-job.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
+import { type ConflictDiff, conflictView } from "../parts/conflict.ts";
 import type { FileDiff } from "../parts/diff-rows.ts";
 import { type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
@@ -19,6 +20,8 @@ export interface JobView {
   readonly viewed: ViewedJob;
   readonly journal: readonly JournalLine[];
   readonly files: readonly FileDiff[];
+  /** Files that changed in the workspace since the preview was made. */
+  readonly conflicts: readonly ConflictDiff[];
   /** Other jobs of the same message. */
   readonly beside: readonly ViewedJob[];
   /** What it printed so far, while it runs. */
@@ -37,7 +40,7 @@ export interface Notice {
 
 export function jobPage(
   context: PageContext,
-  { viewed, journal, files, beside, output, view, notice }: JobView,
+  { viewed, journal, files, conflicts, beside, output, view, notice }: JobView,
 ): Markup {
   const { t } = context;
   const { job, alive } = viewed;
@@ -56,6 +59,7 @@ export function jobPage(
 <div class="actions">${buttons(context, viewed)}</div></div>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
+<div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
 ${files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
@@ -101,6 +105,8 @@ function buttons(context: PageContext, viewed: ViewedJob): readonly (Markup | fa
     alive && actionButton(context, { action: action("stop"), label: t.stopJob, style: "danger" }),
     job.state === "staged" &&
       actionButton(context, { action: action("apply"), label: t.applyPreview, style: "main" }),
+    job.state === "staged" &&
+      actionButton(context, { action: action("discard"), label: t.discard, style: "quiet" }),
     undoOfViewed(viewed) === "available" &&
       actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
     job.state === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),

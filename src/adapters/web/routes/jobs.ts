@@ -6,6 +6,7 @@ import type { PageContext } from "../context.ts";
 import { jobPage, type Notice } from "../pages/job.ts";
 import { jobsPage } from "../pages/jobs.ts";
 import { playgroundPage } from "../pages/playground.ts";
+import { conflictsOf } from "../parts/conflict.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
 import { diffLines, noDiff } from "../parts/diff-view.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
@@ -27,12 +28,15 @@ export function jobRoutes(app: WebApp, web: Web): void {
     if (viewed === null) return missing(c.var.page);
     const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
+    const differences = viewerJobs.differences(jobId);
+    const journal = viewerJobs.journal(jobId);
     return respond(
       jobPage(c.var.page, {
         viewed,
-        journal: viewerJobs.journal(jobId),
+        journal,
+        conflicts: await conflictsOf(viewed.job, journal, differences),
         output: host.mask(viewerJobs.output(jobId)),
-        files: await fileDiffs(viewerJobs.differences(jobId)),
+        files: await fileDiffs(differences),
         beside: viewerJobs.beside(viewed.job),
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
@@ -47,6 +51,38 @@ export function jobRoutes(app: WebApp, web: Web): void {
     const found = viewerJobs.differences(viewed.job.jobId).filter(({ path }) => path === wanted);
     const [file] = await fileDiffs(found);
     return respond(file === undefined ? noDiff(c.var.page.t) : diffLines(c.var.page.t, file, "inline"));
+  });
+  app.post("/jobs/:job/rest", async (c) => {
+    const { words, viewer, t } = c.var.page;
+    const jobId = c.req.param("job");
+    const done = await viewerJobs.applyRest(viewer, jobId);
+    if (done.about === "action") {
+      const outcome = outcomeOf(words, done);
+      if (outcome.status === 404) return missing(c.var.page);
+      return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(noticeOf(outcome))}`, 303);
+    }
+    const { facts, left } = done;
+    const text = facts.about === "refusal" ? wordRefusal(words, facts) : briefly(words, facts);
+    const isDone = facts.about === "job" && facts.success;
+    const flash = flashes.keep({
+      ok: isDone,
+      text: left.length === 0 ? text : `${text}\n${t.leftOut(left)}`,
+    });
+    return c.redirect(
+      `/jobs/${facts.about === "job" ? facts.jobId : encodeURIComponent(jobId)}?${flash}`,
+      303,
+    );
+  });
+  app.post("/jobs/:job/discard", async (c) => {
+    const jobId = c.req.param("job");
+    const status = await viewerJobs.discard(c.var.page.viewer, jobId);
+    if (status === "unknown") return missing(c.var.page);
+    const { t, words } = c.var.page;
+    const text = status === "done" ? t.discarded : words.notAPreview(jobId);
+    return c.redirect(
+      `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
+      303,
+    );
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");

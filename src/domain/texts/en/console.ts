@@ -118,6 +118,18 @@ export const texts = {
   undoForce: "Undo anyway, overwriting these",
   redo: "Redo",
   applyPreview: "Apply exactly this",
+  discard: "Discard",
+  discarded: "The preview was discarded. The workspace is as it was.",
+  conflictTitle: "In the way",
+  conflictIntro:
+    "These files changed in the workspace after the draft was made, so that nothing of it was applied.",
+  conflictMeanwhile: "Changed meanwhile",
+  conflictDraft: "The draft",
+  conflictBoth: "From what stands now to the draft",
+  conflictNoBase: "How the file was before is not kept.",
+  runAgain: "Run again on the current files",
+  applyRest: "Apply the rest",
+  leftOut: (paths: readonly string[]) => `Left out: ${paths.join(", ")}`,
   stopJob: "Stop",
   facts: {
     attempts: "Attempts",

@@ -117,7 +117,8 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
       };
       const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
       const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
-      return { path: op.path, before, after };
+      const base = state === "staged" ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
+      return { path: op.path, before, after, ...(base !== undefined && { base }) };
     })
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
