@@ -4,6 +4,7 @@ import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { memoryMessagesFor } from "../domain/texts/texts.ts";
+import { installQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { createJobIndex } from "../infrastructure/store/job-index.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
@@ -31,6 +32,11 @@ export async function openJobIndex(
     ok: true,
     index: {
       ...index,
+      async migrate() {
+        const applied = await index.migrate();
+        if (place.databaseUrl !== undefined) await installQueue(place.databaseUrl);
+        return applied;
+      },
       async syncAll() {
         for (const folder of jobStorages(home)) await index.sync(createJobArchive(folder, now));
       },

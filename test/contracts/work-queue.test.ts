@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
+import type { Work } from "../../src/application/ports/work-queue.ts";
+import { installQueue, openWorkQueue } from "../../src/infrastructure/inbox/queue/open-work-queue.ts";
 import { createPgBossEngine } from "../../src/infrastructure/inbox/queue/pg-boss-engine.ts";
 import { createSqliteEngine } from "../../src/infrastructure/inbox/queue/sqlite-engine.ts";
 import type { Within, WorkEngine } from "../../src/infrastructure/inbox/queue/work-engine.ts";
@@ -67,6 +69,33 @@ describe.if(requirePart("postgres"))("postgres", () => {
     await db?.destroy();
     server?.stop();
   });
+  test("once it is installed, a role that may create nothing works with it", async () => {
+    const owner = server.newDatabase();
+    const admin = openPostgres(owner);
+    await migrate(admin, timers.now);
+    await installQueue(owner);
+    await sql`create role plain login`.execute(admin);
+    await sql`revoke create on schema public from public`.execute(admin);
+    await sql`grant usage on schema public, picoclaw_queue to plain`.execute(admin);
+    for (const schema of [sql.id("public"), sql.id("picoclaw_queue")])
+      await sql`grant select, insert, update, delete on all tables in schema ${schema} to plain`.execute(
+        admin,
+      );
+    const databaseUrl = owner.replace("picoclaw@", "plain@");
+    const plain = openPostgres(databaseUrl);
+    const common = { owner: "plain", isGone: () => false, timers, onTrouble: () => {} };
+    const { queue, newWorkId } = await openWorkQueue({ db: plain, databaseUrl, ...common });
+    const work = { id: newWorkId(), queue: "plain", key: "k", group: "g", ref: "1", light: false };
+    await queue.add([work]);
+    await queue.beat();
+    const claimed = await queue.claim({ queue: "plain" }, async () => null);
+    expect(claimed?.work.ref).toBe("1");
+    expect(await queue.finish(claimed?.work as Work, {})).toBe("done");
+    await queue.close();
+    await plain.destroy();
+    await admin.destroy();
+  }, 20_000);
+
   describeWorkQueue("pg-boss", () =>
     kitOver(db, () =>
       createPgBossEngine(url, (error) => {

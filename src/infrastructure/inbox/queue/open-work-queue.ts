@@ -18,6 +18,13 @@ export interface OpenQueueParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
+/** Makes what the queue needs of its own in Postgres, for whoever may; a server then needs no right to create it. */
+export async function installQueue(databaseUrl: string): Promise<void> {
+  const { createPgBossEngine } = await import("./pg-boss-engine.ts");
+  const engine = await createPgBossEngine(databaseUrl, () => {});
+  await engine.close();
+}
+
 /** The queue of this installation, over its opened and migrated store. What Postgres needs is loaded only there. */
 export async function openWorkQueue(
   parts: OpenQueueParts,
