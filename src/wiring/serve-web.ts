@@ -1,9 +1,11 @@
+import { isDirectChat } from "../adapters/channels/registry.ts";
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
 import { createEnvironmentReader } from "../application/environments/environments-now.ts";
 import { createFleetControl } from "../application/fleet/control-fleet.ts";
 import { cached, checkHealth } from "../application/inbox/health.ts";
 import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
+import { createOwnChats } from "../application/inbox/own-chats.ts";
 import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
@@ -48,6 +50,7 @@ export function createWebHost(parts: WebParts): WebHost {
     messages: store,
     access: parts.access,
     receive: inbox.receive,
+    ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     cancelMessage: (id) => inbox.answering.cancel(id),
     bus: inbox.bus,
     live: inbox.live,

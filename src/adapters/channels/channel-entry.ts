@@ -36,6 +36,8 @@ export interface ChannelEntry {
   readonly name: string;
   /** People whom the configuration itself lets in. */
   allowedUsers(config: Config): readonly string[];
+  /** Whether nobody but that person and the bot is in a chat. */
+  isDirect(chat: { readonly chatId: string; readonly userId: string }): boolean;
   /** Null where its secrets are not set. Its libraries are loaded here and only here. */
   open(parts: ChannelParts): Promise<OpenedChannel | null>;
 }

@@ -37,3 +37,13 @@ export async function openChannels(parts: ChannelParts): Promise<OpenedChannels>
 export function allowedUsers(config: Config, channel: string): readonly string[] {
   return CHANNELS.find(({ name }) => name === channel)?.allowedUsers(config) ?? [];
 }
+
+/** Whether nobody but that person and PicoClaw is in a chat. A person's chats in the console always are. */
+export function isDirectChat(chat: {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly userId: string;
+}): boolean {
+  if (chat.channel === "web") return true;
+  return CHANNELS.find(({ name }) => name === chat.channel)?.isDirect(chat) ?? false;
+}

@@ -1,6 +1,7 @@
 import type { Bus } from "../../application/inbox/bus.ts";
 import type { HealthReport } from "../../application/inbox/health.ts";
 import type { LiveWorks } from "../../application/inbox/live-work.ts";
+import type { OwnChats } from "../../application/inbox/own-chats.ts";
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive } from "../../application/ports/channel.ts";
@@ -22,6 +23,7 @@ export interface WebHost {
   readonly messages: MessageStore;
   readonly access: AccessStore;
   readonly receive: Receive;
+  readonly ownChats: OwnChats;
   /** Ends the answering of a message. */
   readonly cancelMessage: (messageId: string) => boolean;
   readonly bus: Bus;

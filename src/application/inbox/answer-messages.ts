@@ -7,6 +7,7 @@ import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
 import { pause, type WorkKeeper } from "./keep-work.ts";
 import { createTaking } from "./take-work.ts";
+import { wayBack } from "./way-back.ts";
 
 export interface AnswerParts {
   readonly store: MessageStore;
@@ -137,7 +138,7 @@ export function createAnswering(parts: AnswerParts): Answering {
     const onEvent = (event: ChatEvent) => {
       if (event.type === "job-started") noted.push(note(message, event.jobId));
       parts.bus.publish({ type: "chat", message, event });
-      parts.channel(message.channel)?.progress?.(message, event);
+      parts.channel(wayBack(message))?.progress?.(message, event);
     };
     const { channel, chatId, userId, id, forcedRoute, strict } = message;
     const reply = await parts.conversation().handle(

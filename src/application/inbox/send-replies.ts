@@ -6,6 +6,7 @@ import type { Work } from "../ports/work-queue.ts";
 import type { Bus } from "./bus.ts";
 import { pause, type WorkKeeper } from "./keep-work.ts";
 import { createTaking, type Lane } from "./take-work.ts";
+import { wayBack } from "./way-back.ts";
 
 export interface SendParts {
   readonly store: MessageStore;
@@ -95,7 +96,7 @@ export function createSending(parts: SendParts): Sending {
   }
 
   async function send(reply: ClaimedReply): Promise<Delivered> {
-    const channel = parts.channel(reply.channel);
+    const channel = parts.channel(wayBack(reply));
     if (channel === undefined)
       return { status: "later", reason: `no channel ${reply.channel}`, afterMs: LONGEST_WAIT_MS };
     const limit = new AbortController();

@@ -1,6 +1,6 @@
 import type { AccessStore, ApiToken, Role, Scope, WebSession } from "../ports/access.ts";
 import { SCOPES } from "../ports/access.ts";
-import type { Viewer } from "./viewer.ts";
+import type { Viewer, WhoSpeaks } from "./viewer.ts";
 
 export interface SignInParts {
   readonly access: AccessStore;
@@ -35,6 +35,12 @@ export function createSignIn({ access, sha256, random, now }: SignInParts): Sign
   const secretText = () => Buffer.from(random(32)).toString("base64url");
   const later = (ms: number) => new Date(now().getTime() + ms).toISOString();
 
+  /** People of services whom an operator gave this name. */
+  const namedSo = async (userId: string): Promise<WhoSpeaks[]> =>
+    (await access.people())
+      .filter(({ name, channel }) => name === userId && channel !== "web")
+      .map((person) => ({ channel: person.channel, userId: person.userId }));
+
   return {
     async createLink({ userId, role }) {
       const secret = secretText();
@@ -60,7 +66,8 @@ export function createSignIn({ access, sha256, random, now }: SignInParts): Sign
       const session = await access.session(sha256(secret), now().toISOString());
       if (session === null) return null;
       const { userId, role } = session;
-      return { session, viewer: { channel: "web", userId, role, scopes: SCOPES } };
+      const also = await namedSo(userId);
+      return { session, viewer: { channel: "web", userId, role, scopes: SCOPES, also } };
     },
     closeSession: (secret) => access.removeSession(sha256(secret)),
     async createToken({ name, userId, role, scopes }) {
@@ -84,7 +91,7 @@ export function createSignIn({ access, sha256, random, now }: SignInParts): Sign
       const { id, userId, role, scopes, lastUsedAt } = token;
       if (lastUsedAt === null || now().getTime() - Date.parse(lastUsedAt) > TOUCH_MS)
         await access.touchToken(id, now().toISOString());
-      return { channel: "web", userId, role, scopes };
+      return { channel: "web", userId, role, scopes, also: await namedSo(userId) };
     },
   };
 }

@@ -16,7 +16,7 @@ import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
 import { type FoundJobs, findJobs, type JobQuery } from "./find-jobs.ts";
 import { createOutputTails } from "./output-tails.ts";
-import { owns, type Viewer } from "./viewer.ts";
+import { namesOf, owns, type Viewer } from "./viewer.ts";
 
 export interface ViewerJobsParts {
   /** The one that is served now; a reload exchanges it. */
@@ -103,12 +103,18 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
     return job === null ? null : viewed(job);
   }
 
+  /** Newest first: an id begins with its second. */
+  async function ownIds(viewer: Viewer, limit: number): Promise<string[]> {
+    const mine = await Promise.all(namesOf(viewer).map((who) => store.jobIdsOf(who, limit)));
+    return mine.length === 1 ? (mine[0] ?? []) : mine.flat().sort().reverse().slice(0, limit);
+  }
+
   return {
     read,
     async list(viewer, limit) {
       const { archive } = workspace();
       if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(viewed);
-      const ids = await store.jobIdsOf(viewer, limit);
+      const ids = await ownIds(viewer, limit);
       return ids
         .map((id) => archive.read(id))
         .filter((job) => job !== null)
@@ -117,7 +123,7 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
     async find(viewer, query, dayOf) {
       const all = workspace().archive.list();
       if (viewer.role === "operator") return findJobs(all.map(viewed), query, dayOf);
-      const own = new Set(await store.jobIdsOf(viewer, MOST_OWN));
+      const own = new Set(await ownIds(viewer, MOST_OWN));
       const jobs = all.filter(({ jobId }) => own.has(jobId));
       return findJobs(jobs.map(viewed), query, dayOf);
     },

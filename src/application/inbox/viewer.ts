@@ -7,13 +7,23 @@ export interface Viewer {
   readonly userId: string;
   readonly role: Role;
   readonly scopes: readonly Scope[];
+  /** The same person on other channels, where an operator said so. */
+  readonly also?: readonly WhoSpeaks[];
+}
+
+/** A person as one channel knows them. */
+export interface WhoSpeaks {
+  readonly channel: string;
+  readonly userId: string;
+}
+
+/** Everybody the viewer is. */
+export function namesOf({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
+  return [{ channel, userId }, ...also];
 }
 
 /** Operators see everything; users what is theirs. */
-export function owns(
-  viewer: Viewer,
-  owner: { readonly channel: string; readonly userId: string } | null,
-): boolean {
+export function owns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
   if (viewer.role === "operator") return true;
-  return owner !== null && owner.channel === viewer.channel && owner.userId === viewer.userId;
+  return namesOf(viewer).some(({ channel, userId }) => owner?.channel === channel && owner.userId === userId);
 }

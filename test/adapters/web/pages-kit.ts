@@ -1,8 +1,10 @@
 /** The console's app in this process, over a real store and no worker: for what needs pages and nothing behind them. */
 import type { Kysely } from "kysely";
+import { isDirectChat } from "../../../src/adapters/channels/registry.ts";
 import { createWebApp } from "../../../src/adapters/web/app.ts";
 import type { WebHost } from "../../../src/adapters/web/host.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
+import { createOwnChats } from "../../../src/application/inbox/own-chats.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
 import type { Receive } from "../../../src/application/ports/channel.ts";
 import type { ConsoleSources } from "../../../src/application/ports/console.ts";
@@ -67,6 +69,7 @@ export async function createPages(
         await store.addAll([newMessage(message, last.id, now().toISOString())]);
       return received;
     },
+    ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     cancelMessage: () => false,
     bus: createBus(),
     live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },

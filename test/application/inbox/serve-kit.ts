@@ -6,6 +6,7 @@ import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.t
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import { createReceiver, wayOf } from "../../../src/application/inbox/receive-messages.ts";
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
+import type { Channel } from "../../../src/application/ports/channel.ts";
 import type { Conversation, Reply } from "../../../src/application/ports/conversation.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
@@ -29,6 +30,8 @@ export interface ServeChoices {
   readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
+  /** More channels than the one. */
+  readonly others?: readonly Channel[];
   /** Stands between the use cases and the store. */
   readonly around?: (store: MessageStore) => MessageStore;
 }
@@ -60,7 +63,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const keeper = createWorkKeeper({ queue, timers, onTrouble: (error) => troubles.push(error) });
   const sending = createSending({
     store,
-    channel: (name) => (name === fake.channel.name ? fake.channel : undefined),
+    channel: (name) => [fake.channel, ...(choices.others ?? [])].find((one) => one.name === name),
     present: choices.present ?? ((reply) => reply),
     bus,
     keeper,

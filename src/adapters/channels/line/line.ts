@@ -3,6 +3,7 @@ import type { ChannelEntry } from "../channel-entry.ts";
 export const line: ChannelEntry = {
   name: "line",
   allowedUsers: (config) => config.line.allowed_users,
+  isDirect: ({ chatId, userId }) => chatId === userId,
   async open(parts) {
     const { config, secrets, timers, locale } = parts;
     const settings = config().line;

@@ -3,6 +3,7 @@ import type { ChannelEntry } from "../channel-entry.ts";
 export const slack: ChannelEntry = {
   name: "slack",
   allowedUsers: (config) => config.slack.allowed_users,
+  isDirect: ({ chatId }) => chatId.startsWith("D"),
   async open(parts) {
     const { config, secrets, timers, locale } = parts;
     const settings = config().slack;

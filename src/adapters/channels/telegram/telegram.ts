@@ -4,6 +4,7 @@ import type { ChannelEntry } from "../channel-entry.ts";
 export const telegram: ChannelEntry = {
   name: "telegram",
   allowedUsers: (config) => config.telegram.allowed_users,
+  isDirect: ({ chatId, userId }) => chatId === userId,
   async open({ config, secrets, locale, receive, timers, publicUrl, onTrouble }) {
     const settings = config().telegram;
     const token = secrets.resolve(settings.bot_token);

@@ -25,6 +25,7 @@ export interface ChatView extends Omit<ReplyView, "request"> {
   /** A person may write here; an operator only reads what others write elsewhere. */
   readonly mayWrite: boolean;
   readonly draft?: string;
+  readonly action?: string;
 }
 
 export function chatPage(context: PageContext, view: ChatView): Markup {

@@ -7,6 +7,8 @@ import { visible } from "./visible.ts";
 
 export interface Composer {
   readonly chatId: string;
+  /** Where it is sent; default: the console's own chat of that name. */
+  readonly action?: string;
   readonly eventId: string;
   /** Commands that the user wrote. */
   readonly ownCommands: readonly { readonly name: string; readonly description: string }[];
@@ -14,9 +16,12 @@ export interface Composer {
 }
 
 /** Where a message is written. A `/` at its beginning offers the commands there are. */
-export function composer(context: PageContext, { chatId, eventId, ownCommands, draft }: Composer): Markup {
+export function composer(
+  context: PageContext,
+  { chatId, action = `/chat/${encodeURIComponent(chatId)}`, eventId, ownCommands, draft }: Composer,
+): Markup {
   const { t } = context;
-  return html`<form class="composer" method="post" action="/chat/${encodeURIComponent(chatId)}" enctype="multipart/form-data" data-composer>
+  return html`<form class="composer" method="post" action="${action}" enctype="multipart/form-data" data-composer>
 ${csrfField(context)}<input type="hidden" name="event" value="${eventId}">
 <ul id="commands" class="suggest" role="listbox" aria-label="${t.commandsLabel}" hidden>${commandsOf(context, ownCommands).map(([name, what]) => html`<li role="option" id="command-${name.slice(1)}" data-value="${name}"><code>${name}</code> <span>${what}</span></li>`)}</ul>
 <label class="attach" title="${t.attach}"><input type="file" name="file" multiple aria-label="${t.attach}">${ICONS.attach}</label>

@@ -1,6 +1,8 @@
 import type { Viewer } from "../../../application/inbox/viewer.ts";
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
-import type { Exchange } from "../../../application/ports/message-store.ts";
+import { IN_THE_CONSOLE } from "../../../application/inbox/way-back.ts";
+import type { InboundMessage } from "../../../application/ports/channel.ts";
+import type { ChatKey, Exchange } from "../../../application/ports/message-store.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { attachmentsOf } from "../body.ts";
 import type { PageContext } from "../context.ts";
@@ -55,7 +57,19 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
   });
-  app.post("/chat/:chat", (c) => say(c.var.page, c.req.param("chat"), c.var.form, c.var.files));
+  app.post("/chat/:chat", (c) => {
+    const chatId = c.req.param("chat");
+    const { viewer } = c.var.person;
+    const place = mayWrite(viewer, chatId) ? { channel: "web", chatId, userId: viewer.userId } : null;
+    return say(c.var.page, place, c.var.form, c.var.files);
+  });
+  // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
+  app.post("/sessions/:channel/:chat", async (c) => {
+    const { channel, chat: chatId } = c.req.param();
+    const speaker = await host.ownChats.speaker(c.var.person.viewer, { channel, chatId });
+    const place = speaker && { ...speaker, chatId, replyTo: IN_THE_CONSOLE };
+    return say(c.var.page, place, c.var.form, c.var.files);
+  });
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
     const { viewer } = c.var.person;
@@ -66,7 +80,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
 
   async function say(
     page: PageContext,
-    chatId: string,
+    place: Pick<InboundMessage, "channel" | "chatId" | "userId" | "replyTo"> | null,
     form: URLSearchParams,
     files: readonly File[],
   ): Promise<Response> {
@@ -78,28 +92,32 @@ export function chatRoutes(app: WebApp, web: Web): void {
       respond(trouble(page, t.notSent, why), status, {
         "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
       });
-    if (!mayWrite(viewer, chatId)) return refuse(404, t.notFound);
+    if (place === null) return refuse(404, t.notFound);
     if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
     const attachments = await attachmentsOf(files);
     if (text !== "" || attachments.length > 0) {
       const received = await host.receive({
-        channel: "web",
+        ...place,
         // The page's own number: a form that is sent twice is one message.
         eventId: `${viewer.userId}:${event.slice(0, 100)}`,
-        chatId,
-        userId: viewer.userId,
         text,
         ...(attachments.length > 0 && { attachments }),
       });
       if (received.status === "refused")
         return refuse(received.reason === "too-many" ? 429 : 403, received.text);
     }
-    return new Response(null, { status: 303, headers: { location: `/chat/${encodeURIComponent(chatId)}` } });
+    return new Response(null, { status: 303, headers: { location: addressOf(place) } });
   }
 }
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {
   return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
+}
+
+/** Where a chat is read. */
+export function addressOf({ channel, chatId }: ChatKey): string {
+  if (channel === "web") return `/chat/${encodeURIComponent(chatId)}`;
+  return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
 }
 
 /** The jobs of all replies on a page, as they are by now. */

@@ -9,7 +9,7 @@ import { tasksPage } from "../pages/tasks.ts";
 import { usagePage } from "../pages/usage.ts";
 import { preferenceCookie, sessionCookie } from "../session.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
-import { jobsIn } from "./chat.ts";
+import { addressOf, jobsIn } from "./chat.ts";
 
 const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
@@ -28,8 +28,10 @@ export function overviewRoutes(app: WebApp, web: Web): void {
   });
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;
-    const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
-    const chats = await host.messages.chats({ ...mine, limit: 50 });
+    const chats =
+      viewer.role === "operator"
+        ? await host.messages.chats({ limit: 50 })
+        : await host.ownChats.list(viewer, 50);
     const keys = chats.map(({ channel, chatId }) => `${channel}:${chatId}`);
     // What was said at a terminal of this machine is the operator's.
     if (viewer.role === "operator") keys.push("cli:default");
@@ -48,6 +50,7 @@ export function overviewRoutes(app: WebApp, web: Web): void {
     if (!(await maySee(page, channel, chatId))) return missing(page);
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
     if (exchanges.length === 0) return missing(page);
+    const mine = (await host.ownChats.speaker(page.viewer, { channel, chatId })) !== null;
     return respond(
       chatPage(page, {
         channel,
@@ -55,9 +58,10 @@ export function overviewRoutes(app: WebApp, web: Web): void {
         exchanges,
         chats: [],
         older: false,
-        eventId: "",
-        ownCommands: [],
-        mayWrite: false,
+        eventId: crypto.randomUUID(),
+        ownCommands: host.ownCommands(),
+        mayWrite: mine,
+        action: addressOf({ channel, chatId }),
         actionsOf: () => [],
         jobs: await jobsIn(host, page.viewer, exchanges),
         workOf: host.live.of,
@@ -120,8 +124,7 @@ export function overviewRoutes(app: WebApp, web: Web): void {
 
   async function maySee({ viewer }: PageContext, channel: string, chatId: string): Promise<boolean> {
     if (viewer.role === "operator") return true;
-    const chats = await host.messages.chats({ channel: viewer.channel, userId: viewer.userId, limit: 1_000 });
-    return chats.some((chat) => chat.channel === channel && chat.chatId === chatId);
+    return (await host.ownChats.speaker(viewer, { channel, chatId })) !== null;
   }
 
   async function interestOf(page: PageContext, query: URLSearchParams): Promise<Interest | null> {

@@ -15,7 +15,7 @@ export const texts = {
   roles: { operator: "Operator", user: "User" },
   save: "Save",
   name: "Name",
-  nameHint: "As in the console: a-z, 0-9, _ and -",
+  nameHint: "Their name in the console, where they find their chats",
   since: "since",
   personAdded: (who: string) => `${who} may speak now.`,
   personChanged: (who: string) => `${who} was changed.`,

@@ -16,7 +16,7 @@ export const texts: typeof en = {
   roles: { operator: "管理者", user: "利用者" },
   save: "保存",
   name: "名前",
-  nameHint: "コンソールでの名前: a-z、0-9、_、-",
+  nameHint: "コンソールでの名前。そこで自分のチャットを見られます",
   since: "登録",
   personAdded: (who) => `${who} を登録しました。`,
   personChanged: (who) => `${who} を変更しました。`,
