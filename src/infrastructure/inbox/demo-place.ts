@@ -1,6 +1,8 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { resolveLocale } from "../../config/locale.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import { findInstallation } from "../runtime/installation.ts";
 import { removeTree } from "../work/folder/remove-tree.ts";
 
@@ -21,10 +23,17 @@ export async function openDemo(env: Readonly<Record<string, string | undefined>>
   cpSync(join(installed, "project"), workspace, { recursive: true });
   mkdirSync(home, { mode: 0o700 });
   writeFileSync(join(home, "config.yaml"), CONFIG);
-  copyFileSync(join(installed, "answers.yaml"), join(home, "demo.yaml"));
+  const answers = readFileSync(join(installed, "answers.yaml"), "utf8");
+  writeFileSync(join(home, "demo.yaml"), inLanguage(answers, resolveLocale({ env })));
   return {
     workspace,
     env: { ...env, PICOCLAW_HOME: home },
     remove: async () => removeTree(folder),
   };
+}
+
+/** A line "English / 日本語" of an answer is said in one of the two. */
+function inLanguage(answers: string, locale: Locale): string {
+  const line = /^( +)(\S[^/\n]*) \/ ([^\n]*[\p{Script=Hiragana}\p{Script=Han}][^\n]*)$/gmu;
+  return answers.replace(line, locale === "ja" ? "$1$3" : "$1$2");
 }
