@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { resolveHome } from "../config/home.ts";
+import { resolveLocale } from "../config/locale.ts";
 import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
 import { VERSION } from "../version.ts";
 
@@ -27,7 +28,10 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
     openFleet: async (options) => (await import("./fleet-control.ts")).openFleetControl(env, options),
     openDemo: async () => {
-      const place = await (await import("../infrastructure/inbox/demo-place.ts")).openDemo(env);
+      const place = await (await import("../infrastructure/inbox/demo-place.ts")).openDemo(
+        env,
+        resolveLocale({ env }),
+      );
       // The project is ours: its tests may run where nothing confines them.
       const { trustWorkspace } = await import("../config/trust.ts");
       trustWorkspace({ home: resolveHome(place.env), workspace: place.workspace, now: new Date() });

@@ -1,7 +1,6 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resolveLocale } from "../../config/locale.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { findInstallation } from "../runtime/installation.ts";
 import { removeTree } from "../work/folder/remove-tree.ts";
@@ -16,7 +15,7 @@ ${ROLES.map((role) => `  ${role}: { provider: demo, model: demo }`).join("\n")}
 `;
 
 /** A workspace and a home that go when the demo ends. */
-export async function openDemo(env: Readonly<Record<string, string | undefined>>) {
+export async function openDemo(env: Readonly<Record<string, string | undefined>>, locale: Locale) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-demo-"));
   const installed = join(findInstallation().folder, "demo");
   const [workspace, home] = [join(folder, "workspace"), join(folder, "home")];
@@ -24,7 +23,7 @@ export async function openDemo(env: Readonly<Record<string, string | undefined>>
   mkdirSync(home, { mode: 0o700 });
   writeFileSync(join(home, "config.yaml"), CONFIG);
   const answers = readFileSync(join(installed, "answers.yaml"), "utf8");
-  writeFileSync(join(home, "demo.yaml"), inLanguage(answers, resolveLocale({ env })));
+  writeFileSync(join(home, "demo.yaml"), inLanguage(answers, locale));
   return {
     workspace,
     env: { ...env, PICOCLAW_HOME: home },
