@@ -80,7 +80,8 @@ export function commitMessage(
 ): string {
   const { item, title, summary } = task;
   const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
-  const text = [subject, summary].filter((part) => part !== "").join("\n\n");
+  // A message is an argument of git's, and those have a length.
+  const text = [subject, cutMiddle(summary, SUMMARY_CHARS)].filter((part) => part !== "").join("\n\n");
   return postedCommit(item.forge, mask(text), closesOf(task));
 }
 

@@ -27,6 +27,10 @@ export type SolveStopKind =
   | "no-plan"
   | "too-many-steps"
   | "gave-up"
+  /** The same failing call, again and again. */
+  | "stuck"
+  /** Answers that were cut by their length, again and again. */
+  | "cut"
   | "nothing-changed"
   | "nothing-changed-red"
   | "checks-red"
@@ -54,6 +58,7 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
 /** The end of a task whose model gave no answer. */
 export function stopWithoutAnswer(unanswered: Unanswered): SolveStop {
   if (unanswered.kind === "aborted") return new SolveStop("stopped");
+  if (unanswered.kind === "cut") return new SolveStop("cut");
   const { code, message } = failureOf(unanswered);
   return new SolveStop(code === "over-budget" ? "budget" : "model", message);
 }

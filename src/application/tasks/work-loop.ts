@@ -18,6 +18,7 @@ import type { News } from "./news.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 const STREAM_CHARS = 20_000;
 const RESULT_CHARS = 42_000;
@@ -65,7 +66,10 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
     tools,
     transcript: {
       messages: () => work.task.transcript,
-      add: (...messages) => work.update({ transcript: [...work.task.transcript, ...messages] }),
+      add: (...messages) => {
+        const kept = messages.map((one) => withoutSecrets(one, parts.secrets()));
+        return work.update({ transcript: [...work.task.transcript, ...kept] });
+      },
     },
     request: ({ messages, size }) => ({
       system,
@@ -185,7 +189,7 @@ async function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): 
     case "steps":
       throw new SolveStop("too-many-steps", String(config.maxSteps));
     case "stuck":
-      throw new SolveStop("gave-up", mask(commandOf(end.call) ?? end.call.name).slice(0, 500));
+      throw new SolveStop("stuck", mask(commandOf(end.call) ?? end.call.name).slice(0, 500));
     default:
       throw stopWithoutAnswer(end);
   }
@@ -221,10 +225,11 @@ async function remember(
     return;
   }
   const { command: text, exitCode, durationMs, stdout, stderr } = command;
-  work.say(`$ ${text} → ${exitCode}`);
-  await work.update({ commands: [...work.task.commands, { command: text, exitCode, durationMs }] });
+  const shown = mask(text);
+  work.say(`$ ${shown} → ${exitCode}`);
+  await work.update({ commands: [...work.task.commands, { command: shown, exitCode, durationMs }] });
   const output = cutMiddle(mask(`${stdout}${stderr}`), NOTED_CHARS);
-  await work.note({ kind: "command", command: mask(text), exitCode, durationMs, output });
+  await work.note({ kind: "command", command: shown, exitCode, durationMs, output });
 }
 
 function commandOf({ arguments: args }: ToolCall): string | null {

@@ -207,7 +207,27 @@ describe("what a coder is shown of a result", () => {
 
   test("a call that failed twice in the same way is not run a third time", async () => {
     const { task } = await kit.solve((turn) => (turn === 0 ? PLAN : shell("false", "again")));
-    expect(task.failure?.kind).toBe("gave-up");
+    expect(task.failure?.kind).toBe("stuck");
     expect(task.commands.length).toBe(2);
+  });
+
+  test("a summary of half a million characters is published, cut", async () => {
+    const long = JSON.stringify({ done: true, summary: `Adds now. ${"x".repeat(500_000)}` });
+    const { task } = await kit.solve([PLAN, shell(FIX), long]);
+    expect(task).toMatchObject({ state: "done", failure: null });
+    expect(published()).toBe(true);
+  });
+
+  test("a secret that the model writes is neither kept nor shown, and its commands run as written", async () => {
+    const { token } = kit.world;
+    const { task, live } = await kit.solve([
+      PLAN,
+      shell(`echo ${token} | wc -c; ${FIX}`, `It is ${token}.`),
+      DONE,
+    ]);
+    expect(task).toMatchObject({ state: "done", failure: null });
+    for (const place of [task, live, await kit.store.find(task.id)])
+      expect(JSON.stringify(place)).not.toContain(token);
+    expect(JSON.stringify(live)).toContain(`"output":"${token.length + 1}`);
   });
 });

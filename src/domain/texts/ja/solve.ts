@@ -37,6 +37,9 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
   budget: (detail) =>
     `今日の予算を使い切りました (${detail})。\`budget.daily\` を上げるか、明日このアドレスで \`picoclaw solve\` を実行してください。続きから始めます。`,
+  stuck: (detail) => `モデルが失敗する同じ呼び出しを繰り返しました: ${detail}`,
+  cut: () =>
+    "モデルの回答が長さの上限で何度も途切れました。コーダーのモデルの `max_tokens` を上げるか、作業を小さく分けて依頼してください。",
   "secret-in-change": (detail) =>
     `変更に、設定済みの秘密の値が含まれています（${detail}）。何もプッシュしていません。取り除いて、もう一度お試しください。`,
   "protected-branch": (detail) => `ブランチが保護されているためプッシュできません: ${detail}`,
