@@ -39,8 +39,7 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
   budget: (detail) =>
     `Today's budget is spent (${detail}). Raise \`budget.daily\`, or run \`picoclaw solve\` with this address tomorrow: it goes on from here.`,
-  stuck: (detail) =>
-    `The model made the same call again and again, and it failed each time: ${detail}`,
+  stuck: (detail) => `The model made the same call again and again, and it failed each time: ${detail}`,
   cut: () =>
     "The model's answers were cut at their longest again and again. Raise `max_tokens` of the coder's model, or ask for less at a time.",
   "secret-in-change": (detail) =>
