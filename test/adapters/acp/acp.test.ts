@@ -82,18 +82,22 @@ test("cancel ends what runs and takes it back", async () => {
   expect(editor.tree()).toEqual({});
 });
 
-test("an editor that goes leaves nothing half done, and the program ends", async () => {
-  editor = createEditor([coder("```bash\ntouch made; echo begun; sleep 300\n```")]);
-  const { agent, process, ended } = await editor.start();
-  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
-  agent.request(session.prompt, { sessionId, prompt: says("/code3 wait") }).catch(() => {});
-  await editor.until(() =>
-    editor.of("tool_call_update").find(({ content }) => JSON.stringify(content ?? "").includes("begun")),
-  );
-  process.stdin.end();
-  expect(await ended).toBe(0);
-  expect(editor.tree()).toEqual({});
-});
+test.each(["closes its pipes", "is killed"])(
+  "an editor that %s leaves nothing half done, and the program ends",
+  async (how) => {
+    editor = createEditor([coder("```bash\ntouch made; echo begun; sleep 300\n```")]);
+    const { agent, process, ended } = await editor.start();
+    const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+    agent.request(session.prompt, { sessionId, prompt: says("/code3 wait") }).catch(() => {});
+    await editor.until(() =>
+      editor.of("tool_call_update").find(({ content }) => JSON.stringify(content ?? "").includes("begun")),
+    );
+    if (how === "is killed") process.stdout.destroy();
+    process.stdin.end();
+    expect(await ended).toBe(0);
+    expect(editor.tree()).toEqual({});
+  },
+);
 
 test("what cannot be served is refused with the reason, and the session of another one is unknown", async () => {
   editor = createEditor([]);
@@ -115,4 +119,12 @@ test("the settings in the docs start the agent", async () => {
     ["picoclaw", "acp"],
   ]);
   expect(editor.run(["acp", "--help"])).toMatchObject({ code: 0 });
+});
+
+test("what is no message is answered, and the next one is heard", async () => {
+  editor = createEditor([]);
+  const { process, agent } = await editor.start();
+  process.stdin.write("nonsense\n[]\n{}\n");
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  expect(sessionId).toMatch(/^[0-9a-f]{18}$/);
 });
