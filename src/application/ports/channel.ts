@@ -1,7 +1,7 @@
 import type { ChatEvent, Reply, Route } from "./conversation.ts";
 
 /**
- * A way people reach PicoClaw: LINE, Slack, the web, a terminal.
+ * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal.
  *
  * In: the channel checks who speaks (signature, session, token), turns what came into an `InboundMessage` and calls
  * `receive`. When that promise resolves the message is stored, and only then may the channel acknowledge it. Out:

@@ -136,7 +136,7 @@ export function openApi(version: string): Json {
       "/sessions/{channel}/{chat}": {
         get: operation("What was said in a chat", "read", {
           parameters: [
-            parameter("channel", "path", { type: "string" }, "`web`, `line`, `slack`."),
+            parameter("channel", "path", { type: "string" }, "`web`, `line`, `slack`, `telegram`."),
             parameter("chat", "path", { type: "string" }, "The chat's id."),
           ],
           responses: {

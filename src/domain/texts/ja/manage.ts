@@ -7,7 +7,7 @@ export const texts: typeof en = {
   peopleTitle: "人",
   peopleIntro: "LINE や Slack などから PicoClaw に話しかけられる人です。",
   nobody:
-    "まだ誰も登録されていません。LINE や Slack から話しかけた人にはコードが渡され、ここに表示されます。",
+    "まだ誰も登録されていません。LINE、Slack、Telegram から話しかけた人にはコードが渡され、ここに表示されます。",
   waitingTitle: "登録待ち",
   waitingUntil: "有効期限",
   letIn: "登録する",
