@@ -6,7 +6,8 @@ export const texts = {
   // People.
   peopleTitle: "People",
   peopleIntro: "Who may speak to PicoClaw on LINE, Slack, Telegram and other services.",
-  nobody: "Nobody is registered yet. Whoever writes from LINE, Slack or Telegram is given a code, which shows up here.",
+  nobody:
+    "Nobody is registered yet. Whoever writes from LINE, Slack or Telegram is given a code, which shows up here.",
   waitingTitle: "Waiting to be let in",
   waitingUntil: "valid until",
   letIn: "Let in",
