@@ -12,10 +12,11 @@ export function ignoredChanges(sides: Sides, changes: readonly Change[]): Readon
   const found = new Map<string, string>();
   if (repository === null) return found;
   const ignored = createIgnored({ read: (path) => text(sides.current(path)), includeIgnored: false });
+  const topmost = createTopmost(ignored.has);
   for (const { path, kind } of changes) {
     if (path.startsWith("../") || GIT.test(path)) continue;
     const folder = () => sides.look(path, kind === "deleted" ? "before" : "after")?.kind === "directory";
-    const top = topmost(path, ignored.has, folder);
+    const top = topmost(path, folder);
     if (top !== null) found.set(path, top);
   }
   if (found.size === 0) return found;
@@ -28,15 +29,27 @@ export function ignoredChanges(sides: Sides, changes: readonly Change[]): Readon
 
 const GIT = /(^|\/)\.git(\/|$)/;
 
-function topmost(
-  path: string,
-  has: (path: string, isFolder: boolean) => boolean,
-  isFolder: () => boolean,
-): string | null {
-  for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
-    if (has(path.slice(0, slash), true)) return path.slice(0, slash + 1);
-  const folder = isFolder();
-  return has(path, folder) ? `${path}${folder ? "/" : ""}` : null;
+/** What git ignores of a path: itself, or the uppermost folder above. Folders are asked about once. */
+function createTopmost(has: (path: string, isFolder: boolean) => boolean) {
+  const folders = new Map<string, string | null>();
+  const topOf = (folder: string): string | null => {
+    if (folder === "") return null;
+    const known = folders.get(folder);
+    if (known !== undefined) return known;
+    const top = topOf(parentOf(folder)) ?? (has(folder, true) ? `${folder}/` : null);
+    folders.set(folder, top);
+    return top;
+  };
+  return (path: string, isFolder: () => boolean): string | null => {
+    const above = topOf(parentOf(path));
+    if (above !== null) return above;
+    const folder = isFolder();
+    return has(path, folder) ? `${path}${folder ? "/" : ""}` : null;
+  };
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 function text(bytes: Uint8Array | null): string | null {

@@ -21,12 +21,24 @@ function parseRule(line: string): IgnoreRule[] {
   const body = foldersOnly ? written.slice(0, -1) : written;
   if (body === "" || body === "/") return [];
   const anchored = body.includes("/");
-  const source = globSource(body.startsWith("/") ? body.slice(1) : body);
-  if (source === null) return [];
-  const regExp = new RegExp(`^${source}$`, "su");
+  const test = matcherOf(body.startsWith("/") ? body.slice(1) : body);
+  if (test === null) return [];
   // Without a slash it is about names, wherever they stand.
   const subject = (path: string) => (anchored ? path : path.slice(path.lastIndexOf("/") + 1));
-  return [{ negated, foldersOnly, matches: (path) => regExp.test(subject(path)) }];
+  return [{ negated, foldersOnly, matches: (path) => test(subject(path)) }];
+}
+
+/** Most rules are a name or an ending, and need no regular expression. */
+function matcherOf(glob: string): ((subject: string) => boolean) | null {
+  if (!/[*?[\\]/.test(glob)) return (subject) => subject === glob;
+  if (/^\*[^*?[\\/]+$/.test(glob)) {
+    const ending = glob.slice(1);
+    return (subject) => subject.endsWith(ending) && !subject.includes("/");
+  }
+  const source = globSource(glob);
+  if (source === null) return null;
+  const regExp = new RegExp(`^${source}$`, "su");
+  return (subject) => regExp.test(subject);
 }
 
 /** git's wildmatch as a regular expression; null for a pattern that matches nothing. */
