@@ -25,6 +25,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       (await import("../infrastructure/work/folder/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
+    openStoreData: async (options) => (await import("./store-data.ts")).openStoreData(env, options),
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
     openFleet: async (options) => (await import("./fleet-control.ts")).openFleetControl(env, options),
     openDemo: async () => {

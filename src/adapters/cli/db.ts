@@ -1,23 +1,24 @@
 import type { Subcommand } from "./command.ts";
+import { fail } from "./fail.ts";
 import { openIndexFromFlags, readFlags } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { reportFilled, withStoreData } from "./store-data.ts";
 
-/** `db migrate|status`: the store, which indexes jobs and can be rebuilt from their folders. */
+/** `db`: the store. Its index of jobs can be rebuilt from their folders; the rest of it is copied and forgotten here. */
 export const command: Subcommand = {
   name: "db",
-  usage: "db migrate|status",
+  usage: "db [status|migrate|copy|forget]",
   flags: {},
-  words: 1,
+  words: 2,
   run: db,
 };
 
 async function db(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const [verb = "status"] = flags.words;
-  if (verb !== "status" && verb !== "migrate") {
-    program.err("picoclaw db migrate|status\n");
-    return EXIT.usage;
-  }
+  if (verb === "copy" || verb === "forget") return whole(program, flags, verb);
+  if ((verb !== "status" && verb !== "migrate") || flags.words.length > 1) return usage(program, flags);
   const { index } = await openIndexFromFlags(program, flags);
   try {
     const applied = verb === "migrate" ? await index.migrate() : [];
@@ -36,4 +37,31 @@ async function db(program: CliProgram, args: readonly string[]): Promise<number>
   } finally {
     await index.close();
   }
+}
+
+/** `db copy ADDRESS` and `db forget CHANNEL:USER`. */
+async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget"): Promise<number> {
+  const given = flags.words[1] ?? "";
+  const json = flags.values.json === true;
+  if (verb === "copy") {
+    // The address holds a password, which other users of the machine may read among the arguments of a process.
+    const named = /^env:(.+)$/.exec(given)?.[1];
+    const address = named === undefined ? given : (program.env[named] ?? "");
+    if (!/^postgres(ql)?:\/\//.test(address)) return usage(program, flags);
+    return withStoreData(program, flags, async ({ data, words }) =>
+      reportFilled(program, { json, words, filled: await data.copyTo(address) }),
+    );
+  }
+  const [, channel, userId] = /^([a-z]+):(.+)$/.exec(given) ?? [];
+  if (channel === undefined || userId === undefined) return usage(program, flags);
+  return withStoreData(program, flags, async ({ data, words }) => {
+    const rows = await data.forget({ channel, userId });
+    program.out(json ? `${JSON.stringify({ success: true, rows })}\n` : `${words.personForgotten(given, rows)}\n`);
+    return EXIT.done;
+  });
+}
+
+function usage(program: CliProgram, { values }: Flags): number {
+  const text = "picoclaw db [status|migrate|copy postgres://…|copy env:NAME|forget CHANNEL:USER]";
+  return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
 }

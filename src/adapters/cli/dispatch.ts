@@ -27,6 +27,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   trust: async () => (await import("./trust.ts")).command,
   doctor: async () => (await import("./doctor.ts")).command,
   db: async () => (await import("./db.ts")).command,
+  backup: async () => (await import("./backup.ts")).command,
+  restore: async () => (await import("./restore.ts")).command,
   completion: async () => (await import("./completion.ts")).commandWith(allCommands),
   man: async () => (await import("./man.ts")).commandWith(allCommands),
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),

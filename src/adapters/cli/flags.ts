@@ -99,7 +99,7 @@ export function optionsOf(program: CliProgram, values: Flags["values"]): OpenOpt
   };
 }
 
-function notOpened(
+export function notOpened(
   program: CliProgram,
   values: Flags["values"],
   { messages, problems, message = "", exitCode }: NotOpened,

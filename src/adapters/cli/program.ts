@@ -6,9 +6,11 @@ import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
 import type { OpenedSetUp } from "../../application/ports/set-up.ts";
+import type { StoreData } from "../../application/ports/store-data.ts";
 import type { ToolForm, Toolkit } from "../../application/ports/toolkit.ts";
 import type { OpenSolve } from "../../application/tasks/open-solve.ts";
 import type { OpenTasks } from "../../application/tasks/task-runs.ts";
+import type { MemoryMessages } from "../../domain/texts/texts.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -49,6 +51,8 @@ export interface CliProgram {
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
+  /** The store as a whole. */
+  readonly openStoreData: (options: OpenOptions) => Promise<OpenedStoreData>;
   /** The server and everything it runs; nothing listens until `listen` is called. */
   readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
   /** The machines that share the store. */
@@ -77,6 +81,10 @@ export interface ModelRoleTrouble {
   readonly code: string;
   readonly message: string;
 }
+
+export type OpenedStoreData =
+  | { readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages }
+  | NotOpened;
 
 export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;
 

@@ -170,7 +170,12 @@ export const texts = {
       does: "check this machine and say what helps",
       flags: { "--repair": "finish an interrupted commit" },
     },
-    db: { does: "the index of jobs (SQLite): migrate it, or its status", flags: {} },
+    db: {
+      does: "the store: its state; bring it up; copy it to a Postgres (address or env:NAME); forget a person (channel:user)",
+      flags: {},
+    },
+    backup: { does: "write the store and the configuration into a new folder, while serving", flags: {} },
+    restore: { does: "fill an empty store from such a folder", flags: {} },
     completion: { does: "completion for bash, zsh or fish: source <(picoclaw completion bash)", flags: {} },
     man: { does: "the manual page: picoclaw man | man -l -", flags: {} },
     demo: { does: "a tour: a failing test is fixed, rm -rf src is taken back", flags: {} },

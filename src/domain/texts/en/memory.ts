@@ -80,6 +80,21 @@ export const texts = {
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
+  /** The store as a whole: `backup`, `restore`, `db copy`, `db forget`. */
+  backedUp: (folder: string, rows: number) => `${folder}: ${rows} rows and the configuration`,
+  undoNotBackedUp: (folders: readonly string[]) =>
+    `Not in it, and to be kept with their workspaces: journals and undo data in\n${folders.map((one) => `  ${one}`).join("\n")}`,
+  backupExists: (folder: string) => `${folder} is not empty. Name a new folder.`,
+  filled: (rows: number) => `${rows} rows were written, read back and compared.`,
+  storeInUse: (table: string) =>
+    `Nothing was written: the store is in use (${table} has rows). Use a new PICOCLAW_HOME or an empty database.`,
+  storeUnequal: (table: string) =>
+    `Nothing was kept: what was read back from ${table} is not what was written.`,
+  backupDamaged: (file: string) => `Nothing was written: ${file} is missing or not as it was made.`,
+  backupOfOther: (version: string) =>
+    `Nothing was written: the backup was made by version ${version}, whose tables are others. Restore it with that version, then upgrade.`,
+  personForgotten: (who: string, rows: number) =>
+    `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
   storeUnavailable: ({ kind, name, detail, damaged, newer }: StoreTrouble) =>
     `The store cannot be opened: ${name} (${detail})\n${
       newer

@@ -156,7 +156,12 @@ export const texts: typeof en = {
     config: { does: "有効な設定の表示と検査", flags: {} },
     trust: { does: "このフォルダの picoclaw.yaml を信頼する", flags: {} },
     doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },
-    db: { does: "ジョブの索引（SQLite）の移行と状態", flags: {} },
+    db: {
+      does: "ストアの状態・移行・Postgres への複写（URL か env:名前）・ある人のデータの削除（channel:user）",
+      flags: {},
+    },
+    backup: { does: "ストアと設定を新しいフォルダへ書き出す（serve 中でも可）", flags: {} },
+    restore: { does: "そのフォルダから空のストアを復元する", flags: {} },
     completion: { does: "bash・zsh・fish の補完: source <(picoclaw completion bash)", flags: {} },
     man: { does: "マニュアル: picoclaw man | man -l -", flags: {} },
     demo: { does: "落ちるテストを直し、rm -rf src を取り消す見学コース", flags: {} },

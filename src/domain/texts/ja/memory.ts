@@ -62,6 +62,19 @@ export const texts: typeof en = {
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
+  backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
+  undoNotBackedUp: (folders) =>
+    `次のジャーナルと取り消し用データは含まれません。ワークスペースと一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
+  backupExists: (folder) => `${folder} は空ではありません。新しいフォルダを指定してください。`,
+  filled: (rows) => `${rows} 行を書き込み、読み直して照合しました。`,
+  storeInUse: (table) =>
+    `何も書き込んでいません。ストアは使用中です（${table} に行があります）。新しい PICOCLAW_HOME か空のデータベースを使ってください。`,
+  storeUnequal: (table) => `何も残していません。${table} を読み直した内容が書き込んだ内容と違います。`,
+  backupDamaged: (file) => `何も書き込んでいません。${file} がないか、作成時の内容と違います。`,
+  backupOfOther: (version) =>
+    `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
+  personForgotten: (who, rows) =>
+    `${who}: ${rows} 行を削除しました。ジョブと取り消し用データはワークスペースの保管場所に残ります。`,
   storeUnavailable: ({ kind, name, detail, damaged, newer }) =>
     `ストアを開けません: ${name}（${detail}）\n${
       newer

@@ -1,0 +1,48 @@
+import type { Filled } from "../../application/ports/store-data.ts";
+import type { MemoryMessages } from "../../domain/texts/texts.ts";
+import { fail } from "./fail.ts";
+import { notOpened, optionsOf } from "./flags.ts";
+import type { Flags } from "./parse-flags.ts";
+import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
+
+type Open = Extract<OpenedStoreData, { ok: true }>;
+
+/** Does something with the whole store that the common flags mean, and closes it. */
+export async function withStoreData(
+  program: CliProgram,
+  { values }: Flags,
+  use: (opened: Open) => Promise<number>,
+): Promise<number> {
+  const opened = await program.openStoreData(optionsOf(program, values));
+  if (!opened.ok) throw notOpened(program, values, opened, "store");
+  try {
+    return await use(opened);
+  } finally {
+    await opened.data.close();
+  }
+}
+
+/** What became of a store that was to be filled. */
+export function reportFilled(
+  program: CliProgram,
+  { json, words, filled }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: Filled },
+): number {
+  if (filled.status === "filled") {
+    program.out(json ? `${JSON.stringify({ success: true, rows: filled.rows })}\n` : `${words.filled(filled.rows)}\n`);
+    return EXIT.done;
+  }
+  return fail(program, json, { exitCode: EXIT.refused, code: filled.status, text: textOf(words, filled) });
+}
+
+function textOf(words: MemoryMessages, filled: Exclude<Filled, { status: "filled" }>): string {
+  switch (filled.status) {
+    case "in-use":
+      return words.storeInUse(filled.table);
+    case "unequal":
+      return words.storeUnequal(filled.table);
+    case "damaged":
+      return words.backupDamaged(filled.file);
+    case "other-version":
+      return words.backupOfOther(filled.version);
+  }
+}

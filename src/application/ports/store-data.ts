@@ -1,0 +1,32 @@
+/** What is kept in the store, as a whole. */
+export interface StoreData {
+  /** Writes everything into a new folder, as it is at one moment, while others go on working. */
+  backup(folder: string): Promise<BackedUp>;
+  /** Fills this installation's empty store from such a folder. */
+  restore(folder: string): Promise<Filled>;
+  /** Fills the empty Postgres at an address from this installation's store. */
+  copyTo(databaseUrl: string): Promise<Filled>;
+  /** Deletes what one person said, was answered and is known by. */
+  forget(person: { readonly channel: string; readonly userId: string }): Promise<number>;
+  close(): Promise<void>;
+}
+
+export type BackedUp =
+  | {
+      readonly status: "made";
+      readonly rows: number;
+      /** Where each workspace keeps journals and undo data: they are not in the folder. */
+      readonly undoData: readonly string[];
+    }
+  | { readonly status: "exists" };
+
+export type Filled =
+  | { readonly status: "filled"; readonly rows: number }
+  /** Nothing was written: this table has rows already. */
+  | { readonly status: "in-use"; readonly table: string }
+  /** Nothing was kept: what was read back is not what was written. */
+  | { readonly status: "unequal"; readonly table: string }
+  /** It is no backup, or one of its files is not as it was written. */
+  | { readonly status: "damaged"; readonly file: string }
+  /** It was made by another version: its tables are others. */
+  | { readonly status: "other-version"; readonly version: string };

@@ -1,0 +1,71 @@
+import { existsSync, readdirSync } from "node:fs";
+import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
+import type { StoreData } from "../application/ports/store-data.ts";
+import { homeConfigFile } from "../config/home.ts";
+import { loadConfig } from "../config/load.ts";
+import { resolveLocale } from "../config/locale.ts";
+import { messagesFor } from "../domain/texts/messages.ts";
+import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/texts.ts";
+import { placeOfWorkspace, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
+import { readBackup, writeBackup } from "../infrastructure/store/backup.ts";
+import { fillStore } from "../infrastructure/store/fill-store.ts";
+import { forgetPerson } from "../infrastructure/store/forget-person.ts";
+import { asWaiting, type KeptTable } from "../infrastructure/store/kept-tables.ts";
+import { migrate } from "../infrastructure/store/migrate.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { readRows } from "../infrastructure/store/read-rows.ts";
+import { withSnapshot } from "../infrastructure/store/snapshot.ts";
+import { jobStorages } from "../infrastructure/work/transaction/job-storages.ts";
+import { VERSION } from "../version.ts";
+
+/** The store of this installation as a whole: to keep, to bring back, to move, to forget. */
+export async function openStoreData(
+  env: Readonly<Record<string, string | undefined>>,
+  options: OpenOptions,
+): Promise<
+  { readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages } | NotOpened
+> {
+  const loaded = await loadConfig({ env, ...options });
+  if (!loaded.ok)
+    return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
+  const { config, home, secrets } = loaded;
+  const locale = resolveLocale({ env, config });
+  const words = memoryMessagesFor(locale);
+  const now = () => new Date();
+  const opened = await openMigratedStore({ home, databaseUrl: secrets.resolve(config.database_url) }, now);
+  if (!opened.ok) {
+    const message = words.storeUnavailable(opened.trouble);
+    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
+  }
+  const { db } = opened;
+  const data: StoreData = {
+    async backup(folder) {
+      if (existsSync(folder) && readdirSync(folder).length > 0) return { status: "exists" };
+      const undoData = jobStorages(home);
+      const configFile = homeConfigFile(home);
+      const rows = await writeBackup(db, { folder, version: VERSION, now: now(), undoData, configFile });
+      return { status: "made", rows, undoData };
+    },
+    restore: (folder) => readBackup(db, folder),
+    async copyTo(databaseUrl) {
+      const target = (await import("../infrastructure/store/postgres.ts")).openPostgres(databaseUrl);
+      const nameOf = (name: string) =>
+        workspaceName({ home, databaseUrl, root: placeOfWorkspace(name).root });
+      try {
+        await migrate(target, now);
+        return await withSnapshot(db, (frozen) =>
+          fillStore(target, {
+            rows: async function* (table: KeptTable) {
+              for await (const row of readRows(frozen, table)) yield asWaiting(table, row, nameOf);
+            },
+          }),
+        );
+      } finally {
+        await target.destroy();
+      }
+    },
+    forget: (person) => forgetPerson(db, person),
+    close: () => db.destroy(),
+  };
+  return { ok: true, data, words };
+}
