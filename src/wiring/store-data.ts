@@ -22,9 +22,7 @@ import { VERSION } from "../version.ts";
 export async function openStoreData(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-): Promise<
-  { readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages } | NotOpened
-> {
+): Promise<{ readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages } | NotOpened> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };

@@ -91,9 +91,14 @@ describe.if(requirePart("postgres"))("to Postgres", () => {
       await server.stop("SIGKILL");
       const config = readFileSync(join(server.home, "config.yaml"), "utf8");
       writeFileSync(join(server.home, "config.yaml"), `${config}database_url: env:TARGET\n`);
-      writeFileSync(join(server.home, "script.json"), JSON.stringify({ answers: [{ text: "re: {{message}}" }] }));
+      writeFileSync(
+        join(server.home, "script.json"),
+        JSON.stringify({ answers: [{ text: "re: {{message}}" }] }),
+      );
       const child = server.start(["serve", "--port", "0", "--json"], { TARGET: url });
-      const line = await new Promise<string>((resolve) => child.stdout?.once("data", (data) => resolve(String(data))));
+      const line = await new Promise<string>((resolve) =>
+        child.stdout?.once("data", (data) => resolve(String(data))),
+      );
       const there = (JSON.parse(line) as { url: string }).url;
       const deadline = Date.now() + 30_000;
       for (;;) {
@@ -113,10 +118,10 @@ describe.if(requirePart("postgres"))("to Postgres", () => {
       const kept = join(server.home, "../kept");
       expect(server.run(["backup", kept], { env: { TARGET: url } }).code).toBe(0);
       for (const table of ["messages", "replies", "turns", "sessions", "decisions", "usage_entries"])
-        expect([table, readFileSync(join(kept, "store", `${table}.ndjson`), "utf8").includes("alice")]).toEqual([
+        expect([
           table,
-          false,
-        ]);
+          readFileSync(join(kept, "store", `${table}.ndjson`), "utf8").includes("alice"),
+        ]).toEqual([table, false]);
     } finally {
       postgres.stop();
     }

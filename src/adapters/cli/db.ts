@@ -56,7 +56,9 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
   if (channel === undefined || userId === undefined) return usage(program, flags);
   return withStoreData(program, flags, async ({ data, words }) => {
     const rows = await data.forget({ channel, userId });
-    program.out(json ? `${JSON.stringify({ success: true, rows })}\n` : `${words.personForgotten(given, rows)}\n`);
+    program.out(
+      json ? `${JSON.stringify({ success: true, rows })}\n` : `${words.personForgotten(given, rows)}\n`,
+    );
     return EXIT.done;
   });
 }

@@ -25,10 +25,16 @@ export async function withStoreData(
 /** What became of a store that was to be filled. */
 export function reportFilled(
   program: CliProgram,
-  { json, words, filled }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: Filled },
+  {
+    json,
+    words,
+    filled,
+  }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: Filled },
 ): number {
   if (filled.status === "filled") {
-    program.out(json ? `${JSON.stringify({ success: true, rows: filled.rows })}\n` : `${words.filled(filled.rows)}\n`);
+    program.out(
+      json ? `${JSON.stringify({ success: true, rows: filled.rows })}\n` : `${words.filled(filled.rows)}\n`,
+    );
     return EXIT.done;
   }
   return fail(program, json, { exitCode: EXIT.refused, code: filled.status, text: textOf(words, filled) });

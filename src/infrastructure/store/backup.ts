@@ -1,4 +1,11 @@
-import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -54,7 +61,8 @@ async function writeTable(frozen: Kysely<Database>, table: KeptTable, file: stri
   for await (const row of readRows(frozen, table)) {
     const waiting = asWaiting(table, row, (workspace) => workspace);
     digest.add(waiting);
-    if (!out.write(`${JSON.stringify(waiting)}\n`)) await new Promise((resolve) => out.once("drain", resolve));
+    if (!out.write(`${JSON.stringify(waiting)}\n`))
+      await new Promise((resolve) => out.once("drain", resolve));
   }
   out.end();
   await finished(out);

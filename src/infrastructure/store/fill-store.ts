@@ -36,7 +36,11 @@ export async function fillStore(db: Kysely<Database>, { rows, expected }: Fill):
         const given = createRowDigest();
         let batch: Row[] = [];
         const write = async () => {
-          if (batch.length > 0) await within.insertInto(table).values(batch as never).execute();
+          if (batch.length > 0)
+            await within
+              .insertInto(table)
+              .values(batch as never)
+              .execute();
           batch = [];
         };
         for await (const row of rows(table)) {

@@ -36,7 +36,8 @@ export function forgetPerson(
     const own = new Set([userId, ...spoken.map(({ chat_id }) => chat_id)]);
     const keys = [...own].filter((chat) => !shared.has(chat)).map((chat) => `${channel}:${chat}`);
     for (const table of BY_CHAT)
-      rows += (await within.deleteFrom(table).where("chat_key", "in", keys).executeTakeFirst()).numDeletedRows;
+      rows += (await within.deleteFrom(table).where("chat_key", "in", keys).executeTakeFirst())
+        .numDeletedRows;
     for (const table of BY_PERSON)
       rows += (
         await within
@@ -47,7 +48,8 @@ export function forgetPerson(
       ).numDeletedRows;
     if (channel === "web")
       for (const table of OF_THE_WEB)
-        rows += (await within.deleteFrom(table).where("user_id", "=", userId).executeTakeFirst()).numDeletedRows;
+        rows += (await within.deleteFrom(table).where("user_id", "=", userId).executeTakeFirst())
+          .numDeletedRows;
     return Number(rows);
   });
 }
