@@ -32,7 +32,7 @@ export function jobRecord(
     groupId: groupOf(request, jobId),
     workspace: root,
     source: request.source,
-    title: mask(cut(firstLine(request.request ?? "")) || titleOf(request)),
+    title: mask(listTitle(request)),
     ...(request.request !== undefined && { request: mask(request.request).slice(0, REQUEST_CHARACTERS) }),
     createdAt: at.toISOString(),
     finishedAt: now().toISOString(),
@@ -56,6 +56,24 @@ export function groupOf({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: str
 
 const TITLE_CHARACTERS = 50;
 const REQUEST_CHARACTERS = 4_000;
+
+/** What a list calls a job: the request, else the plan, else what the patch does first. */
+export function listTitle(request: Pick<ExecuteRequest, "request" | "plan" | "patch">): string {
+  const asked = cut(firstLine(request.request ?? ""));
+  if (asked !== "") return asked;
+  const isPlanned = request.plan !== undefined && request.plan.trim() !== "";
+  return (isPlanned ? "" : firstEdit(request.patch)) || titleOf(request);
+}
+
+/** `update src/a.ts` of a patch in JSON, whose own first line is brackets and quotes. */
+function firstEdit(patch: string): string {
+  const head = patch.trimStart().slice(0, 4_000);
+  if (!/^\[\s*\{/.test(head)) return "";
+  const field = (name: string) =>
+    new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)+)"`).exec(head)?.[1] ?? "";
+  const [action, target] = [field("action"), field("target")];
+  return target === "" ? "" : cut(`${action} ${target.split("\\n")[0]}`.trim());
+}
 
 /** First line of the plan, else of the patch that says something. */
 export function titleOf({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {

@@ -19,6 +19,10 @@ beforeAll(async () => {
         text: "## Plan\nx\n\n## Patch\n```text:findme.txt\nx\n```\n\n## Risk\nlow\n",
       },
       {
+        when: { role: "coder3", message: "/breaks/" },
+        text: "## Plan\nx\n\n## Patch\n```text:breaks.txt\nx\n```\n```bash\necho half way; echo '<b>no' >&2; exit 3\n```\n\n## Risk\nhigh\n",
+      },
+      {
         when: { role: "coder3", message: "/Request:\\n.*named/" },
         text: "## Plan\nx\n\n## Patch\n```text:named.txt\nx\n```\n\n## Risk\nlow\n",
       },
@@ -357,6 +361,17 @@ describe("one and the other", () => {
     expect(page).toMatch(/<blockquote[^>]*>findme<\/blockquote>/);
     expect(page).toContain('href="/chat/operator.found"');
     expect(await alice.text("/jobs?q=findme")).not.toContain(jobId);
+  });
+
+  test("a card says what failed with its output, and the risk; caveats are folded away", async () => {
+    const page = await answered(operator, "operator.failing", "/code3 breaks");
+    const card = /<section class="job-card[\s\S]*?<\/section>/.exec(page)?.[0] ?? "";
+    expect(card).toContain('class="failure"');
+    expect(card).toContain("half way");
+    expect(card).toContain("&lt;b&gt;no");
+    expect(card).toContain("Risk: high");
+    expect(page).not.toContain("[Result]");
+    expect(page.split("breaks.txt</span>").length - 1).toBe(1);
   });
 
   test("a preview in conflict is shown from its sides; the rest of it can be applied, or none", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { titleOf } from "../../../src/application/work/job-record.ts";
+import { listTitle, titleOf } from "../../../src/application/work/job-record.ts";
 
 describe("the title of a job", () => {
   const cases: readonly (readonly [string, { plan?: string; patch: string }, string])[] = [
@@ -12,4 +12,20 @@ describe("the title of a job", () => {
     ["is cut by characters", { plan: "日".repeat(80), patch: "" }, "日".repeat(50)],
   ];
   for (const [name, given, title] of cases) test(name, () => expect(titleOf(given)).toBe(title));
+});
+
+describe("what a list calls a job", () => {
+  const json = JSON.stringify([{ type: "file_edit", action: "update", target: "src/a.ts", content: "x" }]);
+  const cases: readonly (readonly [string, { request?: string; plan?: string; patch: string }, string])[] = [
+    ["is the request", { request: "\nGreet me\nplease", plan: "p", patch: json }, "Greet me"],
+    ["is the plan where nobody asked", { plan: "Greet", patch: json }, "Greet"],
+    ["is the first edit of a patch in JSON", { patch: json }, "update src/a.ts"],
+    [
+      "is the command of one",
+      { patch: JSON.stringify([{ type: "shell_command", action: "run", target: "npm test\nls" }]) },
+      "run npm test",
+    ],
+    ["is the first line of any other patch", { patch: "--- a/x\n+++ b/x" }, "--- a/x"],
+  ];
+  for (const [name, given, title] of cases) test(name, () => expect(listTitle(given)).toBe(title));
 });
