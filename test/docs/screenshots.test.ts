@@ -12,8 +12,7 @@ import { requirePart } from "../require.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "picoclaw-pictures-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-const place =
-  process.env.TEST_TAKE_PICTURES === "1" ? join(import.meta.dir, "../../docs/images") : scratch;
+const place = process.env.TEST_TAKE_PICTURES === "1" ? join(import.meta.dir, "../../docs/images") : scratch;
 
 if (requirePart("chromium") && requirePart("bwrap"))
   test("the pictures of the documentation can be taken", async () => {
