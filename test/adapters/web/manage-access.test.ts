@@ -68,6 +68,21 @@ describe("an operator", () => {
     expect((await user.ask("/jobs")).status).toBe(401);
   });
 
+  test("ends the open pages of a browser with its session", async () => {
+    const { ask, press, access } = await open();
+    const [own] = await access.sessions(new Date().toISOString());
+    const stream = await ask("/live");
+    expect([stream.status, stream.headers.get("content-type")]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+    ]);
+    const ended = stream.body?.getReader();
+    await ended?.read();
+    await press("/manage/sessions/end", { session: own?.hash ?? "" });
+    for (;;) if ((await ended?.read())?.done !== false) break;
+    expect((await ask("/jobs")).status).toBe(401);
+  });
+
   test("makes a token and a link, each shown once, and ends the token", async () => {
     const { ask, press, access } = await open();
     const fields = [
