@@ -82,6 +82,19 @@ test("cancel ends what runs and takes it back", async () => {
   expect(editor.tree()).toEqual({});
 });
 
+test("a job of another session of the editor can be taken back", async () => {
+  editor = createEditor([coder("```txt:a.txt\nnew\n```")]);
+  const { agent } = await editor.start();
+  const begin = async () =>
+    (await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] })).sessionId;
+  await agent.request(session.prompt, { sessionId: await begin(), prompt: says("/code3 write a.txt") });
+  const [job] = editor.of("tool_call");
+  expect(editor.read("a.txt")).toBe("new\n");
+  const prompt = says(`/undo ${job?.toolCallId}`);
+  await agent.request(session.prompt, { sessionId: await begin(), prompt });
+  expect(editor.tree()).toEqual({});
+});
+
 test.each(["closes its pipes", "is killed"])(
   "an editor that %s leaves nothing half done, and the program ends",
   async (how) => {

@@ -23,13 +23,18 @@ export function namedJobs(
 }
 
 /**
- * At a terminal, and to the operator at the console, every job belongs; to anybody else at the console those of all
+ * At a terminal, in an editor, and to the operator at the console, every job belongs; to anybody else at the console those of all
  * their chats, which are called as they are or `<person>.<something>`. Elsewhere a chat has only its own.
  */
 function isOwner({ message: { channel, userId } }: ChatTurn, { groupId }: StoredJob): boolean {
-  if (channel === "cli") return true;
+  if (isOwnersChannel(channel)) return true;
   if (channel !== "web") return false;
   return (
     userId === "operator" || groupId.startsWith(`web:${userId}#`) || groupId.startsWith(`web:${userId}.`)
   );
+}
+
+/** Channels that only the owner of this machine's account can speak on: the terminal, and the editor. */
+export function isOwnersChannel(channel: string): boolean {
+  return channel === "cli" || channel === "acp";
 }

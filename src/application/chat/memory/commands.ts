@@ -1,6 +1,7 @@
 import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
 import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
+import { isOwnersChannel } from "../commands/own-jobs.ts";
 import type { ChatCommand } from "../parts.ts";
 import type { ChatTurn } from "../turn.ts";
 import { noteCommands } from "./note-commands.ts";
@@ -96,7 +97,10 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
 /** The owner's own places see all; elsewhere a chat sees its own. */
 function chatOf({ message, sessionKey }: ChatTurn): { chatKey: string; all: boolean } {
   const { channel, userId } = message;
-  return { chatKey: sessionKey, all: channel === "cli" || (channel === "web" && userId === "operator") };
+  return {
+    chatKey: sessionKey,
+    all: isOwnersChannel(channel) || (channel === "web" && userId === "operator"),
+  };
 }
 
 /** The whole message: a decision holds its beginning. */
