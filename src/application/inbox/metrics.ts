@@ -1,3 +1,4 @@
+import type { Reply } from "../ports/conversation.ts";
 import type { StoreCounts } from "../ports/message-store.ts";
 import type { Bus } from "./bus.ts";
 
@@ -11,10 +12,10 @@ const BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
 export function createMetrics(bus: Bus): Metrics {
   const counters = new Map<string, Map<string, number>>();
   const seconds = { sum: 0, count: 0, buckets: BUCKETS.map(() => 0) };
-  const add = (name: string, labels: Readonly<Record<string, string>>) => {
+  const add = (name: string, labels: Readonly<Record<string, string>>, amount = 1) => {
     const series = counters.get(name) ?? new Map<string, number>();
     const key = labelsOf(labels);
-    counters.set(name, series.set(key, (series.get(key) ?? 0) + 1));
+    counters.set(name, series.set(key, (series.get(key) ?? 0) + amount));
   };
   bus.subscribe((event) => {
     switch (event.type) {
@@ -29,6 +30,14 @@ export function createMetrics(bus: Bus): Metrics {
           route: reply.decision?.route ?? "none",
           ok: String(reply.ok),
         });
+        if (!reply.ok) add("picoclaw_failures_total", { kind: failureOf(reply) });
+        if (reply.usage !== undefined) {
+          const { provider = "none", model = "none" } = reply.model ?? {};
+          const { inputTokens, outputTokens, costUsd } = reply.usage;
+          add("picoclaw_tokens_total", { provider, model, direction: "in" }, inputTokens);
+          add("picoclaw_tokens_total", { provider, model, direction: "out" }, outputTokens);
+          add("picoclaw_cost_usd_total", { provider, model }, costUsd);
+        }
         seconds.sum += ms / 1_000;
         seconds.count += 1;
         for (const [n, bound] of BUCKETS.entries())
@@ -68,6 +77,16 @@ export function createMetrics(bus: Bus): Metrics {
       return `${lines.join("\n")}\n`;
     },
   };
+}
+
+/** The name of the text that tells the failure, else what it was about: a set that does not grow. */
+function failureOf({ said = [], jobs }: Reply): string {
+  if (jobs.some(({ success }) => !success)) return "job";
+  for (const one of said) {
+    if (one.kind === "say") return one.name;
+    if (one.kind === "refusal" || one.kind === "action") return one.kind;
+  }
+  return "other";
 }
 
 function labelsOf(labels: Readonly<Record<string, string>>): string {

@@ -210,6 +210,15 @@ test("metrics count what the bus tells, with labels that cannot break the format
   };
   bus.publish({ type: "received", message });
   bus.publish({ type: "answered", message, reply: replyOf("x"), ms: 700 });
+  const model = { provider: "claude", model: "m", local: false };
+  const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.25 };
+  const said = [{ kind: "say" as const, name: "stopped" as const, with: [] }];
+  for (const reply of [
+    replyOf("x", { model, usage }),
+    replyOf("x", { model, usage, ok: false, said }),
+    replyOf("x", { ok: false }),
+  ])
+    bus.publish({ type: "answered", message, reply, ms: 70_000 });
   bus.publish({ type: "delivered", channel: "web", ok: true });
   bus.publish({ type: "chat", message, event: { type: "job-finished", jobId: "j", success: true } });
   bus.publish({ type: "job", jobId: "j" });
@@ -220,6 +229,14 @@ test("metrics count what the bus tells, with labels that cannot break the format
     'picoclaw_answer_seconds_bucket{le="0.5"} 0\npicoclaw_answer_seconds_bucket{le="1"} 1\n',
   );
   expect(text).toContain("extra 7\n");
+  for (const line of [
+    'picoclaw_tokens_total{provider="claude",model="m",direction="in"} 200',
+    'picoclaw_tokens_total{provider="claude",model="m",direction="out"} 40',
+    'picoclaw_cost_usd_total{provider="claude",model="m"} 0.5',
+    'picoclaw_failures_total{kind="stopped"} 1',
+    'picoclaw_failures_total{kind="other"} 1',
+  ])
+    expect(text).toContain(`${line}\n`);
   expect(text).toContain("picoclaw_replies_failed 5\n");
   expect(text).toContain('picoclaw_jobs_total{success="true"} 1');
 });
