@@ -88,6 +88,7 @@ describe("signing in", () => {
       userId: "bob",
       role: "user",
       scopes: ["read"],
+      also: [],
     });
     expect((await access.tokens())[0]?.lastUsedAt).not.toBeNull();
     await access.removeToken(token.id);
