@@ -97,11 +97,7 @@ export function createMeter(parts: MeterParts): Meter {
             await account.look();
             return account.isOver() ? account.refusal() : null;
           },
-          count: (kind, { inputTokens, outputTokens, costUsd }) =>
-            account.add({
-              ...{ role: "worker-cli", provider: "worker-cli", model: kind, local: false },
-              ...{ inputTokens, outputTokens, cachedTokens: 0, costUsd },
-            }),
+          count: (kind, used) => account.recordWorker(kind, used),
         },
       };
     },
@@ -117,6 +113,7 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   instead(): Model | ModelFailure;
   refusal(): ModelFailure;
   record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
+  recordWorker(kind: string, used: TaskUsage): Promise<void>;
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
 
@@ -155,6 +152,15 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
       const cost = parts.costOf({ provider, model, local }, used);
       if (cost === null && daily !== null) note({ kind: "unpriced", spentUsd, dailyUsd: daily, model });
       await account.add({ role, provider, model, local, ...used, costUsd: cost ?? 0 });
+    },
+    async recordWorker(kind, { inputTokens, outputTokens, costUsd }) {
+      const by = { provider: "worker-cli", model: kind, local: false };
+      const used = { inputTokens, outputTokens, cachedTokens: 0 };
+      // Some tell what they cost; of the others it is known where a price was given.
+      const cost = costUsd > 0 ? costUsd : parts.costOf(by, used);
+      if (cost === null && daily !== null && inputTokens + outputTokens > 0)
+        note({ kind: "unpriced", spentUsd, dailyUsd: daily, model: kind });
+      await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost ?? 0 });
     },
     async add(entry) {
       const { inputTokens, outputTokens, costUsd } = entry;

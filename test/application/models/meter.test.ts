@@ -96,6 +96,13 @@ describe("the meter", () => {
     expect(textOf(await ask(models))).toBe("local");
   });
 
+  test("a worker CLI that tells no cost has the price that was given for it", async () => {
+    const { meter, usage } = open({ daily: null, on_exceed: "local" });
+    const { workers } = await meter.open(context);
+    await workers.count("codex-cli", { inputTokens: 900, outputTokens: 70, costUsd: 0 });
+    expect(usage.entries).toMatchObject([{ model: "codex-cli", costUsd: 1 }]);
+  });
+
   test("shows the model it wraps", async () => {
     const { meter } = open({ daily: null, on_exceed: "local" });
     const model = (await meter.open(context)).models.forRole("coder3") as Model;

@@ -66,8 +66,11 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
       .where("group_id", "=", "staging1")
       .execute();
     await db.destroy();
-    // A plan, three runs, the end, the verdict: every answer of the planner is written down.
-    expect(counted).toEqual(Array(6).fill({ role: "coder3" }));
+    // A plan, three runs, the end, the verdict: every answer of the planner is written down, and what the CLI used in each run.
+    expect(counted.map(({ role }) => role).sort()).toEqual([
+      ...Array(6).fill("coder3"),
+      ...Array(3).fill("worker-cli"),
+    ]);
     const runs = record.loops.flatMap(({ run }) => (run ? [run] : []));
     expect(runs.map(({ error, job }) => [error, job?.outcome])).toEqual(Array(3).fill([null, "committed"]));
     expect(runs[1]?.summary).toBe("/workspace/project\n");
