@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async () => (await import("./serve.ts")).serveConsole(),
   queue: async () => (await import("./queue.ts")).queueAlone(),
+  fleet: async () => (await import("./fleet.ts")).fleet(),
   channels: async () => (await import("./serve-channels.ts")).serveChannels(),
   environments: async () => (await import("./environments.ts")).environments(),
   workers: async () => (await import("./worker-runs.ts")).workerRuns(),

@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
+import { createCli } from "../e2e/cli-kit.ts";
+
+const text = readFileSync(join(import.meta.dir, "../../docs/fleet.md"), "utf8");
+
+test("the configuration in docs/fleet.md is valid, and every command there is one", async () => {
+  const cli = createCli();
+  cli.write("picoclaw.yaml", /```yaml\n([\s\S]*?)```/m.exec(text)?.[1] ?? "-");
+  const loaded = await loadConfig({
+    env: { PICOCLAW_DATABASE: "postgres://nobody@localhost/none" },
+    cwd: cli.workspace,
+    configFile: join(cli.workspace, "picoclaw.yaml"),
+  });
+  expect(loaded.ok).toBe(true);
+  const named = new Set([...text.matchAll(/`picoclaw (\w+)/g)].map(([, command]) => command as string));
+  expect([...named].toSorted()).toEqual(["db", "fleet", "join", "serve"]);
+  for (const command of named) expect([command, cli.run([command, "--help"]).code]).toEqual([command, 0]);
+  for (const [, flag] of text.matchAll(/`picoclaw join[^`]*?(--\w+)/g))
+    expect(cli.run(["join", "--help"]).out).toContain(flag as string);
+  await cli.remove();
+}, 30_000);
