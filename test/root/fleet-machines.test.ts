@@ -5,7 +5,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { machineIdOf } from "../../src/infrastructure/fleet/machine-id.ts";
@@ -72,10 +72,7 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
 
   /** `join` on that machine; resolves when it works, or has ended. */
   async function joinFrom({ cli, holder }: Machine) {
-    const inside = () =>
-      spawnSync("pgrep", ["-P", String(holder.pid)], { encoding: "utf8" })
-        .stdout.trim()
-        .split("\n")[0] ?? "";
+    const inside = () => childrenOf(String(holder.pid))[0] ?? "";
     await until(() => inside() !== "", 10_000);
     const child = spawn(
       "nsenter",
@@ -205,14 +202,22 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
 /** What `nsenter` started, all of it: its children are processes of the namespace. */
 function killTree(child: ChildProcess): void {
   if (child.exitCode !== null || child.pid === undefined) return;
-  const of = (pid: string): string[] => {
-    const children = spawnSync("pgrep", ["-P", pid], { encoding: "utf8" }).stdout.trim().split("\n");
-    return children.filter((one) => one !== "").flatMap((one) => [...of(one), one]);
-  };
+  const of = (pid: string): string[] => childrenOf(pid).flatMap((one) => [...of(one), one]);
   for (const pid of [...of(String(child.pid)), String(child.pid)])
     try {
       process.kill(Number(pid), "SIGKILL");
     } catch {
       // It is gone already.
     }
+}
+
+function childrenOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .filter((one) => one !== "");
+  } catch {
+    return [];
+  }
 }
