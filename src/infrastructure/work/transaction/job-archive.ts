@@ -117,10 +117,17 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
       };
       const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
       const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
-      const base = state === "staged" ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
+      const base =
+        state === "staged" && hasMovedOn(op, path) ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
       return { path: op.path, before, after, ...(base !== undefined && { base }) };
     })
     .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Whether a file is no longer what a preview began with. */
+function hasMovedOn({ a }: Op, path: string): boolean {
+  const now = identifyAt(path);
+  return a !== null && (now === null || !sameBody(now, a));
 }
 
 /** A later job that replaced this one's file kept it as its own "before". */
