@@ -61,14 +61,14 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const chatId = c.req.param("chat");
     const { viewer } = c.var.person;
     const place = mayWrite(viewer, chatId) ? { channel: "web", chatId, userId: viewer.userId } : null;
-    return say(c.var.page, place, c.var.form, c.var.files);
+    return say(host, c.var.page, place, c.var.form, c.var.files);
   });
   // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
   app.post("/sessions/:channel/:chat", async (c) => {
     const { channel, chat: chatId } = c.req.param();
     const speaker = await host.ownChats.speaker(c.var.person.viewer, { channel, chatId });
     const place = speaker && { ...speaker, chatId, replyTo: IN_THE_CONSOLE };
-    return say(c.var.page, place, c.var.form, c.var.files);
+    return say(host, c.var.page, place, c.var.form, c.var.files);
   });
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
@@ -77,37 +77,39 @@ export function chatRoutes(app: WebApp, web: Web): void {
       host.cancelMessage(message.id);
     return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
   });
+}
 
-  async function say(
-    page: PageContext,
-    place: Pick<InboundMessage, "channel" | "chatId" | "userId" | "replyTo"> | null,
-    form: URLSearchParams,
-    files: readonly File[],
-  ): Promise<Response> {
-    const { viewer, t } = page;
-    const text = (form.get("text") ?? "").trim();
-    const event = form.get("event") ?? crypto.randomUUID();
-    // The header is for the page's script, which keeps what was typed.
-    const refuse = (status: number, why: string) =>
-      respond(trouble(page, t.notSent, why), status, {
-        "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
-      });
-    if (place === null) return refuse(404, t.notFound);
-    if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
-    const attachments = await attachmentsOf(files);
-    if (text !== "" || attachments.length > 0) {
-      const received = await host.receive({
-        ...place,
-        // The page's own number: a form that is sent twice is one message.
-        eventId: `${viewer.userId}:${event.slice(0, 100)}`,
-        text,
-        ...(attachments.length > 0 && { attachments }),
-      });
-      if (received.status === "refused")
-        return refuse(received.reason === "too-many" ? 429 : 403, received.text);
-    }
-    return new Response(null, { status: 303, headers: { location: addressOf(place) } });
+/** Takes a message in; null: it is not the visitor's chat. */
+async function say(
+  host: Pick<Web["host"], "receive">,
+  page: PageContext,
+  place: Pick<InboundMessage, "channel" | "chatId" | "userId" | "replyTo"> | null,
+  form: URLSearchParams,
+  files: readonly File[],
+): Promise<Response> {
+  const { viewer, t } = page;
+  const text = (form.get("text") ?? "").trim();
+  const event = form.get("event") ?? crypto.randomUUID();
+  // The header is for the page's script, which keeps what was typed.
+  const refuse = (status: number, why: string) =>
+    respond(trouble(page, t.notSent, why), status, {
+      "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
+    });
+  if (place === null) return refuse(404, t.notFound);
+  if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
+  const attachments = await attachmentsOf(files);
+  if (text !== "" || attachments.length > 0) {
+    const received = await host.receive({
+      ...place,
+      // The page's own number: a form that is sent twice is one message.
+      eventId: `${viewer.userId}:${event.slice(0, 100)}`,
+      text,
+      ...(attachments.length > 0 && { attachments }),
+    });
+    if (received.status === "refused")
+      return refuse(received.reason === "too-many" ? 429 : 403, received.text);
   }
+  return new Response(null, { status: 303, headers: { location: addressOf(place) } });
 }
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {
