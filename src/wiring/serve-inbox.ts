@@ -5,6 +5,7 @@ import { createAnswering, finishedJobs } from "../application/inbox/answer-messa
 import { createBus } from "../application/inbox/bus.ts";
 import { createWorkKeeper } from "../application/inbox/keep-work.ts";
 import { createLiveWorks } from "../application/inbox/live-work.ts";
+import { logMessages } from "../application/inbox/log-messages.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
@@ -14,6 +15,7 @@ import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import type { ServeParts } from "./serve-parts.ts";
 
 const { now } = timers;
@@ -23,6 +25,9 @@ const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 export async function openInbox(parts: ServeParts) {
   const { state, store, queue, words, onTrouble } = parts;
   const bus = createBus();
+  const { level, file } = parts.config.log;
+  const mask = (text: string) => state.current().workspace.mask(text);
+  logMessages(bus, createLineLogger({ home: parts.home, file, level, mask }));
   const live = createLiveWorks(bus);
   const keeper = createWorkKeeper({ queue, timers, onTrouble });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);

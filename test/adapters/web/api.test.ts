@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { z } from "zod";
@@ -236,6 +238,30 @@ describe("the rest", () => {
     expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
     const ready = (await (await fetch(`${server.url}/readyz`)).json()) as { checks: { name: string }[] };
     expect(ready.checks.map(({ name }) => name)).toContain("store");
+  });
+
+  test("a page of no origin is turned away from /mcp", async () => {
+    const headers = { authorization: `Bearer ${server.token("--scope", "mcp")}`, origin: "null" };
+    const answer = await fetch(`${server.url}/mcp`, { method: "POST", body: "{}", headers });
+    expect(answer.status).toBe(403);
+  });
+
+  test("the log leads from a message to its jobs by their ids", async () => {
+    const lines = () =>
+      readFileSync(join(server.home, "logs", "picoclaw.log"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const token = server.token("--scope", "chat");
+    const answer = await fetch(`${server.url}/api/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ text: "/help", wait: 20, event_id: "traced" }),
+    });
+    const { message_id: id } = (await answer.json()) as { message_id: string };
+    const told = lines().filter((line) => line.message_id === id);
+    expect(told.map(({ event }) => event)).toEqual(["inbox.received", "inbox.answered"]);
+    expect(told[1]).toMatchObject({ event_id: "operator:api:traced", job_ids: [], ok: true });
   });
 
   test("MCP at /mcp lends the tools to a client with a token of that scope", async () => {
