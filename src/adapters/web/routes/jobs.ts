@@ -20,7 +20,9 @@ export function jobRoutes(app: WebApp, web: Web): void {
     respond(trouble({ t, ...context }, t.notFoundTitle, t.notFound), 404);
   app.get("/jobs", async (c) => {
     const query = queryOf((name) => c.req.query(name) ?? "");
-    const dayOf = (iso: string) => new Date(iso).toLocaleDateString("sv", { timeZone: c.var.page.timezone });
+    // One format for all of them: to make it is what takes the time.
+    const days = new Intl.DateTimeFormat("sv", { timeZone: c.var.page.timezone });
+    const dayOf = (iso: string) => days.format(Date.parse(iso) || 0);
     return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
   });
   app.get("/jobs/:job", async (c) => {
