@@ -30,6 +30,7 @@ const SCRIPT = [
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 const [KILLS, MESSAGES, CHATS] = [runs(3), runs(16), 4];
 
+const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const possible =
   process.getuid?.() === 0 && spawnSync("unshare", ["--net", "--pid", "--fork", "true"]).status === 0;
 if (!possible) console.error("skipped: unshare — run the suite as root on a machine with namespaces");
@@ -129,6 +130,13 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
     return Number(messages.rows[0]?.count) + Number(replies.rows[0]?.count);
   };
 
+  const working = async (db: Kysely<Database>) => {
+    const { rows } = await sql<{
+      count: string;
+    }>`select count(*) from messages where state = 'working'`.execute(db);
+    return Number(rows[0]?.count);
+  };
+
   /** Every message answered once, in order, and its change there once, over database and workspaces. */
   async function check(db: Kysely<Database>, machines: readonly (readonly [string, Cli])[], count: number) {
     const answers = await sql<{ id: string; chat: string; answers: string; at: string }>`
@@ -179,6 +187,26 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
     );
   }, 600_000);
 
+  test.if(nightly)(
+    "a process that was stopped for longer than its claims hold changes nothing under them when it goes on",
+    async () => {
+      const { db, url } = openDatabase();
+      const a = machine(url);
+      const stopped = await joinFrom(a);
+      await say(db, url, a, "a", MESSAGES);
+      while ((await working(db)) === 0) await Bun.sleep(10);
+      signalTree(stopped.child, "SIGSTOP");
+      await joinFrom(a);
+      const began = performance.now();
+      while ((await waiting(db)) > 0 && performance.now() - began < 60_000) await Bun.sleep(100);
+      signalTree(stopped.child, "SIGCONT");
+      await Bun.sleep(5_000);
+      expect(await waiting(db)).toBe(0);
+      await check(db, [["a", a.cli]], MESSAGES);
+    },
+    180_000,
+  );
+
   test("a copied home is refused while the first is there, and takes over when that is silent", async () => {
     const { db, url } = openDatabase();
     const [a, copy] = [machine(url), machine(url)];
@@ -200,12 +228,14 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
 });
 
 /** What `nsenter` started, all of it: its children are processes of the namespace. */
-function killTree(child: ChildProcess): void {
+const killTree = (child: ChildProcess): void => signalTree(child, "SIGKILL");
+
+function signalTree(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.exitCode !== null || child.pid === undefined) return;
   const of = (pid: string): string[] => childrenOf(pid).flatMap((one) => [...of(one), one]);
   for (const pid of [...of(String(child.pid)), String(child.pid)])
     try {
-      process.kill(Number(pid), "SIGKILL");
+      process.kill(Number(pid), signal);
     } catch {
       // It is gone already.
     }
