@@ -212,6 +212,57 @@ function describeServeStores(
       expect(await store.message("msg_look_1")).toBeNull();
     });
 
+    test("what nobody asked for stands with the message that it followed", async () => {
+      const { store, key, add } = await fresh("notices");
+      const post = (text: string) =>
+        store.post({
+          ...key,
+          key: crypto.randomUUID(),
+          messageId: null,
+          userId: "user-1",
+          content: { kind: "notice", text },
+          since: at(0),
+          at: at(0),
+        });
+      await add(1);
+      await post("after one");
+      await add(2);
+      await post("after two");
+      const shown = async (filter: { before?: string } = {}) =>
+        (await store.transcript({ ...key, limit: 5, ...filter })).map(({ message, replies }) => [
+          message.id,
+          ...replies.map(({ content }) => (content.kind === "notice" ? content.text : "?")),
+        ]);
+      expect(await shown()).toEqual([
+        ["msg_notices_1", "after one"],
+        ["msg_notices_2", "after two"],
+      ]);
+      expect(await shown({ before: "msg_notices_2" })).toEqual([["msg_notices_1", "after one"]]);
+    });
+
+    test("open sessions are listed, newest first, without those whose time is over", async () => {
+      const access = await createAccessStore(open(), now);
+      const session = { userId: `s-${name}`, role: "user" as const, csrf: "c" };
+      for (const [n, expires] of [
+        [1, 60],
+        [2, 60],
+        [3, -1],
+      ] as const)
+        await access.saveSession({
+          ...session,
+          hash: `s${n}-${name}`,
+          createdAt: at(n),
+          expiresAt: at(expires),
+        });
+      const listed = async () =>
+        (await access.sessions(at(0)))
+          .filter(({ userId }) => userId === session.userId)
+          .map(({ hash }) => hash);
+      expect(await listed()).toEqual([`s2-${name}`, `s1-${name}`]);
+      await access.removeSession(`s2-${name}`);
+      expect(await listed()).toEqual([`s1-${name}`]);
+    });
+
     test("what is to be used once is used once, and not when its time is over", async () => {
       const access = await createAccessStore(open(), now);
       const link = { hash: `h-${name}`, userId: "u", role: "user" as const, expiresAt: at(60) };
