@@ -10,7 +10,7 @@ const BY_CHAT = [
   "learned_rules",
   "usage_entries",
 ] as const;
-const BY_PERSON = ["messages", "replies", "job_owners", "people", "pairings"] as const;
+const BY_PERSON = ["messages", "replies", "job_owners", "people", "pairings", "told_away"] as const;
 const OF_THE_WEB = ["web_sessions", "login_links", "api_tokens"] as const;
 
 /**
