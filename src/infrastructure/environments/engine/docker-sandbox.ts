@@ -11,6 +11,7 @@ import type {
 import { cleanUpStale, removeIdleProxies } from "./clean-up-stale.ts";
 import { readUsage } from "./container-usage.ts";
 import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
+import { PROXY_PORT } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
 import { readFacts } from "./engine-facts.ts";
 import { failed } from "./failures.ts";
@@ -49,6 +50,15 @@ export interface DockerSandboxParts {
 }
 
 const PROXY_READY_MS = 30_000;
+/** Makes folders, and waits until the first process listens for connections to the proxy: at most ten seconds. */
+const FOLDERS_AND_RELAY = `
+my $failed = system("mkdir", "-p", @ARGV);
+for (1 .. 500) {
+  open my $table, "<", "/proc/net/tcp" or last;
+  last if grep { /^ *\\d+: 0100007F:${PROXY_PORT.toString(16).toUpperCase().padStart(4, "0")} \\S+ 0A / } <$table>;
+  select undef, undef, undef, 0.02;
+}
+exit($failed ? 1 : 0);`;
 const WARM_DELAY_MS = 1000;
 
 export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
@@ -116,8 +126,10 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       return proxies.proxyFor(spec, signal);
     },
     onCreated: (id, spec) => keep(id, spec, "preparing"),
-    async makeFolders(id, signal) {
-      const made = await channels.runOwn(id, ["mkdir", "-p", "/workspace/project", "/workspace/tmp"], signal);
+    async makeFolders(id, hasRelay, signal) {
+      const folders = ["/workspace/project", "/workspace/tmp"];
+      const argv = hasRelay ? ["perl", "-e", FOLDERS_AND_RELAY, ...folders] : ["mkdir", "-p", ...folders];
+      const made = await channels.runOwn(id, argv, signal);
       if (made.outcome === "exited") return made.exitCode === 0;
       return made.failure ?? failed(made.outcome === "aborted" ? "aborted" : "disconnected", made.stderr);
     },

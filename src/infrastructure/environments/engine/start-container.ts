@@ -23,8 +23,15 @@ export interface StartParts extends RemoveParts {
   readonly proxyFor: (spec: ContainerSpec, options: StartOptions) => Promise<ProxySidecar | SandboxFailure>;
   /** Called as soon as it exists, before it runs. */
   readonly onCreated: (id: string, spec: ContainerSpec) => void;
-  /** Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when that user may not. */
-  readonly makeFolders: (id: string, signal: AbortSignal | undefined) => Promise<boolean | SandboxFailure>;
+  /**
+   * Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when that user may not. Where there is
+   * a way out, it is open afterwards.
+   */
+  readonly makeFolders: (
+    id: string,
+    hasRelay: boolean,
+    signal: AbortSignal | undefined,
+  ) => Promise<boolean | SandboxFailure>;
   /** What is known of images by their id: whether they have Perl. */
   readonly insides: Map<string, Inside>;
 }
@@ -169,7 +176,7 @@ async function prepareFolders(
   spec: ContainerSpec,
   signal: AbortSignal | undefined,
 ): Promise<SandboxFailure | undefined> {
-  const made = await parts.makeFolders(id, signal);
+  const made = await parts.makeFolders(id, spec.network.mode !== "none", signal);
   if (typeof made !== "boolean") return made;
   if (made) return undefined;
   const { uid, gid } = settingsOf(spec);
