@@ -128,7 +128,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     onCreated: (id, spec) => keep(id, spec, "preparing"),
     async makeFolders(id, hasRelay, signal) {
       const folders = ["/workspace/project", "/workspace/tmp"];
-      const argv: [string, ...string[]] = hasRelay ? ["perl", "-e", FOLDERS_AND_RELAY, ...folders] : ["mkdir", "-p", ...folders];
+      const argv: [string, ...string[]] = hasRelay
+        ? ["perl", "-e", FOLDERS_AND_RELAY, ...folders]
+        : ["mkdir", "-p", ...folders];
       const made = await channels.runOwn(id, argv, signal);
       if (made.outcome === "exited") return made.exitCode === 0;
       return made.failure ?? failed(made.outcome === "aborted" ? "aborted" : "disconnected", made.stderr);
