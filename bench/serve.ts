@@ -15,7 +15,7 @@ export async function serveConsole(): Promise<Row[]> {
     const token = server.token("--scope", "read,chat");
     const idle = await memoryAtRest(server.pid());
     const visitor = await signIn(server.login);
-    const paint = await firstPaint(visitor);
+    const paint = await firstPaint(visitor, server.url);
     const burst = await sendBurst(server.url, token, 0);
     const drained = await untilAnswered(server.url, token, EVENTS);
     const warm = await memoryAtRest(server.pid());
@@ -45,14 +45,16 @@ export async function serveConsole(): Promise<Row[]> {
       {
         name: "first sight of the console, transferred",
         figure: `${(paint / 1024).toFixed(0)} KB`,
-        target: "≤ 100 KB",
-        ok: paint <= 100 * 1024,
+        target: "≤ 60 KB",
+        ok: paint <= 60 * 1024,
       },
     ];
   } finally {
     await server.close();
   }
 }
+
+type Visitor = Awaited<ReturnType<typeof signIn>>;
 
 function sendBurst(url: string, token: string, from: number): Promise<readonly number[]> {
   return sendAll(from, EVENTS, (n) =>
@@ -80,10 +82,14 @@ async function untilAnswered(url: string, token: string, wanted: number) {
   }
 }
 
-async function firstPaint(visitor: Awaited<ReturnType<typeof signIn>>): Promise<number> {
-  const page = await visitor.text("/chat/operator");
-  let bytes = Buffer.byteLength(page);
-  for (const [, path] of page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g))
-    bytes += Buffer.byteLength(await visitor.text(path as string));
-  return bytes;
+/** As a browser gets it: packed where that is offered. */
+async function firstPaint({ text, cookies }: Visitor, url: string): Promise<number> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const headers = { cookie, "accept-encoding": "gzip" };
+  const sizeOf = async (path: string) =>
+    (await (await fetch(`${url}${path}`, { headers, decompress: false })).arrayBuffer()).byteLength;
+  const page = await text("/chat/operator");
+  const assets = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
+  const sizes = await Promise.all(["/chat/operator", ...assets].map(sizeOf));
+  return sizes.reduce((sum, each) => sum + each, 0);
 }

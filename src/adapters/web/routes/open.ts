@@ -14,10 +14,15 @@ const FOR_EVER = "public, max-age=31536000, immutable";
 /** What needs no session: files, signing in, probes. */
 export function openRoutes(app: WebApp, web: Web): void {
   const { host, signIn, assets } = web;
-  for (const asset of [assets.style, assets.script])
-    app.get(asset.path, (c) =>
-      c.body(asset.body, 200, { "content-type": asset.type, "cache-control": FOR_EVER }),
-    );
+  for (const asset of [assets.style, assets.script]) {
+    const headers = { "content-type": asset.type, "cache-control": FOR_EVER, vary: "accept-encoding" };
+    const packed: { bytes?: Uint8Array<ArrayBuffer> } = {};
+    app.get(asset.path, async (c) => {
+      if (!/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) return c.body(asset.body, 200, headers);
+      packed.bytes ??= new Uint8Array((await import("node:zlib")).gzipSync(asset.body));
+      return c.body(packed.bytes, 200, { ...headers, "content-encoding": "gzip" });
+    });
+  }
   app.get("/assets/mark.svg", (c) =>
     c.body(String(ICON), 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }),
   );
