@@ -37,7 +37,8 @@ export async function openSetUp(
   const before = await loadConfig({ env, ...place });
   if (!before.ok && !anew) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
   const config = before.ok ? before.config : DEFAULTS;
-  const found = await survey(env, config);
+  const own = before.ok && before.sources["ollama.base_url"]?.kind === "environment";
+  const found = await survey(env, config, own ? null : ollamaAddress(env.OLLAMA_HOST));
   const locale = resolveLocale({ env, config });
   const textOf = (choice: Choice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   const setUp: SetUp = {
@@ -55,14 +56,11 @@ export async function openSetUp(
   return { ok: true, locale, file, found, ...setUp };
 }
 
-async function survey(env: Env, config: Config): Promise<Found> {
+async function survey(env: Env, config: Config, told: string | null): Promise<Found> {
   const engine = openEngine(config.command_executor.docker, env);
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const configured = config.ollama.base_url;
-  const baseUrl =
-    configured === DEFAULTS.ollama.base_url ? (ollamaAddress(env.OLLAMA_HOST) ?? configured) : configured;
-  const [models, sources, facts] = await Promise.all([
-    listModels(baseUrl, signal),
+  const [{ baseUrl, models }, sources, facts] = await Promise.all([
+    findOllama(told === null ? [config.ollama.base_url, DEFAULTS.ollama.base_url] : [told], signal),
     findSources(env, config.providers, signal),
     "ok" in engine ? null : readFacts(engine, signal),
   ]);
@@ -76,6 +74,16 @@ async function survey(env: Env, config: Config): Promise<Found> {
     docker: facts?.ok ? { version: facts.engineVersion } : null,
     bubblewrap: process.platform === "linux" ? findProgram("bwrap", path) !== null : null,
   };
+}
+
+/** The first address that answers, else the first: a dead one in an old file does not hide the usual one. */
+async function findOllama(addresses: readonly [string, ...string[]], signal: AbortSignal) {
+  const asked = [...new Set(addresses)].map(async (baseUrl) => ({
+    baseUrl,
+    models: await listModels(baseUrl, signal),
+  }));
+  const answers = await Promise.all(asked);
+  return answers.find(({ models }) => models !== null) ?? { baseUrl: addresses[0], models: null };
 }
 
 /** The models as this very text would configure them. */

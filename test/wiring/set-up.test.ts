@@ -114,6 +114,17 @@ describe("set-up", () => {
     expect(statSync(join(folder, "home")).mode & 0o777).toBe(0o700);
   });
 
+  test("OLLAMA_HOST counts over the address in the old file, and PicoClaw's own variable over both", async () => {
+    const address = ollama(() => pulled("qwen3:8b"));
+    mkdirSync(join(folder, "home"));
+    const at = start({ OLLAMA_HOST: address });
+    writeFileSync(at.file, `ollama: { base_url: "${nobody}" }\n`);
+    for (const anew of [false, true])
+      expect((await at.open({ anew })).found.ollama).toMatchObject({ baseUrl: address, reachable: true });
+    const own = start({ OLLAMA_HOST: nobody, PICOCLAW_OLLAMA_BASE_URL: address });
+    expect((await own.open()).found.ollama).toMatchObject({ baseUrl: address, reachable: true });
+  });
+
   test("the shipped names go first where they are installed, and nothing is written of them", async () => {
     const at = start({ OLLAMA_HOST: ollama(() => pulled("qwen3:8b", "chat-v1:latest", "worker-v1:latest")) });
     const opened = await at.open();
