@@ -3,6 +3,7 @@ import type { Change } from "../../domain/patch/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
+import { judgedJournal } from "../work/report/judged-journal.ts";
 
 /** What the jobs of a chat left behind in this workspace, read from their journals. */
 export interface JobHistory {
@@ -38,7 +39,7 @@ export function createJobHistory(
         .map((job) =>
           tellJob(
             job,
-            archive.events(job.jobId).map(({ event }) => event),
+            judgedJournal(archive.events(job.jobId)).map(({ event }) => event),
           ),
         )
         .join("\n"),
@@ -48,7 +49,7 @@ export function createJobHistory(
         ...(job.state === "undone"
           ? []
           : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
-        ...failuresOf(archive.events(job.jobId).map(({ event }) => event)).flatMap(({ command }) =>
+        ...failuresOf(judgedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(({ command }) =>
           command?.type === "file_edit" ? [command.target] : [],
         ),
       ]);

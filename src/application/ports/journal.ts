@@ -31,6 +31,13 @@ export type JobEvent =
       readonly changes: readonly Change[];
       readonly notes: readonly Note[];
     }
+  /** A judgement after the command was finished, at the latest at the seal: its result is this instead. */
+  | {
+      readonly type: "command_judged";
+      readonly index: number;
+      readonly success: boolean;
+      readonly error: string;
+    }
   | {
       readonly type: "check_finished";
       readonly attempt: number;

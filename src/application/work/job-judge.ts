@@ -28,8 +28,8 @@ export function createJobJudge(
 ): JobJudge {
   const parts = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
   const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
-    for (const [index, { error }] of after.entries())
-      if (error !== before[index]?.error) emit({ type: "note", text: error });
+    for (const [index, { success, error }] of after.entries())
+      if (error !== before[index]?.error) emit({ type: "command_judged", index, success, error });
   };
   return {
     async settle(ran) {

@@ -1,4 +1,5 @@
 import type { JobEvent, JournalLine } from "../../../application/ports/journal.ts";
+import { judgedJournal } from "../../../application/work/report/judged-journal.ts";
 import { wordEviction } from "../../../application/work/report/word-job.ts";
 import { wordNote } from "../../../application/work/report/word-note.ts";
 import type { PatchCommand } from "../../../domain/patch/command.ts";
@@ -9,7 +10,8 @@ import { duration, moment } from "./times.ts";
 import { visible } from "./visible.ts";
 
 /** A job told from its journal, event by event. */
-export function timeline(context: PageContext, lines: readonly JournalLine[]): Markup {
+export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
+  const lines = judgedJournal(journal);
   let attempt = 0;
   return html`<ol class="timeline">${lines.map(({ at, event }) => {
     const entry = entryOf(context, event);
@@ -45,6 +47,9 @@ ${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
+    // Told at its command.
+    case "command_judged":
+      return null;
     case "check_finished":
       return {
         tone: event.exit_code === 0 ? "good" : "bad",

@@ -8,6 +8,7 @@ import type { JobOutcome, StoredJob } from "../../ports/jobs.ts";
 import type { JournalLine } from "../../ports/journal.ts";
 import type { Conflict, Evicted } from "../../ports/transaction.ts";
 import type { Execution } from "../execution.ts";
+import { judgedJournal } from "./judged-journal.ts";
 
 /** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
 export interface JobFacts {
@@ -163,7 +164,7 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
 function commandsOf(journal: readonly JournalLine[]): CommandFacts[] {
   const started = new Map<number, PatchCommand>();
   const commands: CommandFacts[] = [];
-  for (const { event } of journal) {
+  for (const { event } of judgedJournal(journal)) {
     if (event.type === "command_started") started.set(event.index, event.command);
     if (event.type !== "command_finished") continue;
     const command = started.get(event.index);

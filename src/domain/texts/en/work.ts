@@ -225,6 +225,7 @@ export const texts = {
     `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be taken back:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
+  moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,

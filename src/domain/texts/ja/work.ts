@@ -182,6 +182,7 @@ export const texts: typeof en = {
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
     `次のジョブはもう取り消せません:${paths(jobIds)}`,
   noJobs: "ジョブはまだないよ。",
+  moreLines: (count) => `… 残り ${count} 行（show --all）`,
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,

@@ -1,0 +1,65 @@
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { JobEvent } from "../../application/ports/journal.ts";
+import type { Opened } from "../../application/ports/opening.ts";
+import { foldChanges, foldedLines } from "../../application/work/report/change-lines.ts";
+import { storedFacts } from "../../application/work/report/job-facts.ts";
+import { listed } from "../../application/work/report/job-json.ts";
+import { judgedJournal } from "../../application/work/report/judged-journal.ts";
+import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
+import { localTime } from "../../domain/texts/local-time.ts";
+import { shownPath } from "../../domain/texts/shown-path.ts";
+import { isAliveIn } from "./jobs.ts";
+
+/** Lines of one command's output, and of its changes, that are shown without `--all`. */
+const SHOWN_LINES = 20;
+
+/** A job as `show` tells it. `all`: nothing of what the journal holds is left out. */
+export function describeJob(
+  { messages, workspace }: Opened,
+  job: StoredJob,
+  { all }: { readonly all: boolean },
+): string {
+  const journal = workspace.archive.events(job.jobId);
+  const facts = storedFacts(job, journal, isAliveIn(workspace, listed(job)));
+  const folded = foldChanges(job.changes);
+  const out = new Set(folded.ignored.map(({ path }) => path));
+  const atMost = (lines: readonly string[]) => {
+    const more = lines.length - SHOWN_LINES;
+    const shown = all || more <= 0 ? lines : [...lines.slice(0, SHOWN_LINES), messages.moreLines(more)];
+    return shown.map((line) => `      ${line}`);
+  };
+  const finished = ({ success, duration, error, output, changes }: Finished) => [
+    `    ${success ? "✓" : "✗"} ${duration}ms${error === "" ? "" : `  ${messages.errorLabel} ${error}`}`,
+    ...(output.trim() === "" ? [] : atMost(output.trimEnd().split("\n"))),
+    ...atMost(
+      (all ? changes : foldChanges(changes).files.filter(({ path }) => !out.has(path))).map(
+        ({ path, kind }) => `${kind} ${shownPath(path)}`,
+      ),
+    ),
+  ];
+  const lines = [
+    wordHeadline(messages, facts),
+    "",
+    `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
+    job.title,
+    summaryOf(messages, facts),
+    ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId)] : []),
+    "",
+    ...judgedJournal(journal).flatMap(({ event }) => {
+      if (event.type === "command_started") return [started(event)];
+      return event.type === "command_finished" ? finished(event) : [];
+    }),
+    "",
+    messages.changesHeader(job.changes.length),
+    ...(all ? job.changes : folded.files).map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
+    ...(all ? [] : foldedLines(messages, folded)),
+    ...notesOf(messages, facts),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+type Finished = Extract<JobEvent, { type: "command_finished" }>;
+
+function started({ index, command }: Extract<JobEvent, { type: "command_started" }>): string {
+  return `[${index + 1}] ${command.type} ${command.action} ${command.target.trim().split("\n")[0]}`;
+}
