@@ -11,14 +11,17 @@ afterEach(() => cli.remove());
 const COPY = { PICOCLAW_WORKER_TRANSACTION: "copy", PICOCLAW_WORKER_CONFINE: "off" };
 
 // Other file systems than those of Linux refuse such a name.
-test.if(process.platform === "linux")("a command that fails when its job is sealed is told as failed, with the reason", () => {
-  cli.write("a.txt", "one\n");
-  writeFileSync(Buffer.concat([Buffer.from(`${cli.workspace}/bad`), Buffer.from([0xff])]), "");
-  expect(cli.apply([shell("rm -rf -- *")], [], { env: COPY }).code).toBe(1);
-  const { out } = cli.run(["show"]);
-  expect(out).toMatch(/✗ \d+ms .*names that are not UTF-8 cannot be committed/);
-  expect(out).not.toContain("✓");
-});
+test.if(process.platform === "linux")(
+  "a command that fails when its job is sealed is told as failed, with the reason",
+  () => {
+    cli.write("a.txt", "one\n");
+    writeFileSync(Buffer.concat([Buffer.from(`${cli.workspace}/bad`), Buffer.from([0xff])]), "");
+    expect(cli.apply([shell("rm -rf -- *")], [], { env: COPY }).code).toBe(1);
+    const { out } = cli.run(["show"]);
+    expect(out).toMatch(/✗ \d+ms .*names that are not UTF-8 cannot be committed/);
+    expect(out).not.toContain("✓");
+  },
+);
 
 test("show says how much of an output and of a list of changes it left out; --all shows it", () => {
   cli.apply([shell("for i in $(seq 1 30); do echo line-$i; echo x > f$i.txt; done")], [], { env: COPY });

@@ -49,8 +49,8 @@ export function createJobHistory(
         ...(job.state === "undone"
           ? []
           : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
-        ...failuresOf(judgedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(({ command }) =>
-          command?.type === "file_edit" ? [command.target] : [],
+        ...failuresOf(judgedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(
+          ({ command }) => (command?.type === "file_edit" ? [command.target] : []),
         ),
       ]);
       return [...new Set(files)].slice(0, MOST_RECENT);

@@ -147,6 +147,7 @@ const SAMPLES: Samples = {
       say(one, true),
       say(one, false),
     ]),
+  moreLines: (say) => [say(10), say(1)],
   jobNotRunning: (say) => [say("job_1_a")],
   jobInterrupted: (say) => [say("job_1")],
   jobRepaired: (say) => [say("job_1", "completed"), say("job_1", "rolled-back")],
