@@ -4,8 +4,8 @@ import type { Rewound, Session, SessionStore, Turn } from "../ports/sessions.ts"
 export interface Aside {
   /** Everything said in a session, in order. */
   turns(session: Session): Promise<readonly Turn[]>;
-  /** Forgets the turns after a position, with the jobs that were taken back for it; `putBack` remembers them again. */
-  setAside(session: Session, after: number, jobIds: readonly string[]): Promise<void>;
+  /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
+  setAside(session: Session, after: number, jobs: Pick<Rewound, "jobIds" | "again">): Promise<void>;
   /** The last thing that was set aside in this session; null when there is none. */
   lastAside(session: Session): Promise<Rewound | null>;
   putBack(session: Session, aside: Rewound): Promise<void>;
@@ -22,12 +22,12 @@ export function createAside(store: SessionStore): Aside {
     async turns({ chatKey, id }) {
       return (await store.turns(chatKey, id, { after: 0, limit: MOST_TURNS })).turns;
     },
-    async setAside({ chatKey, id: sessionId, turns }, after, jobIds) {
+    async setAside({ chatKey, id: sessionId, turns }, after, jobs) {
       const before = await kept(chatKey);
       // No session is called so: its id never has this mark.
       const name = `${sessionId}~${after}-${turns}-${before.length}`;
       await store.setAside(chatKey, sessionId, after, name);
-      const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, jobIds }];
+      const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, ...jobs }];
       await store.saveSettings(chatKey, { rewound });
     },
     async lastAside({ chatKey, id }) {

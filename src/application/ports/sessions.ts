@@ -129,11 +129,13 @@ export interface ChatSettings {
   readonly rewound: readonly Rewound[];
 }
 
-/** Turns that were set aside, and the jobs that were taken back with them, newest first. */
+/** Turns that were set aside, and the jobs that were swapped with them, in that order. */
 export interface Rewound {
   readonly sessionId: string;
   readonly name: string;
   readonly jobIds: readonly string[];
+  /** Those of them that were brought in again; the others were taken back. */
+  readonly again: readonly string[];
 }
 
 /** Names and values of one session. */

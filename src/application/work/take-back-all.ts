@@ -1,39 +1,48 @@
 import type { StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/workspace.ts";
-import type { TakeBack, TakenBack } from "./take-back.ts";
+import type { TakeBack } from "./take-back.ts";
 
 export type TakenAll =
-  | { readonly ok: true; readonly done: readonly TakenBack[] }
+  | { readonly ok: true }
   | {
       readonly ok: false;
+      readonly direction: Step["direction"];
       readonly stopped: Exclude<TakeBack, { status: "done" }>;
       /** Jobs that could not be swapped back afterwards: none, unless somebody changed their files in between. */
       readonly left: readonly string[];
     };
 
+/** One job on its way out of the workspace, or in again. */
+export interface Step {
+  readonly direction: "undo" | "redo";
+  readonly job: StoredJob;
+}
+
 /**
- * Takes jobs back, or brings them in again, in the given order: all of them or none. What was swapped before one stood
+ * Takes jobs back, and brings others in again, in the given order: all of them or none. What was swapped before one stood
  * in the way is swapped back. A process that dies in between leaves whole jobs, some on either side.
  */
 export async function takeBackAll(
   workspace: Pick<Workspace, "takeBack">,
-  direction: "undo" | "redo",
-  jobs: readonly Pick<StoredJob, "jobId">[],
+  steps: readonly Step[],
 ): Promise<TakenAll> {
-  const done: TakenBack[] = [];
-  for (const { jobId } of jobs) {
-    const taken = await workspace.takeBack({ direction, name: jobId, force: false });
+  const swap = ({ direction, job }: Step) =>
+    workspace.takeBack({ direction, name: job.jobId, force: false });
+  const done: Step[] = [];
+  for (const step of steps) {
+    const taken = await swap(step);
     if (taken.status === "done") {
-      done.push(...taken.jobs);
+      done.push(step);
       continue;
     }
     const left: string[] = [];
-    const back = direction === "undo" ? "redo" : "undo";
-    for (const { job } of done.toReversed()) {
-      const swapped = await workspace.takeBack({ direction: back, name: job.jobId, force: false });
-      if (swapped.status !== "done") left.push(job.jobId);
-    }
-    return { ok: false, stopped: taken, left };
+    for (const one of done.toReversed())
+      if ((await swap(opposite(one))).status !== "done") left.push(one.job.jobId);
+    return { ok: false, direction: step.direction, stopped: taken, left };
   }
-  return { ok: true, done };
+  return { ok: true };
+}
+
+function opposite({ direction, job }: Step): Step {
+  return { direction: direction === "undo" ? "redo" : "undo", job };
 }

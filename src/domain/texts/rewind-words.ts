@@ -18,7 +18,10 @@ export interface RewindPlan {
   /** The message that is gone back to; 0 is the beginning. */
   readonly number: number;
   readonly messages: readonly RewindMessage[];
+  /** Those that are taken back. */
   readonly jobs: readonly RewindJob[];
+  /** Those that had been taken back since, and are brought in again. Older notes have none. */
+  readonly again?: readonly RewindJob[] | null;
 }
 
 const SHOWN_PATHS = 8;

@@ -95,9 +95,10 @@ export function readSettings(text: unknown): ChatSettings {
 }
 
 function readRewound(value: unknown): Rewound[] {
-  const { sessionId, name, jobIds } = Object.fromEntries(entriesOf(value));
+  const { sessionId, name, jobIds, again } = Object.fromEntries(entriesOf(value));
   if (!isText(sessionId) || !isText(name) || !Array.isArray(jobIds)) return [];
-  return [{ sessionId, name, jobIds: jobIds.filter(isText) }];
+  const redone = Array.isArray(again) ? again.filter(isText) : [];
+  return [{ sessionId, name, jobIds: jobIds.filter(isText), again: redone }];
 }
 
 function readMemory(value: unknown): ChatSettings["memory"] {

@@ -91,4 +91,35 @@ describe("/rewind", () => {
     await at.send("/rewind 2 --yes");
     expect(files()).toEqual(["b.txt"]);
   });
+
+  test("brings in again what was taken back after the message, in one with what came later", async () => {
+    at = await writer();
+    for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
+    const before = at.tree();
+    await at.send("/undo");
+    await at.send("/code3 b.txt");
+    const later = at.tree();
+    const plan = await at.send("/rewind 2");
+    expect(plan.text).toMatch(/This is taken back, .*\n.*: b\.txt\nThis is brought in again:\n.*: b\.txt\n/);
+    expect((await at.send("/rewind 2 --yes")).text).toMatch(/^Taken back\n.*b\.txt\nApplied\n.*b\.txt\n/);
+    expect(at.tree()).toEqual(before);
+    expect((await at.send("/rewind 2")).ok).toBe(false);
+    expect((await at.send("/rewind redo")).ok).toBe(true);
+    expect(at.tree()).toEqual(later);
+    at.write("b.txt", "mine\n");
+    expect((await at.send("/rewind 2 --yes")).text).toContain("files and conversation are as they were");
+    expect(at.archive.list().map(({ state }) => state)).toEqual(["committed", "undone", "committed"]);
+  });
+
+  test("leaves alone what was taken back and brought in again since", async () => {
+    at = await writer();
+    await at.send("/code3 a.txt");
+    await at.send("/undo");
+    await at.send("/redo");
+    expect((await at.send("/rewind 1 --yes")).text).toStartWith("No change\n");
+    await at.send("/undo");
+    expect((await at.send("/rewind 0")).text).toContain("No file changes.");
+    await at.send("/rewind 1 --yes");
+    expect(files()).toEqual(["a.txt"]);
+  });
 });

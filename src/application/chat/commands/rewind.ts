@@ -1,14 +1,15 @@
 import { localTime } from "../../../domain/texts/local-time.ts";
-import type { RewindJob, RewindMessage } from "../../../domain/texts/rewind-words.ts";
+import type { RewindJob, RewindMessage, RewindPlan } from "../../../domain/texts/rewind-words.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import type { Turn } from "../../ports/sessions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
 import { say } from "../../work/report/said.ts";
-import { takeBackAll } from "../../work/take-back-all.ts";
+import { type Step, type TakenAll, takeBackAll } from "../../work/take-back-all.ts";
 import { answering, labelled } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
 import { jobsOfChat } from "./own-jobs.ts";
+import { type WayBack, wayBack } from "./rewind-steps.ts";
 
 /** Messages that `/rewind` lists. */
 const LISTED = 10;
@@ -21,8 +22,8 @@ interface Heard {
 }
 
 /**
- * `/rewind`: the messages of this session. `/rewind N`: what would be taken back to get to where message N had been
- * answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
+ * `/rewind`: the messages of this session. `/rewind N`: what would be taken back, and brought in again, to get to where
+ * message N had been answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
  */
 export const rewind: ChatCommand = async (parts, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
@@ -37,54 +38,33 @@ export const rewind: ChatCommand = async (parts, turn, rest) => {
     return answering(parts, [say("rewindUsage", heard.length)], false);
   const after = target?.last.position ?? 0;
   const since = target?.last.at ?? turn.session.openedAt;
-  const jobs = jobsOfChat(parts, turn)
-    .filter(({ stateAt, state, changes }) => stateAt > since && state === "committed" && changes.length > 0)
-    .sort((x, y) => (x.stateAt < y.stateAt ? 1 : -1));
+  const way = wayBack(parts.workspace.archive, jobsOfChat(parts, turn), since);
   const forgotten = heard.filter((one) => one.user.position > after);
-  if (jobs.length === 0 && forgotten.length === 0) return answering(parts, [say("rewindNothing")], false);
-  const plan = { number, messages: forgotten.map(messageWords), jobs: jobs.map(jobWords) };
+  if (way.steps.length === 0 && way.gone.length === 0 && forgotten.length === 0)
+    return answering(parts, [say("rewindNothing")], false);
+  const plan = { number, messages: forgotten.map(messageWords), ...stepWords(way.steps) };
   if (!words.includes("--yes"))
     return {
       ...answering(parts, [say("rewindPlan", plan)], true),
       actions: [labelled(parts, (chat) => chat.rewindLabel, `/rewind ${number} --yes`)],
     };
-  return goBack(parts, turn, { after, since, jobs, plan });
+  return goBack(parts, turn, { after, way, plan });
 };
 
 interface Going {
   readonly after: number;
-  readonly since: string;
-  readonly jobs: readonly StoredJob[];
-  readonly plan: Parameters<typeof say<"rewindDone">>[1];
+  readonly way: WayBack;
+  readonly plan: RewindPlan;
 }
 
-async function goBack(
-  parts: ChatParts,
-  turn: ChatTurn,
-  { after, since, jobs, plan }: Going,
-): Promise<Answer> {
+async function goBack(parts: ChatParts, turn: ChatTurn, { after, way, plan }: Going): Promise<Answer> {
   // Whoever asks for everything does not want a part.
-  const gone = jobsOfChat(parts, turn).filter(
-    ({ state, kind, createdAt, changes }) =>
-      createdAt > since &&
-      changes.length > 0 &&
-      (state === "evicted" || (state === "committed" && kind === "none")),
-  );
-  if (gone.length > 0)
-    return answering(
-      parts,
-      [
-        say(
-          "rewindGone",
-          gone.map(({ jobId }) => jobId),
-        ),
-      ],
-      false,
-    );
-  const taken = await takeBackAll(parts.workspace, "undo", jobs);
-  if (!taken.ok) return stopped(parts, "undo", taken);
-  const jobIds = jobs.map(({ jobId }) => jobId);
-  await parts.sessions.setAside(turn.session, after, jobIds);
+  if (way.gone.length > 0) return answering(parts, [say("rewindGone", way.gone)], false);
+  const taken = await takeBackAll(parts.workspace, way.steps);
+  if (!taken.ok) return stopped(parts, taken);
+  const jobIds = way.steps.map(({ job }) => job.jobId);
+  const again = way.steps.flatMap(({ direction, job }) => (direction === "redo" ? [job.jobId] : []));
+  await parts.sessions.setAside(turn.session, after, { jobIds, again });
   if (jobIds.length > 0) turn.emit({ type: "undone", jobIds });
   return {
     ...answering(parts, [say("rewindDone", plan)], true),
@@ -96,21 +76,22 @@ async function bringBack(parts: ChatParts, turn: ChatTurn): Promise<Answer> {
   const aside = await parts.sessions.lastAside(turn.session);
   if (aside === null) return answering(parts, [say("rewindNoneBack")], false);
   // What was brought in again one by one since is there already.
-  const jobs = aside.jobIds
+  const steps = aside.jobIds
     .toReversed()
     .map((jobId) => parts.workspace.archive.read(jobId))
     .filter((job) => job !== null)
-    .filter(({ state }) => state === "undone");
-  const taken = await takeBackAll(parts.workspace, "redo", jobs);
-  if (!taken.ok) return stopped(parts, "redo", taken);
+    .map((job): Step => ({ direction: aside.again.includes(job.jobId) ? "undo" : "redo", job }))
+    .filter(({ direction, job }) => job.state === (direction === "undo" ? "committed" : "undone"));
+  const taken = await takeBackAll(parts.workspace, steps);
+  if (!taken.ok) return stopped(parts, taken);
   await parts.sessions.putBack(turn.session, aside);
-  return answering(parts, [say("rewindRedone", jobs.map(jobWords))], true);
+  const { jobs: back, again } = stepWords(steps);
+  return answering(parts, [say("rewindRedone", again, back)], true);
 }
 
 function stopped(
   parts: ChatParts,
-  direction: "undo" | "redo",
-  { stopped: outcome, left }: Extract<Awaited<ReturnType<typeof takeBackAll>>, { ok: false }>,
+  { direction, stopped: outcome, left }: Extract<TakenAll, { ok: false }>,
 ): Answer {
   const facts = takeBackFacts(parts.workspace, direction, outcome);
   return answering(parts, [{ kind: "action", facts }, say("rewindStopped", left)], false);
@@ -141,6 +122,13 @@ function messagesOf(turns: readonly Turn[]): Heard[] {
 function messageWords({ number, user }: Heard): RewindMessage {
   const line = user.text.trim().split("\n")[0] ?? "";
   return { number, at: localTime(user.at).slice(11, 16), text: [...line].slice(0, 60).join("") };
+}
+
+/** Which jobs are taken back, and which are brought in again. */
+function stepWords(steps: readonly Step[]) {
+  const those = (wanted: Step["direction"]) =>
+    steps.filter(({ direction }) => direction === wanted).map(({ job }) => jobWords(job));
+  return { jobs: those("undo"), again: those("redo") };
 }
 
 function jobWords({ jobId, changes }: StoredJob): RewindJob {

@@ -9,29 +9,35 @@ import {
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
 const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
+const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
+  jobs.length > 0 ? "Taken back" : again.length > 0 ? "" : "No change",
+  rewindJobs(jobs),
+  again.length > 0 ? "Applied" : "",
+  rewindJobs(again),
+];
 
 /** `/rewind`. */
 export const rewind = {
   rewindList: (messages: readonly RewindMessage[]) =>
     `${rewindMessages(messages, files)}\n\nTo go back to one of them: /rewind N (0 is the beginning). What came after it is listed first.`,
-  rewindPlan: ({ number, messages, jobs }: RewindPlan): string =>
+  rewindPlan: ({ number, messages, jobs, again }: RewindPlan): string =>
     parts([
-      `Back to ${to(number)}. ${jobs.length === 0 ? "No file changes." : "This is taken back, all of it or nothing:"}`,
+      `Back to ${to(number)}. ${jobs.length > 0 ? "This is taken back, all of it or nothing:" : (again ?? []).length > 0 ? "All of it or nothing." : "No file changes."}`,
       rewindJobs(jobs),
+      (again ?? []).length === 0 ? "" : "This is brought in again:",
+      rewindJobs(again ?? []),
       messages.length === 0 ? "" : "This is forgotten:",
       rewindMessages(messages, files),
       `To do it: /rewind ${number} --yes`,
     ]),
-  rewindDone: ({ number, messages, jobs }: RewindPlan): string =>
+  rewindDone: ({ number, messages, jobs, again }: RewindPlan): string =>
     parts([
-      jobs.length === 0 ? "No change" : "Taken back",
-      rewindJobs(jobs),
+      ...swapped(jobs, again ?? []),
       `The conversation is at ${to(number)} again; messages forgotten: ${messages.length}. To bring all of it in again: /rewind redo`,
     ]),
-  rewindRedone: (jobs: readonly RewindJob[]): string =>
+  rewindRedone: (again: readonly RewindJob[], jobs?: readonly RewindJob[] | null): string =>
     parts([
-      jobs.length === 0 ? "No change" : "Applied",
-      rewindJobs(jobs),
+      ...swapped(jobs ?? [], again),
       "What was forgotten is remembered again.",
     ]),
   rewindStopped: (left: readonly string[]): string =>

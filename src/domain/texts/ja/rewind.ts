@@ -1,29 +1,35 @@
 import type { rewind as english } from "../en/rewind.ts";
-import { rewindJobs, rewindMessages } from "../rewind-words.ts";
+import { type RewindJob, rewindJobs, rewindMessages } from "../rewind-words.ts";
 
 const files = (count: number) => `${count} ファイル`;
 const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);
 const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
+const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
+  jobs.length > 0 ? "取り消しました" : again.length > 0 ? "" : "変更なし",
+  rewindJobs(jobs),
+  again.length > 0 ? "実行完了" : "",
+  rewindJobs(again),
+];
 
 export const rewind: typeof english = {
   rewindList: (messages) =>
     `${rewindMessages(messages, files)}\n\n戻るには: /rewind 番号（0 は最初）。取り消す内容を先に一覧します。`,
-  rewindPlan: ({ number, messages, jobs }) =>
+  rewindPlan: ({ number, messages, jobs, again }) =>
     parts([
-      `${to(number)}まで戻ります。${jobs.length === 0 ? "ファイルの変更はありません。" : "次をすべて取り消します（一部だけになることはありません）:"}`,
+      `${to(number)}まで戻ります。${jobs.length > 0 ? "次をすべて取り消します（一部だけになることはありません）:" : (again ?? []).length > 0 ? "一部だけになることはありません。" : "ファイルの変更はありません。"}`,
       rewindJobs(jobs),
+      (again ?? []).length === 0 ? "" : "次をやり直します:",
+      rewindJobs(again ?? []),
       messages.length === 0 ? "" : "次の会話を忘れます:",
       rewindMessages(messages, files),
       `実行するには: /rewind ${number} --yes`,
     ]),
-  rewindDone: ({ number, messages, jobs }) =>
+  rewindDone: ({ number, messages, jobs, again }) =>
     parts([
-      jobs.length === 0 ? "変更なし" : "取り消しました",
-      rewindJobs(jobs),
+      ...swapped(jobs, again ?? []),
       `会話は${to(number)}に戻りました（忘れたメッセージ: ${messages.length} 件）。すべてやり直すには: /rewind redo`,
     ]),
-  rewindRedone: (jobs) =>
-    parts([jobs.length === 0 ? "変更なし" : "実行完了", rewindJobs(jobs), "忘れた会話も元に戻しました。"]),
+  rewindRedone: (again, jobs) => parts([...swapped(jobs ?? [], again), "忘れた会話も元に戻しました。"]),
   rewindStopped: (left) =>
     left.length === 0
       ? "そのため何もしていません。ファイルも会話もそのままです。"
