@@ -26,8 +26,7 @@ export async function takeBackAll(
   workspace: Pick<Workspace, "takeBack">,
   steps: readonly Step[],
 ): Promise<TakenAll> {
-  const swap = ({ direction, job }: Step) =>
-    workspace.takeBack({ direction, name: job.jobId, force: false });
+  const swap = ({ direction, job }: Step) => workspace.takeBack({ direction, name: job.jobId, force: false });
   const done: Step[] = [];
   for (const step of steps) {
     const taken = await swap(step);

@@ -233,7 +233,14 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       await store.putBack("line:other", id, "aside-1");
       await store.putBack("cli:default", id, "aside-1");
       expect(await said()).toEqual(["1 1", "2 2", "4 4"]);
-      const rewound = [{ sessionId: id, name: "aside-2", jobIds: ["job_1_aaaaaaaa", "job_2_aaaaaaaa"], again: ["job_2_aaaaaaaa"] }];
+      const rewound = [
+        {
+          sessionId: id,
+          name: "aside-2",
+          jobIds: ["job_1_aaaaaaaa", "job_2_aaaaaaaa"],
+          again: ["job_2_aaaaaaaa"],
+        },
+      ];
       await store.saveSettings("cli:default", { rewound });
       expect((await store.settings("cli:default")).rewound).toEqual(rewound);
     });

@@ -1,5 +1,5 @@
-import type { JournalLine } from "../../ports/journal.ts";
 import type { JobArchive, StoredJob } from "../../ports/jobs.ts";
+import type { JournalLine } from "../../ports/journal.ts";
 import type { Step } from "../../work/take-back-all.ts";
 
 /** How the files get back to a moment. */

@@ -36,10 +36,7 @@ export const rewind = {
       `The conversation is at ${to(number)} again; messages forgotten: ${messages.length}. To bring all of it in again: /rewind redo`,
     ]),
   rewindRedone: (again: readonly RewindJob[], jobs?: readonly RewindJob[] | null): string =>
-    parts([
-      ...swapped(jobs ?? [], again),
-      "What was forgotten is remembered again.",
-    ]),
+    parts([...swapped(jobs ?? [], again), "What was forgotten is remembered again."]),
   rewindStopped: (left: readonly string[]): string =>
     left.length === 0
       ? "So nothing of it was done: files and conversation are as they were."
