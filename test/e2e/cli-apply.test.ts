@@ -152,8 +152,20 @@ describe("apply", () => {
     });
   });
 
-  test("an empty patch is no command and success", () => {
-    expect(cli.run(["apply"], { input: "" })).toMatchObject({ code: 0, err: "" });
+  test("nothing at all is no patch, and no job", () => {
+    const err = "There is no patch. Name a file, or pass it on standard input.\n";
+    for (const input of ["", " \n\t\n", "\ufeff\n"])
+      expect(cli.run(["apply", "-"], { input })).toEqual({ code: 2, out: "", err });
+    cli.write("empty.md", "");
+    expect(cli.run(["apply", "empty.md"])).toEqual({
+      code: 2,
+      out: "",
+      err: "The patch is empty: empty.md\n",
+    });
+    expect(cli.run(["jobs"]).out).toBe("There are no jobs yet.\n");
+  });
+
+  test("an empty list of commands is no command and success", () => {
     expect(cli.json(cli.run(["apply", "--json"], { input: "[]" }))).toMatchObject({
       success: true,
       executed_cmds: 0,

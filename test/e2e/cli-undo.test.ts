@@ -118,6 +118,14 @@ describe("undo and redo", () => {
     expect(cli.run(["redo", "../../etc"])).toEqual({ code: 2, out: "", err: "No such job: ../../etc\n" });
   });
 
+  test("a preview says that there is nothing to take back, and how it is applied", () => {
+    const { job_id: id } = cli.json(cli.apply([create("p.txt", "p")], ["--preview", "--json"]));
+    const { code, err } = cli.run(["undo", String(id)]);
+    expect(code).toBe(3);
+    expect(err).toContain(`${id} is a preview: nothing of it is applied, so there is nothing to take back.`);
+    expect(err).toContain(`picoclaw apply --job ${id}`);
+  });
+
   test("a job that is back already says so", () => {
     const id = job("1");
     cli.run(["undo", id]);

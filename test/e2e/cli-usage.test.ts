@@ -33,6 +33,17 @@ describe("usage", () => {
     for (const flag of ["--workspace", "--config", "--json", "--help"]) expect(out).toContain(flag);
   });
 
+  test("what every command takes may stand before its name", () => {
+    const before = ["--workspace", cli.workspace, "--json"];
+    expect(cli.run([...before, "jobs"], { cwd: "/" })).toEqual(cli.run(["jobs", ...before], { cwd: "/" }));
+    expect(cli.run([`--workspace=${cli.workspace}`, "jobs"], { cwd: "/" }).code).toBe(0);
+    expect(cli.run(["--workspace"])).toMatchObject({ code: 2, err: "--workspace needs a value.\n" });
+    expect(cli.run(["--force", "undo"])).toMatchObject({
+      code: 2,
+      err: "Options stand behind the command: picoclaw COMMAND --force\npicoclaw --help\n",
+    });
+  });
+
   test("help COMMAND is the same as COMMAND --help; an unknown one is told with the nearest", () => {
     expect(cli.run(["help", "apply"])).toEqual(cli.run(["apply", "--help"]));
     expect(cli.run(["help", "aply"])).toMatchObject({ code: 2, err: expect.stringContaining("apply?") });

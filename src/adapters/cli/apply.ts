@@ -93,7 +93,8 @@ function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Read 
   }
   try {
     const patch = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { ok: true, patch };
+    if (patch.trim() !== "") return { ok: true, patch };
+    return { ok: false, text: fromInput ? messages.noInput : messages.emptyPatch(name) };
   } catch {
     return { ok: false, text: messages.fileTrouble("not-text", name) };
   }

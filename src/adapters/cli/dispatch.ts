@@ -51,6 +51,8 @@ export async function dispatch(
     program.out(help(program.env, await allCommands(), program.columns()));
     return name === undefined ? EXIT.usage : EXIT.done;
   }
+  if (name.startsWith("-"))
+    return (await import("./flags-first.ts")).flagsFirst(program, [name, ...args], dispatch);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load === undefined) {
     const text = (await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS));

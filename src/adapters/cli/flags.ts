@@ -35,7 +35,7 @@ export async function readFlags(
       case "unknown": {
         const { nearest } = await import("./help.ts");
         const known = Object.keys(types).map((name) => `--${name}`);
-        throw usage(program, args, messages.unknownFlag(flag, nearest(flag, known)));
+        throw usage(program, args, messages.unknownFlag(flag, nearest(flag, known) ?? null));
       }
     }
   }

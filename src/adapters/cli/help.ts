@@ -58,7 +58,7 @@ export function commandHelp(env: Environment, { name, usage }: Described, column
 
 export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
   const messages = messagesFor(resolveLocale({ env }));
-  return `${messages.unknownCommand(name, nearest(name, known))}\npicoclaw --help`;
+  return `${messages.unknownCommand(name, nearest(name, known) ?? null)}\npicoclaw --help`;
 }
 
 function flagRows(flags: Readonly<Record<string, string>>, columns: number): string[] {

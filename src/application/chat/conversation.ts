@@ -165,7 +165,7 @@ async function unknown(parts: ChatParts, name: string): Promise<Answer> {
   const { nearestCommand } = await import("./commands/nearest-command.ts");
   const own = parts.ownCommands.list().map((one) => one.name);
   const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
-  return answering(parts, [say("unknownCommand", name, nearest)], false);
+  return answering(parts, [say("unknownCommand", name, nearest ?? null)], false);
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */

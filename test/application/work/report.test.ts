@@ -148,3 +148,9 @@ describe("a reply that was kept", () => {
     expect(wordReply("ja", { text: "As said.", said: gone })).toBe("As said.");
   });
 });
+
+test("a command that has no near one is told without one, also from a reply that was kept", () => {
+  const kept = JSON.parse(JSON.stringify([say("unknownCommand", "zzz", null)]));
+  expect(wordSaid("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
+  expect(wordSaid("ja", kept)).toBe("知らないコマンドだよ: /zzz\n一覧: /help");
+});

@@ -94,7 +94,7 @@ type Samples = {
 };
 const SAMPLES: Samples = {
   cannotWork: (say) => [say("chat", "e")],
-  parseErrorDetail: (say) => [say("d", 3), say("d", undefined)],
+  parseErrorDetail: (say) => [say("d", 3), say("d", null)],
   commandFailed: (say) => [say("d")],
   timeout: (say) => [say(300)],
   patchFailed: (say) => [say("d")],
@@ -111,7 +111,7 @@ const SAMPLES: Samples = {
     say({ jobId: "job_1", paths, at: "terminal" }),
     say({ jobId: "job_1", paths, at: "chat" }),
   ],
-  dryRunHeader: (say) => [say(2)],
+  dryRunHeader: (say) => [say(2), say(1)],
   dryRunLine: (say) => [say(1, "c")],
   transactionKind: (say) => KINDS.flatMap((kind) => REASONS.map((reason) => say(kind, reason))),
   notRun: (say) => [say(2)],
@@ -126,6 +126,7 @@ const SAMPLES: Samples = {
   protectedLogged: (say) => [say(paths)],
   undonePartly: (say) => [say({ jobId: "job_1", refs: ["refs/heads/main"] })],
   notAPreview: (say) => [say("job_1")],
+  stillAPreview: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
   wrongState: (say) => [say("job_1", "undone")],
   changedByJob: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   foldersKept: (say) => [say(paths)],
@@ -133,7 +134,7 @@ const SAMPLES: Samples = {
   undoUnavailable: (say) => [say("job_1")],
   quotaEvicted: (say) => [say({ jobIds: ["job_1"], bytes: 10, quotaBytes: 1024 })],
   unknownJob: (say) => [say("job_1")],
-  jobRunning: (say) => [say("job_1", 7), say("job_1", undefined)],
+  jobRunning: (say) => [say("job_1", 7), say("job_1", null)],
   jobDied: (say) => [say("job_1")],
   sandboxPart: (say) =>
     (["bubblewrap", "setpriv", "user-namespaces", "overlay"] as const).flatMap((part) => [
@@ -164,8 +165,10 @@ const SAMPLES: Samples = {
   configWarning: (say) => WARNINGS.map((warning) => say(warning)),
   workspaceTrusted: (say) => [say("/ws")],
   usageError: (say) => [say("d")],
-  unknownCommand: (say) => [say("aply", "apply"), say("zzz", undefined)],
-  unknownFlag: (say) => [say("--jsn", "--json"), say("--z", undefined)],
+  unknownCommand: (say) => [say("aply", "apply"), say("zzz", null)],
+  unknownFlag: (say) => [say("--jsn", "--json"), say("--z", null)],
+  emptyPatch: (say) => [say("p.md")],
+  optionsBehind: (say) => [say("--force")],
   missingValue: (say) => [say("--config")],
   unexpectedError: (say) => [say("d")],
 };
@@ -190,7 +193,9 @@ for (const m of [ja, en]) {
     const said = everything(m);
     expect(said.length).toBeGreaterThan(100);
     expect(
-      said.filter((text) => /undefined|\[object|NaN|\$\{/.test(text) || text === "" || text.endsWith("\n")),
+      said.filter(
+        (text) => /undefined|null|\[object|NaN|\$\{/.test(text) || text === "" || text.endsWith("\n"),
+      ),
     ).toEqual([]);
     const unsampled = Object.entries(m).filter(
       ([key, value]) => typeof value === "function" && !(key in SAMPLES),
@@ -198,6 +203,17 @@ for (const m of [ja, en]) {
     expect(unsampled).toEqual([]);
   });
 }
+
+/** Facts are kept as JSON, which makes null of undefined, and texts are made of them later. */
+test("every message says the same when what it is filled with was kept in between", () => {
+  for (const m of [ja, en])
+    for (const [key, sample] of Object.entries(SAMPLES)) {
+      const say = m[key as keyof Messages] as (...args: unknown[]) => string;
+      const kept = (...args: unknown[]) => say(...(JSON.parse(JSON.stringify(args)) as unknown[]));
+      const said = sample as (say: unknown, m: Messages) => readonly string[];
+      expect([key, said(kept, m)]).toEqual([key, said(say, m)]);
+    }
+});
 
 test("the catalogues have the same keys, and English has no Japanese in it", () => {
   expect(Object.keys(en).sort()).toEqual(Object.keys(ja).sort());

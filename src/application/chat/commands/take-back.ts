@@ -35,9 +35,9 @@ async function swap(
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
   return {
     ...answering(parts, [{ kind: "action", facts }], done, done ? "Worker" : ""),
-    // What is in the way is for the person to clear first; everything else is answered by how the jobs are now.
+    // What is in the way is for the person to clear first, and another chat's job is not for this one; everything else is answered by how the jobs are now.
     actions:
-      outcome.status === "conflict" || name === undefined
+      outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
         ? []
         : actionsFor(workspace.archive, name, chat.actions),
   };

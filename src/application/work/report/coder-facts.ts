@@ -23,19 +23,29 @@ export interface CoderFacts {
   readonly isDropped: boolean;
 }
 
-export function wordCoder(locale: Locale, facts: CoderFacts): string {
+/** `counted`: the attempts are counted here; a card does that at its head. */
+export function wordCoder(
+  locale: Locale,
+  facts: CoderFacts,
+  { counted }: { readonly counted: boolean } = { counted: true },
+): string {
   const { chat, checks } = textsFor(locale);
-  const { red, brief, stopped, tried, words, costHint, costUsd } = facts;
+  const { red, brief, stopped, words, costHint, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red) : "",
     ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
     red === undefined ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
-    tried.length === 0 ? "" : chat.attemptsTaken(facts.attempts, tried),
+    wordTried(chat, facts, counted),
     words,
     costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
+}
+
+function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted: boolean): string {
+  if (tried.length === 0) return "";
+  return counted ? chat.attemptsTaken(attempts, tried) : chat.triedBefore(tried);
 }
 
 function wordStopped(chat: ChatMessages, locale: Locale, stopped: Stopped): string {

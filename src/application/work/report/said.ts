@@ -60,10 +60,15 @@ export interface OutwardFacts {
   readonly error?: string;
 }
 
+/** What a text is filled with is kept as JSON, which makes null of undefined: a text that takes undefined cannot be said. */
 type SaysText = {
-  [Name in keyof ChatMessages]: ChatMessages[Name] extends string | ((...args: never[]) => string)
+  [Name in keyof ChatMessages]: ChatMessages[Name] extends string
     ? Name
-    : never;
+    : ChatMessages[Name] extends (...args: infer Args) => string
+      ? undefined extends Args[number]
+        ? never
+        : Name
+      : never;
 }[keyof ChatMessages];
 
 export function say<Name extends SaysText>(

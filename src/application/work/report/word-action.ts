@@ -72,7 +72,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "busy":
       return messages.workspaceBusy(workspace);
     case "running":
-      return messages.jobRunning(name, facts.pid);
+      return messages.jobRunning(name, facts.pid ?? null);
     case "died":
       return messages.jobDied(name);
     case "evicted":
@@ -80,6 +80,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "not-undoable":
       return `${messages.undoUnavailable(name)} ${messages.shellNotUndoable}`;
     case "wrong-state":
+      if (facts.state === "staged") return messages.stillAPreview(name, at);
       return messages.wrongState(name, facts.state ?? "");
     case "not-a-preview":
       return messages.notAPreview(name);

@@ -73,7 +73,7 @@ function commandWords(one: CommandFacts): CommandWords {
 
 /** Everything that is said of the coder's way beside what its checks showed, which stands at the head of the card. */
 function wayOf(locale: Locale, coder: CoderFacts, checks: string): string[] {
-  return wordCoder(locale, coder)
+  return wordCoder(locale, coder, { counted: false })
     .split("\n")
     .filter((line) => line !== "" && line !== checks);
 }

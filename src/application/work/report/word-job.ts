@@ -92,7 +92,7 @@ export function briefly(messages: Messages, facts: JobFacts): string {
 /** A job that never began: why, and what helps. */
 export function wordRefusal(messages: Messages, { workspace, why }: RefusalFacts): string {
   if (why.kind === "refused") return describeRefusal(messages, workspace, why.refusal).join("\n");
-  return `${messages.parseError}\n${messages.parseErrorDetail(why.message, why.line)}`;
+  return `${messages.parseError}\n${messages.parseErrorDetail(why.message, why.line ?? null)}`;
 }
 
 export function summaryOf(

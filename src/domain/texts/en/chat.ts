@@ -104,6 +104,7 @@ export const texts = {
   draftDropped: (red: Red): string => DROPPED[red],
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
+  triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit: number) => `Not green after ${limit} attempts (coder.attempts).`,
     same: "The same failure came twice; the coder does not get further.",
@@ -179,8 +180,8 @@ export const texts = {
   nothingRuns: "Nothing is running.",
   noDiff: "There are no differences.",
   diffCut: (lines: number) => `… ${lines} more lines`,
-  unknownCommand: (name: string, nearest: string | undefined) =>
-    `Unknown command: /${name}${nearest === undefined ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
+  unknownCommand: (name: string, nearest: string | null) =>
+    `Unknown command: /${name}${nearest === null ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
   ...rewind,
   commandUntrusted: (name: string) =>
     `/${name} is a command of this folder, and the folder is not trusted. Read .picoclaw/ there, then run: picoclaw trust`,

@@ -110,8 +110,8 @@ export const texts = {
 
   // The result of a job
   parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
-  parseErrorDetail: (detail: string, line: number | undefined): string =>
-    line === undefined ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
+  parseErrorDetail: (detail: string, line: number | null): string =>
+    line === null ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
   commandFailed: (detail: string) => `The command failed: ${detail}`,
   timeout: (seconds: number) => `The command timed out (limit: ${seconds} seconds)`,
   securityViolation: "Security error: writing outside the workspace is not allowed.",
@@ -155,7 +155,8 @@ export const texts = {
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
     `The result is kept as a preview. Look at it: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
     `To apply it as it is: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`} (it stops again while the same files still differ)`,
-  dryRunHeader: (count: number) => `Dry run: ${count} commands (nothing was run)`,
+  dryRunHeader: (count: number) =>
+    `Dry run: ${count} ${count === 1 ? "command" : "commands"} (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
   transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
     `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
@@ -207,6 +208,9 @@ export const texts = {
   undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
+  stillAPreview: (jobId: string, at: "terminal" | "chat") =>
+    `${jobId} is a preview: nothing of it is applied, so there is nothing to take back. ` +
+    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. It can be left as it is, or discarded in the console.`,
   wrongState: (jobId: string, state: string) =>
     `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
@@ -229,8 +233,8 @@ export const texts = {
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
-  jobRunning: (jobId: string, pid: number | undefined) =>
-    `${jobId} is still running${pid === undefined ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  jobRunning: (jobId: string, pid: number | null) =>
+    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
@@ -275,17 +279,18 @@ export const texts = {
   workspaceTrusted: (path: string) => `${path} and its picoclaw.yaml are trusted (until that changes).`,
   nothingToTrust: "There is no such folder.",
   usageError: (detail: string) => `Usage error: ${detail}`,
-  unknownCommand: (name: string, nearest: string | undefined) =>
-    `Unknown command: ${name}${perhaps(nearest)}`,
-  unknownFlag: (name: string, nearest: string | undefined) => `Unknown option: ${name}${perhaps(nearest)}`,
+  unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name: string, nearest: string | null) => `Unknown option: ${name}${perhaps(nearest)}`,
   missingValue: (flag: string) => `${flag} needs a value.`,
+  emptyPatch: (name: string) => `The patch is empty: ${name}`,
+  optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
   unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
 };
 
-function perhaps(nearest: string | undefined): string {
-  return nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+function perhaps(nearest: string | null | undefined): string {
+  return (nearest ?? null) === null ? "" : ` (did you mean ${nearest}?)`;
 }
 
 function place(at: FilePosition | undefined): string {

@@ -79,6 +79,7 @@ export const texts: typeof en = {
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
   draftDropped: (red) => DROPPED[red],
+  triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
   attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
@@ -145,7 +146,7 @@ export const texts: typeof en = {
   noDiff: "差分はないよ。",
   diffCut: (lines) => `… 残り ${lines} 行`,
   unknownCommand: (name, nearest) =>
-    `知らないコマンドだよ: /${name}${nearest === undefined ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
+    `知らないコマンドだよ: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
   ...rewind,
   commandUntrusted: (name) =>
     `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていません。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,

@@ -102,8 +102,7 @@ export const texts: typeof en = {
   locale: "ja",
 
   parseError: "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。",
-  parseErrorDetail: (detail, line) =>
-    line === undefined ? `詳細: ${detail}` : `詳細（${line} 行目）: ${detail}`,
+  parseErrorDetail: (detail, line) => (line === null ? `詳細: ${detail}` : `詳細（${line} 行目）: ${detail}`),
   commandFailed: (detail) => `コマンド実行に失敗したよ: ${detail}`,
   timeout: (seconds) => `コマンドがタイムアウトしたよ（制限時間: ${seconds} 秒）`,
   securityViolation: "セキュリティエラー: workspace 外への書き込みは許可されていないよ。",
@@ -174,6 +173,9 @@ export const texts: typeof en = {
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
+  stillAPreview: (jobId, at) =>
+    `${jobId} はプレビューで、まだ何も反映していないので、取り消すものはないよ。` +
+    `反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}。そのままでもよく、コンソールで破棄もできるよ。`,
   wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してね: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
@@ -187,7 +189,7 @@ export const texts: typeof en = {
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
-    `${jobId} はまだ実行中だよ${pid === undefined ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+    `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId) =>
@@ -228,13 +230,15 @@ export const texts: typeof en = {
   unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
   unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
   missingValue: (flag) => `${flag} に値が必要だよ。`,
+  emptyPatch: (name) => `patch が空だよ: ${name}`,
+  optionsBehind: (flag) => `オプションはコマンドの後ろに書いてね: picoclaw COMMAND ${flag}`,
   noInput: "patch がないよ。ファイルを指定するか、標準入力で渡してね。",
   warningLabel: "警告:",
   unexpectedError: (detail) => `予期しないエラー: ${detail}`,
 };
 
-function perhaps(nearest: string | undefined): string {
-  return nearest === undefined ? "" : `（もしかして: ${nearest}）`;
+function perhaps(nearest: string | null | undefined): string {
+  return (nearest ?? null) === null ? "" : `（もしかして: ${nearest}）`;
 }
 
 function place(at: FilePosition | undefined): string {
