@@ -75,7 +75,8 @@ describe("/undo and /redo", () => {
       ok: false,
       text: "No change\nThere is no job to take back.",
     });
-    expect((await at.send(`/undo ${first.jobs[0]?.job_id}`, slack)).text).toContain("No such job");
+    const refused = await at.send(`/undo ${first.jobs[0]?.job_id}`, slack);
+    expect(refused).toMatchObject({ text: expect.stringContaining("No such job"), actions: [] });
     expect((await at.send("/jobs", slack)).text).toBe("There are no jobs yet.");
     expect((await at.send(`/diff ${first.jobs[0]?.job_id}`, slack)).ok).toBe(false);
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);

@@ -7,6 +7,7 @@ import {
 } from "../../../src/application/work/report/job-facts.ts";
 import { say, wordReply, wordSaid } from "../../../src/application/work/report/said.ts";
 import { wordAction } from "../../../src/application/work/report/word-action.ts";
+import { wordCard } from "../../../src/application/work/report/word-card.ts";
 import { wordChatJob, wordJob } from "../../../src/application/work/report/word-job.ts";
 import { toResultJson } from "../../../src/application/work/result-json.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
@@ -153,4 +154,11 @@ test("a command that has no near one is told without one, also from a reply that
   const kept = JSON.parse(JSON.stringify([say("unknownCommand", "zzz", null)]));
   expect(wordSaid("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
   expect(wordSaid("ja", kept)).toBe("知らないコマンドだよ: /zzz\n一覧: /help");
+});
+
+test("a card counts the attempts at its head, so its way names only what was tried", async () => {
+  const facts = await factsOf([edit("create", "a", "1")]);
+  const coder = { attempts: 2, tried: ["First"], words: "", costHint: "", costUsd: 0, isDropped: false };
+  expect(wordCard("en", { facts, coder }).way).toEqual(["Tried before: First"]);
+  expect(wordCard("ja", { facts, coder }).way).toEqual(["途中で試したもの: First"]);
 });

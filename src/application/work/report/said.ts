@@ -60,13 +60,15 @@ export interface OutwardFacts {
   readonly error?: string;
 }
 
-/** What a text is filled with is kept as JSON, which makes null of undefined: a text that takes undefined cannot be said. */
+/** What a text is filled with is kept as JSON, which makes null of undefined: a text that takes the one takes the other, or cannot be said. */
 type SaysText = {
   [Name in keyof ChatMessages]: ChatMessages[Name] extends string
     ? Name
     : ChatMessages[Name] extends (...args: infer Args) => string
       ? undefined extends Args[number]
-        ? never
+        ? null extends Args[number]
+          ? Name
+          : never
         : Name
       : never;
 }[keyof ChatMessages];
