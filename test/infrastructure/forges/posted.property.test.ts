@@ -44,7 +44,6 @@ const SILENT: readonly (keyof Forge)[] = [
     "readItem",
     "listComments",
     "listReviewComments",
-    "listSaid",
     "permissionOf",
   ] as const),
   ...(["readBranch", "findPull", "checksOf", "listWork", "findRequest", "listSaid", "listFiles"] as const),
