@@ -1,5 +1,6 @@
 import { createWebApp } from "../adapters/web/app.ts";
 import type { ListenOptions, Serving } from "../application/inbox/server.ts";
+import { noteAddress } from "../infrastructure/inbox/live-address.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import { labelsOf } from "./fleet.ts";
 import type { ListenParts, ServeParts } from "./serve-parts.ts";
@@ -53,10 +54,13 @@ export async function listenAndServe(
   });
   renew.rounds = rounds.renew;
   const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+  const address = `${shown}:${server.port}`;
+  const forgetAddress = noteAddress(parts.home, address, new Date());
   return {
-    url: publicUrl ?? `http://${shown}:${server.port}`,
+    url: publicUrl ?? `http://${address}`,
     reload,
     async stop() {
+      forgetAddress();
       rounds.stop();
       closing.abort();
       server.drain();

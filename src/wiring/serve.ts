@@ -5,6 +5,7 @@ import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { memoryMessagesFor, serveMessagesFor } from "../domain/texts/texts.ts";
+import { liveAddress } from "../infrastructure/inbox/live-address.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
@@ -51,6 +52,7 @@ export async function openServe(
     words,
     access,
     signIn,
+    liveAddress: () => liveAddress(home),
     close: async () => {
       await state.close();
       await db.destroy();

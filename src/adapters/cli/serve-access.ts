@@ -18,7 +18,8 @@ export async function admit(program: CliProgram, { values, words }: Flags, opene
   if (!isUserName(userId, role)) return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {
     const { host, port, public_url: publicUrl } = opened.config.serve;
-    const here = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const configured = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const here = (values.port === undefined ? opened.liveAddress() : null) ?? configured;
     const base = publicUrl?.replace(/\/+$/, "") ?? `http://${here}`;
     const listens = await answers(`http://${here}/healthz`);
     const login = `${base}/login/${await opened.signIn.createLink({ userId, role })}`;

@@ -7,6 +7,8 @@ export interface Server {
   readonly words: () => ServeMessages;
   readonly access: AccessStore;
   readonly signIn: SignIn;
+  /** The `host:port` at which a server of this home listens just now, in whatever process; null when none does. */
+  liveAddress(): string | null;
   /** Rejects with a `code` when the address cannot be had. */
   listen(options: ListenOptions): Promise<Serving>;
   /** Works without listening. Rejects with the `code` "machine" when another machine has this one's id. */

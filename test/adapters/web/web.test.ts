@@ -115,6 +115,12 @@ describe("coming in", () => {
     expect([made.code, made.err]).toEqual([0, expect.stringContaining("Nothing listens on 127.0.0.1:1")]);
   });
 
+  test("a link leads to the port that the running server has", () => {
+    const made = server.run(["serve", "link", "--json"]);
+    const { login, listening } = JSON.parse(made.out) as { login: string; listening: boolean };
+    expect([new URL(login).origin, listening]).toEqual([new URL(server.url).origin, true]);
+  });
+
   test("two browsers that open one link at once: one is let in", async () => {
     const link = server.link(server.url);
     const tries = await Promise.all(
