@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Kysely } from "kysely";
-import { commandNames } from "../application/chat/commands/registry.ts";
+import { commandNames } from "../application/chat/commands/built-in.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
@@ -111,9 +111,11 @@ export async function openChat(
     chat,
     conversation: createConversation(parts),
     commands: [
-      ...commandNames(parts),
-      ...ROUTES.map((route) => route.toLowerCase()),
-      ...ownCommands.list().map(({ name }) => name),
+      ...new Set([
+        ...commandNames(parts),
+        ...ROUTES.map((route) => route.toLowerCase()),
+        ...ownCommands.list().map(({ name }) => name),
+      ]),
     ],
     ownCommands,
     who: async () => {

@@ -5,8 +5,9 @@ import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../po
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
+import { commandNames } from "./commands/built-in.ts";
 import { ownRequest } from "./commands/own-request.ts";
-import { commandNames, findCommand } from "./commands/registry.ts";
+import { findCommand } from "./commands/registry.ts";
 import { isDiskFull } from "./disk-full.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
@@ -86,6 +87,7 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
   if ("untrusted" in own)
     return toReply(parts, turn, answering(parts, [say("commandUntrusted", own.untrusted)], false), undefined);
   const request = own.text;
+  const told = { ...turn, notes: [...turn.notes, ...own.notes] };
   if (
     command !== undefined &&
     !preview &&
@@ -118,7 +120,7 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
   }
   const merged = mergeAnswers(parts, asked, answers, () => groupActions(parts, turn));
   await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
-  return toReply(parts, turn, merged, asked[0]?.decision);
+  return toReply(parts, told, merged, asked[0]?.decision);
 }
 
 /** `/route X`: what was asked before, by the route it should have gone to. */

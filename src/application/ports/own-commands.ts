@@ -1,3 +1,4 @@
+import type { OwnTrouble } from "../../domain/routing/own-command.ts";
 import type { Route } from "../../domain/routing/route.ts";
 
 /** A command that a user wrote: `commands/NAME.md`, or a skill, `skills/NAME/SKILL.md`. */
@@ -11,6 +12,8 @@ export interface OwnCommand {
   /** Who answers it; null: the message is routed like any other. */
   readonly route: Route | null;
   readonly body: string;
+  /** What of its head could not be used; the rest works. */
+  readonly trouble: OwnTrouble | null;
 }
 
 /**

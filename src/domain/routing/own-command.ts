@@ -1,9 +1,16 @@
 import { type Route, readRoute } from "./route.ts";
 
+/** What of a file's head counts for nothing: a route that nobody has, or lines that are no fields. */
+export type OwnTrouble =
+  | { readonly why: "route"; readonly route: string }
+  | { readonly why: "unclosed" }
+  | { readonly why: "line"; readonly line: string };
+
 export interface OwnCommandText {
   readonly description: string;
   readonly route: Route | null;
   readonly body: string;
+  readonly trouble: OwnTrouble | null;
 }
 
 const FRONT = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
@@ -18,11 +25,28 @@ export function readOwnCommand(text: string): OwnCommandText {
     if (at > 0) fields.set(line.slice(0, at).trim().toLowerCase(), unquoted(line.slice(at + 1).trim()));
   }
   const body = text.slice(front?.[0].length ?? 0).trim();
+  const named = fields.get("route") ?? "";
+  const route = readRoute(named) ?? null;
+  const unknown = route === null && named !== "" ? ({ why: "route", route: named } as const) : null;
   return {
     description: (fields.get("description") ?? "").slice(0, DESCRIPTION_CHARACTERS),
-    route: readRoute(fields.get("route") ?? "") ?? null,
+    route,
     body,
+    trouble: headTrouble(text, front?.[1]) ?? unknown,
   };
+}
+
+/** Skills of other programs have lists and folded texts in their heads: what is indented belongs to the line above. */
+function headTrouble(text: string, head: string | undefined): OwnTrouble | null {
+  if (head === undefined) return /^---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:/.test(text) ? { why: "unclosed" } : null;
+  const broken = head.split(/\r?\n/).find((line) => !/^(?:\s|#|- |$)/.test(line) && !isField(line));
+  return broken === undefined ? null : { why: "line", line: broken.slice(0, DESCRIPTION_CHARACTERS) };
+}
+
+function isField(line: string): boolean {
+  const value = /^[^\s:][^:]*:(?:\s+(.*))?$/.exec(line);
+  // A quote that is opened is closed.
+  return value !== null && !/^(?:"[^"]*|'[^']*)$/.test(value[1]?.trim() ?? "");
 }
 
 function unquoted(text: string): string {

@@ -13,13 +13,27 @@ describe("a command's file", () => {
       description: "Review it",
       route: "CODE3",
       body: "Look at $1.",
+      trouble: null,
     });
     expect(readOwnCommand("Just do it\n---\nx")).toEqual({
       description: "",
       route: null,
       body: "Just do it\n---\nx",
+      trouble: null,
     });
     expect(readOwnCommand("---\nroute: nobody\n---\n").route).toBeNull();
+  });
+
+  test.each([
+    ["---\nroute: nobody\n---\nx", { why: "route", route: "nobody" }],
+    ["---\ndescription: x\nroute: CODE\n\nDo it", { why: "unclosed" }],
+    ["---\ndescription x\n---\nDo it", { why: "line", line: "description x" }],
+    ['---\ndescription: "x\n---\nDo it', { why: "line", line: 'description: "x' }],
+    ["---\n\nA rule, and prose: no head", null],
+    ["---\nname: a\n# why\ntools:\n  - Read\n- Write\ndescription: >-\n  folded\n  text\n---\nDo it", null],
+    ['---\r\ndescription: it\'s "so": here\r\n---\r\nDo it', null],
+  ] as const)("%j has this trouble in its head: %j", (text, trouble) => {
+    expect(readOwnCommand(text).trouble).toEqual(trouble);
   });
 
   const fills: readonly (readonly [string, string, string])[] = [
@@ -74,6 +88,22 @@ describe("in a chat", () => {
     trust();
     await at.send("/hi Ann");
     expect(asked()).toContain("Say hello to Ann");
+  });
+
+  test("what of a file is not used is told in /help, and when the command is used", async () => {
+    await open();
+    put(at.home, "commands/undo.md", "---\ndescription: Mine\n---\nnot me");
+    put(at.home, "commands/code3.md", "not me");
+    put(at.home, "commands/odd.md", "---\nroute: nobody\n---\nDo it");
+    const help = (await at.send("/help")).text.split("\n");
+    expect(help.filter((line) => /^\/(?:undo|code3)/.test(line))).toHaveLength(1);
+    expect(help).toContain(
+      "commands/undo.md is not used: /undo is a command of PicoClaw. Give the file another name.",
+    );
+    expect(help.some((line) => line.startsWith("commands/code3.md is not used"))).toBe(true);
+    expect(help.some((line) => line.startsWith("commands/odd.md: there is no route nobody"))).toBe(true);
+    expect((await at.send("/odd")).text).toContain("commands/odd.md: there is no route nobody");
+    expect((await at.send("/undo")).text).not.toContain("commands/undo.md");
   });
 
   test("a skill stands below the request", async () => {

@@ -3,13 +3,16 @@ import { type Messages, messagesFor } from "../../../domain/texts/messages.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { statusOf } from "../../../domain/work/job-status.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
+import type { OwnCommand } from "../../ports/own-commands.ts";
 import { diffText } from "../../work/report/diff-text.ts";
 import { listed } from "../../work/report/job-json.ts";
 import { say } from "../../work/report/said.ts";
 import { wordStatus } from "../../work/report/word-job.ts";
 import { answering, wording } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
+import { isBuiltIn } from "./built-in.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { fileOf } from "./own-request.ts";
 
 const LISTED = 10;
 const DIFF_LINES = 400;
@@ -55,10 +58,20 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
 
 /** `/help`. */
 export const help: ChatCommand = async (parts) => {
-  const own = parts.ownCommands.list().map(({ name, description }) => [`/${name}`, description] as const);
-  return wording(parts, (locale) =>
-    [...chatMessagesFor(locale).help, ...own]
-      .map(([command, what]) => (what === "" ? command : `${command} — ${what}`))
-      .join("\n"),
-  );
+  const own = parts.ownCommands.list();
+  const [hidden, usable] = [true, false].map((wanted) =>
+    own.filter(({ name }) => isBuiltIn(parts, name) === wanted),
+  ) as [OwnCommand[], OwnCommand[]];
+  return wording(parts, (locale) => {
+    const words = chatMessagesFor(locale);
+    const rows = [
+      ...words.help,
+      ...usable.map(({ name, description }) => [`/${name}`, description] as const),
+    ];
+    return [
+      ...rows.map(([command, what]) => (what === "" ? command : `${command} — ${what}`)),
+      ...usable.flatMap((one) => (one.trouble === null ? [] : [words.ownTrouble(fileOf(one), one.trouble)])),
+      ...hidden.map((one) => words.ownHidden(fileOf(one), one.name)),
+    ].join("\n");
+  });
 };

@@ -1,7 +1,9 @@
 import { fillOwnCommand, withSkill } from "../../../domain/routing/own-command.ts";
-import { readExplicitRoute, readSlashCommand } from "../../../domain/routing/slash-command.ts";
+import { readSlashCommand } from "../../../domain/routing/slash-command.ts";
+import type { OwnCommand } from "../../ports/own-commands.ts";
+import { type Saying, say } from "../../work/report/said.ts";
 import type { ChatParts } from "../parts.ts";
-import { commandNames } from "./registry.ts";
+import { isBuiltIn } from "./built-in.ts";
 
 /**
  * A message that names a command of one's own, as the request it stands for. `text` is the message itself where it names
@@ -10,16 +12,22 @@ import { commandNames } from "./registry.ts";
 export function ownRequest(
   parts: Pick<ChatParts, "ownCommands" | "commands">,
   text: string,
-): { readonly text: string } | { readonly untrusted: string } {
+): { readonly text: string; readonly notes: readonly Saying[] } | { readonly untrusted: string } {
   const command = readSlashCommand(text);
-  if (command === undefined || readExplicitRoute(text) !== undefined) return { text };
-  if (commandNames(parts).includes(command.name)) return { text };
+  if (command === undefined || isBuiltIn(parts, command.name)) return { text, notes: [] };
   const own = parts.ownCommands.find(command.name);
-  if (own === null) return { text };
+  if (own === null) return { text, notes: [] };
   if (own === "untrusted") return { untrusted: command.name };
   const filled =
     own.kind === "skill"
       ? withSkill(own.name, own.body, command.rest)
       : fillOwnCommand(own.body, command.rest);
-  return { text: own.route === null ? filled : `/${own.route.toLowerCase()} ${filled}` };
+  return {
+    text: own.route === null ? filled : `/${own.route.toLowerCase()} ${filled}`,
+    notes: own.trouble === null ? [] : [say("ownTrouble", fileOf(own), own.trouble)],
+  };
+}
+
+export function fileOf({ name, kind }: Pick<OwnCommand, "name" | "kind">): string {
+  return kind === "skill" ? `skills/${name}/SKILL.md` : `commands/${name}.md`;
 }

@@ -1,7 +1,8 @@
 import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { BUILT_IN } from "./built-in.ts";
 
 /** One line a command; each is imported when it is sent. `/preview` and `/stop` are the conversation's own. */
-const COMMANDS: Readonly<Record<string, () => Promise<ChatCommand>>> = {
+const COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<ChatCommand>>> = {
   undo: async () => (await import("./take-back.ts")).undo,
   redo: async () => (await import("./take-back.ts")).redo,
   rewind: async () => (await import("./rewind.ts")).rewind,
@@ -14,10 +15,5 @@ const COMMANDS: Readonly<Record<string, () => Promise<ChatCommand>>> = {
 
 export async function findCommand(parts: ChatParts, name: string): Promise<ChatCommand | undefined> {
   if (Object.hasOwn(parts.commands, name)) return parts.commands[name];
-  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name]?.() : undefined;
-}
-
-/** Every command that a chat understands, without the routes. */
-export function commandNames(parts: Pick<ChatParts, "commands">): string[] {
-  return [...new Set([...Object.keys(COMMANDS), ...Object.keys(parts.commands), "preview", "stop"])].sort();
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name as keyof typeof COMMANDS]() : undefined;
 }

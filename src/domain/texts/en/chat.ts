@@ -1,4 +1,6 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
+import type { OwnTrouble } from "../../routing/own-command.ts";
+import { ROUTES } from "../../routing/route.ts";
 import type { Red } from "../../work/job-status.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
@@ -183,6 +185,18 @@ export const texts = {
   unknownCommand: (name: string, nearest: string | null) =>
     `Unknown command: /${name}${nearest === null ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
   ...rewind,
+  ownHidden: (file: string, name: string) =>
+    `${file} is not used: /${name} is a command of PicoClaw. Give the file another name.`,
+  ownTrouble: (file: string, trouble: OwnTrouble): string => {
+    switch (trouble.why) {
+      case "route":
+        return `${file}: there is no route ${trouble.route}; it is routed like any other message. Routes: ${ROUTES.join(", ")}`;
+      case "unclosed":
+        return `${file}: its head is not closed with ---, so that it counts as text.`;
+      case "line":
+        return `${file}: this line of its head is no "name: value": ${trouble.line}`;
+    }
+  },
   commandUntrusted: (name: string) =>
     `/${name} is a command of this folder, and the folder is not trusted. Read .picoclaw/ there, then run: picoclaw trust`,
   help: [

@@ -1,4 +1,5 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
+import { ROUTES } from "../../routing/route.ts";
 import type { Red } from "../../work/job-status.ts";
 import type { AskedModel, texts as en } from "../en/chat.ts";
 import { coderProgress } from "./coder-progress.ts";
@@ -148,6 +149,18 @@ export const texts: typeof en = {
   unknownCommand: (name, nearest) =>
     `知らないコマンドだよ: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
   ...rewind,
+  ownHidden: (file, name) =>
+    `${file} は使われません: /${name} は PicoClaw のコマンドです。別の名前にしてください。`,
+  ownTrouble: (file, trouble) => {
+    switch (trouble.why) {
+      case "route":
+        return `${file}: route ${trouble.route} はないので、普通のメッセージとして振り分けます。使えるもの: ${ROUTES.join(", ")}`;
+      case "unclosed":
+        return `${file}: 先頭部分が --- で閉じていないので、本文として扱います。`;
+      case "line":
+        return `${file}: 先頭部分のこの行は「名前: 値」ではありません: ${trouble.line}`;
+    }
+  },
   commandUntrusted: (name) =>
     `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていません。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
   help: [
