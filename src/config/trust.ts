@@ -1,13 +1,17 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { workspaceConfigFile } from "./home.ts";
+import { type OwnFile, ownFiles } from "./own-files.ts";
 
 /**
- * Which folders the user trusts, and with which `picoclaw.yaml`: `$PICOCLAW_HOME/trust.json`, by the workspace's real
- * path and the SHA-256 of the file (of nothing, where there is none), so that a changed file is a stranger again. An unreadable list trusts nobody.
+ * Which folders the user trusts, and with which `picoclaw.yaml`, commands and skills: `$PICOCLAW_HOME/trust.json`, by the
+ * workspace's real path, the SHA-256 of the file (of nothing, where there is none) and one of all commands and skills, so
+ * that what has changed is a stranger again. An unreadable list trusts nobody.
  */
 export interface TrustEntry {
   readonly sha256: string;
+  /** Of the commands and skills; absent where there were none. */
+  readonly commands_sha256?: string;
   readonly trusted_at: string;
 }
 type TrustList = Readonly<Record<string, TrustEntry>>;
@@ -35,27 +39,47 @@ export function isFolderTrusted({
   return isTrusted({ home, workspace, content });
 }
 
+/** Whether the user trusts the folder with the file, the commands and the skills that it has now. */
+export function areCommandsTrusted(at: { readonly home: string; readonly workspace: string }): boolean {
+  const path = realPath(at.workspace);
+  if (path === undefined || !isFolderTrusted(at)) return false;
+  return readTrust(at.home)[path]?.commands_sha256 === digest(ownFiles(path));
+}
+
 /** What stands in the list for a folder that had no file. */
 const NO_FILE = new Uint8Array();
 
 export type TrustResult =
-  | { readonly ok: true; readonly workspace: string; readonly sha256: string }
+  | {
+      readonly ok: true;
+      readonly workspace: string;
+      readonly sha256: string;
+      /** Everything that is trusted by its content, as paths in the workspace. */
+      readonly files: readonly string[];
+    }
   | {
       readonly ok: false;
       readonly reason: "no-folder" | "not-written" | "changed";
       readonly cause?: unknown;
     };
 
-/** What somebody must have seen of a folder to trust it. */
-export function trustSubject(workspace: string): { readonly text: string | null; readonly sha256: string } {
+/** What somebody must have seen of a folder to trust it; `seen` stands for all of it. */
+export function trustSubject(workspace: string): {
+  readonly text: string | null;
+  readonly commands: readonly { readonly path: string; readonly text: string }[];
+  readonly seen: string;
+} {
   const content = readFile(workspaceConfigFile(workspace));
+  const own = ownFiles(workspace);
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return {
-    text: content === undefined ? null : new TextDecoder().decode(content),
-    sha256: sha256(content ?? NO_FILE),
+    text: content === undefined ? null : text(content),
+    commands: own.map(({ path, bytes }) => ({ path, text: text(bytes) })),
+    seen: seenOf(content ?? NO_FILE, own),
   };
 }
 
-/** Trusts the folder, with its file as it is now, or only if that is the file that was `seen`. Idempotent. */
+/** Trusts the folder, with what it has now, or only if that is what was `seen`. Idempotent. */
 export function trustWorkspace(at: {
   readonly home: string;
   readonly workspace: string;
@@ -64,11 +88,21 @@ export function trustWorkspace(at: {
 }): TrustResult {
   const path = realPath(at.workspace);
   if (path === undefined) return { ok: false, reason: "no-folder" };
-  const content = readFile(workspaceConfigFile(path)) ?? NO_FILE;
-  const entry: TrustEntry = { sha256: sha256(content), trusted_at: at.now.toISOString() };
-  if (at.seen !== undefined && at.seen !== entry.sha256) return { ok: false, reason: "changed" };
+  const file = workspaceConfigFile(path);
+  const content = readFile(file);
+  const own = ownFiles(path);
+  const commands = digest(own);
+  const entry: TrustEntry = {
+    sha256: sha256(content ?? NO_FILE),
+    ...(commands !== undefined && { commands_sha256: commands }),
+    trusted_at: at.now.toISOString(),
+  };
+  if (at.seen !== undefined && at.seen !== seenOf(content ?? NO_FILE, own))
+    return { ok: false, reason: "changed" };
   const written = writeTrust(at.home, { ...readTrust(at.home), [path]: entry });
-  return written.ok ? { ok: true, workspace: path, sha256: entry.sha256 } : written;
+  if (!written.ok) return written;
+  const files = [...(content === undefined ? [] : [basename(file)]), ...own.map((one) => one.path)];
+  return { ok: true, workspace: path, sha256: entry.sha256, files };
 }
 
 /** Every folder that is trusted with some file. */
@@ -110,6 +144,17 @@ function writeTrust(
     rmSync(draft, { force: true });
     return { ok: false, reason: "not-written", cause };
   }
+}
+
+/** One digest of all of them; undefined when there are none. */
+function digest(files: readonly OwnFile[]): string | undefined {
+  if (files.length === 0) return undefined;
+  const all = files.map(({ path, bytes }) => [path, sha256(bytes)]);
+  return sha256(new TextEncoder().encode(JSON.stringify(all)));
+}
+
+function seenOf(content: Uint8Array, own: readonly OwnFile[]): string {
+  return [sha256(content), digest(own) ?? ""].join(".");
 }
 
 function sha256(content: Uint8Array): string {

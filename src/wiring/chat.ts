@@ -9,7 +9,7 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
-import { isFolderTrusted } from "../config/trust.ts";
+import { areCommandsTrusted } from "../config/trust.ts";
 import { ROUTES } from "../domain/routing/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
@@ -67,7 +67,7 @@ export async function openChat(
   const ownCommands = createOwnCommands({
     home: loaded.home,
     workspace: workspace.root,
-    isTrusted: () => isFolderTrusted({ home: loaded.home, workspace: workspace.root }),
+    isTrusted: () => areCommandsTrusted({ home: loaded.home, workspace: workspace.root }),
     mask: workspace.mask,
   });
   const parts: ChatParts = {

@@ -4,8 +4,8 @@ import { sourceText } from "../config/describe.ts";
 import { homeConfigFile } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import {
+  areCommandsTrusted,
   distrustWorkspace,
-  isFolderTrusted,
   trustedFolders,
   trustSubject,
   trustWorkspace,
@@ -68,7 +68,7 @@ export function createSettings(
     },
     trust: () => ({
       workspace: workspace(),
-      trusted: isFolderTrusted({ home, workspace: workspace() }),
+      trusted: areCommandsTrusted({ home, workspace: workspace() }),
       ...trustSubject(workspace()),
       folders: trustedFolders(home),
     }),

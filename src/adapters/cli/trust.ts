@@ -6,9 +6,10 @@ import { messagesFor } from "../../domain/texts/messages.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
+import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** `trust`: the user has read this folder's `picoclaw.yaml` and lets it widen power, until it changes. */
+/** `trust`: the user has read this folder's `picoclaw.yaml`, commands and skills and lets them widen power, until they change. */
 export const command: Subcommand = {
   name: "trust",
   usage: "trust",
@@ -34,7 +35,7 @@ async function trust(program: CliProgram, args: readonly string[]): Promise<numb
       text: messages.nothingToTrust,
     });
   }
-  if (flags.values.json === true) program.out(`${JSON.stringify({ success: true, workspace })}\n`);
-  else program.out(`${messages.workspaceTrusted(workspace)}\n`);
+  if (flags.values.json === true) program.out(`${JSON.stringify({ success: true, workspace, files: trusted.files })}\n`);
+  else program.out(`${messages.workspaceTrusted(workspace, trusted.files.map(printable))}\n`);
   return EXIT.done;
 }

@@ -10,8 +10,8 @@ export interface SettingsStore {
   change(edits: readonly SettingEdit[]): Promise<string | null>;
   /** What a person reads before trusting the served folder, and what is trusted now. */
   trust(): TrustNow;
-  /** Trusts the served folder with the file that was seen; null, or why not. */
-  trustSeen(sha256: string): Promise<string | null>;
+  /** Trusts the served folder with what was seen; null, or why not. */
+  trustSeen(seen: string): Promise<string | null>;
   distrust(folder: string): Promise<string | null>;
   /** Names of models that somebody may choose. */
   modelNames(): Promise<readonly string[]>;
@@ -37,6 +37,9 @@ export interface TrustNow {
   readonly trusted: boolean;
   /** Its `picoclaw.yaml`; null: it has none. */
   readonly text: string | null;
-  readonly sha256: string;
+  /** Its commands and skills. */
+  readonly commands: readonly { readonly path: string; readonly text: string }[];
+  /** Stands for all of that as it was shown. */
+  readonly seen: string;
   readonly folders: readonly { readonly workspace: string; readonly at: string }[];
 }

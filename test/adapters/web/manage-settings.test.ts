@@ -1,7 +1,7 @@
 /** What an operator changes in the console reaches the file, comments kept, and holds at once. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
 
 const NOTES = "# Ours, by hand.\nloop:\n  max_loops: 4   # enough\n\n# The end.\n";
@@ -89,18 +89,26 @@ describe("settings in the console", () => {
     const own = join(server.workspace, "picoclaw.yaml");
     const text = "worker:\n  auto_commit: true # <b>\n";
     writeFileSync(own, text);
+    const command = join(server.workspace, ".picoclaw/commands/hi.md");
+    mkdirSync(dirname(command), { recursive: true });
+    writeFileSync(command, "Say <i>hello</i>");
     const page = await operator.text("/manage/settings");
     expect(page).toContain("auto_commit: true # &lt;b&gt;");
+    expect(page).toContain("Say &lt;i&gt;hello&lt;/i&gt;");
     const seen = /name="seen" value="([^"]+)"/.exec(page)?.[1] ?? "";
     writeFileSync(own, `${text}# more\n`);
     expect(await press("/manage/trust", { seen })).toContain("has changed since you read it");
     writeFileSync(own, text);
+    writeFileSync(command, "Say something else");
+    expect(await press("/manage/trust", { seen })).toContain("has changed since you read it");
+    writeFileSync(command, "Say <i>hello</i>");
     expect(await press("/manage/trust", { seen })).toContain("Saved");
     const config = JSON.parse(server.run(["config", "show", "--json"]).out) as { config?: unknown };
     expect(JSON.stringify(config)).toContain("auto_commit");
     expect(await press("/manage/distrust", { folder: server.workspace })).toContain("Saved");
     expect(await operator.text("/manage/settings")).toContain('name="seen"');
     rmSync(own);
+    rmSync(dirname(dirname(command)), { recursive: true });
   }, 30_000);
 
   test("a file that is no YAML is left alone", async () => {

@@ -106,19 +106,39 @@ describe("in a chat", () => {
     expect((await at.send("/undo")).text).not.toContain("commands/undo.md");
   });
 
+  test("what changes or comes new after the trust is a stranger again, and so are those beside it", async () => {
+    await open();
+    inFolder("commands/hi.md", "Say hello to $1");
+    expect(trust()).toMatchObject({ ok: true, files: [".picoclaw/commands/hi.md"] });
+    expect((await at.send("/hi Ann")).ok).toBe(true);
+    const changes = [
+      () => inFolder("commands/hi.md", "Say something else to $1"),
+      () => inFolder("commands/new.md", "New"),
+      () => inFolder("skills/pdf/SKILL.md", "Use pandoc."),
+      () => rmSync(join(at.workspace, ".picoclaw/commands/new.md")),
+    ];
+    for (const change of changes) {
+      change();
+      const refused = await at.send("/hi Ann");
+      expect([refused.ok, refused.text]).toEqual([false, expect.stringContaining("picoclaw trust")]);
+      trust();
+      expect((await at.send("/hi Ann")).ok).toBe(true);
+    }
+  });
+
   test("a skill stands below the request", async () => {
     await open();
-    trust();
     inFolder("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Makes PDFs\n---\nUse pandoc.");
+    trust();
     await at.send("/pdf make one of the README");
     expect(asked()).toContain("make one of the README\n\n# Skill: pdf\nUse pandoc.");
   });
 
   test("nobody's file takes the place of a command of PicoClaw, leads out of its folder, or is too large", async () => {
     await open();
-    trust();
     inFolder("commands/undo.md", "not me");
     inFolder("commands/code3.md", "not me");
+    trust();
     expect((await at.send("/undo")).text).toContain("There is no job to take back.");
     writeFileSync(join(at.home, "secret.md"), "secret");
     symlinkSync(join(at.home, "secret.md"), join(at.workspace, ".picoclaw/commands/link.md"));

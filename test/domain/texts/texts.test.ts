@@ -163,7 +163,7 @@ const SAMPLES: Samples = {
   remedy: (say) => keysOf(REMEDIES).map((remedy) => say(remedy)),
   configProblem: (say) => PROBLEMS.map((problem) => say(problem)),
   configWarning: (say) => WARNINGS.map((warning) => say(warning)),
-  workspaceTrusted: (say) => [say("/ws")],
+  workspaceTrusted: (say) => [say("/ws", []), say("/ws", ["picoclaw.yaml"])],
   usageError: (say) => [say("d")],
   unknownCommand: (say) => [say("aply", "apply"), say("zzz", null)],
   unknownFlag: (say) => [say("--jsn", "--json"), say("--z", null)],

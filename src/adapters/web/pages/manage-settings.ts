@@ -80,11 +80,12 @@ function notifySection(context: PageContext, words: ManageMessages, { config }: 
 }
 
 function trustSection(context: PageContext, words: ManageMessages, trust: TrustNow): Markup {
-  const { workspace, trusted, text, sha256, folders } = trust;
+  const { workspace, trusted, text, commands, seen, folders } = trust;
   return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>
 <p><span class="state ${trusted ? "good" : "waiting"}">${trusted ? words.trusted : words.notTrustedYet}</span> <code>${visible(workspace)}</code></p>
 ${text === null ? html`<p class="note">${words.noFile}</p>` : html`<pre class="code" tabindex="0"><code>${visible(text)}</code></pre>`}
-${!trusted && actionButton(context, { action: "/manage/trust", label: words.trust, fields: { seen: sha256 } })}
+${commands.map((one) => html`<details><summary><code>${visible(one.path)}</code></summary><pre class="code" tabindex="0"><code>${visible(one.text)}</code></pre></details>`)}
+${!trusted && actionButton(context, { action: "/manage/trust", label: words.trust, fields: { seen } })}
 ${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.since} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
 }
 

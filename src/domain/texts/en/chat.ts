@@ -198,7 +198,7 @@ export const texts = {
     }
   },
   commandUntrusted: (name: string) =>
-    `/${name} is a command of this folder, and the folder is not trusted. Read .picoclaw/ there, then run: picoclaw trust`,
+    `/${name} is a command of this folder, and the folder is not trusted, or not with the commands and skills that it has now. Read .picoclaw/ there, then run: picoclaw trust`,
   help: [
     ["/chat /plan", "talk or plan with Mio"],
     ["/analyze /ops /research", "Shiro looks into it or operates"],

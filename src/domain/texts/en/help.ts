@@ -165,7 +165,7 @@ export const texts = {
       },
     },
     config: { does: "the effective configuration, secrets masked; check it", flags: {} },
-    trust: { does: "trust this folder's picoclaw.yaml", flags: {} },
+    trust: { does: "trust this folder's picoclaw.yaml, commands and skills", flags: {} },
     doctor: {
       does: "check this machine and say what helps",
       flags: { "--repair": "finish an interrupted commit" },

@@ -91,12 +91,12 @@ export const texts = {
   notifyHint: "channel:chat, as slack:C0123; empty: nobody",
   trustTitle: "Trust",
   trustIntro:
-    "What a project's own picoclaw.yaml, commands and skills may widen holds only if you trust the folder. Read the file first; when it changes, it is a stranger again.",
+    "What a project's own picoclaw.yaml, commands and skills may widen holds only if you trust the folder. Read them first; what changes is a stranger again.",
   trusted: "trusted",
   notTrustedYet: "not trusted",
   noFile: "It has no picoclaw.yaml.",
   trust: "I have read it: trust this folder",
   distrust: "Trust no longer",
-  trustChanged: "The file has changed since you read it. Read it again.",
+  trustChanged: "Something has changed since you read it. Read it again.",
   notTrusted: (folder: string) => `${folder} was not trusted.`,
 };

@@ -276,7 +276,13 @@ export const texts = {
   configValid: "The configuration is valid.",
   configProblem: problemText,
   configWarning: warningText,
-  workspaceTrusted: (path: string) => `${path} and its picoclaw.yaml are trusted (until that changes).`,
+  workspaceTrusted: (path: string, files: readonly string[]): string =>
+    [
+      `${path} is trusted: its checks may run, and its picoclaw.yaml, commands and skills count.`,
+      files.length === 0 ? "It has none of these now." : "As they are now:",
+      ...files.map((file) => `  ${file}`),
+      "What changes, or comes new, must be trusted again.",
+    ].join("\n"),
   nothingToTrust: "There is no such folder.",
   usageError: (detail: string) => `Usage error: ${detail}`,
   unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,

@@ -162,7 +162,7 @@ export const texts: typeof en = {
     }
   },
   commandUntrusted: (name) =>
-    `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていません。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
+    `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
   help: [
     ["/chat /plan", "Mio と話す、計画を立てる"],
     ["/analyze /ops /research", "Shiro が調べる、操作する"],

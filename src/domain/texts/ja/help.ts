@@ -154,7 +154,7 @@ export const texts: typeof en = {
       },
     },
     config: { does: "有効な設定の表示と検査", flags: {} },
-    trust: { does: "このフォルダの picoclaw.yaml を信頼する", flags: {} },
+    trust: { does: "このフォルダの picoclaw.yaml、コマンド、スキルを信頼する", flags: {} },
     doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },
     db: {
       does: "ストアの状態・移行・Postgres への複写（URL か env:名前）・ある人のデータの削除（channel:user）",

@@ -89,12 +89,12 @@ export const texts: typeof en = {
   notifyHint: "チャネル:チャット（例 slack:C0123）。空欄: 知らせない",
   trustTitle: "信頼",
   trustIntro:
-    "プロジェクト自身の picoclaw.yaml、コマンド、スキルが権限を広げられるのは、フォルダを信頼したときだけです。先にファイルを読んでください。ファイルが変わると信頼は外れます。",
+    "プロジェクト自身の picoclaw.yaml、コマンド、スキルが権限を広げられるのは、フォルダを信頼したときだけです。先に内容を読んでください。内容が変わると信頼は外れます。",
   trusted: "信頼済み",
   notTrustedYet: "未信頼",
   noFile: "picoclaw.yaml はありません。",
   trust: "読みました。このフォルダを信頼する",
   distrust: "信頼をやめる",
-  trustChanged: "読んだ後にファイルが変わりました。もう一度読んでください。",
+  trustChanged: "読んだ後に内容が変わりました。もう一度読んでください。",
   notTrusted: (folder) => `${folder} は信頼されていません。`,
 };

@@ -224,7 +224,13 @@ export const texts: typeof en = {
   configValid: "設定に問題はないよ。",
   configProblem: problemText,
   configWarning: warningText,
-  workspaceTrusted: (path) => `${path} とその picoclaw.yaml を信頼しました（内容が変わるまで有効）。`,
+  workspaceTrusted: (path, files) =>
+    [
+      `${path} を信頼しました。検証を実行でき、picoclaw.yaml、コマンド、スキルが有効になります。`,
+      files.length === 0 ? "今はどれもありません。" : "今の内容に限ります:",
+      ...files.map((file) => `  ${file}`),
+      "変更や追加があったときは、もう一度信頼してください。",
+    ].join("\n"),
   nothingToTrust: "そのフォルダはないよ。",
   usageError: (detail) => `使い方の誤り: ${detail}`,
   unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
