@@ -35,7 +35,8 @@ async function trust(program: CliProgram, args: readonly string[]): Promise<numb
       text: messages.nothingToTrust,
     });
   }
-  if (flags.values.json === true) program.out(`${JSON.stringify({ success: true, workspace, files: trusted.files })}\n`);
+  if (flags.values.json === true)
+    program.out(`${JSON.stringify({ success: true, workspace, files: trusted.files })}\n`);
   else program.out(`${messages.workspaceTrusted(workspace, trusted.files.map(printable))}\n`);
   return EXIT.done;
 }

@@ -1,6 +1,6 @@
 /** What an operator changes in the console reaches the file, comments kept, and holds at once. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
 
