@@ -25,8 +25,6 @@ function act() {
   switch (action) {
     case "repair":
       return transactions.repair();
-    case "keep-mine":
-      return transactions.repair({ keepMine: true });
     case "undo":
       return transactions.undo(jobId, { force: false });
     case "redo":

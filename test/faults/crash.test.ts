@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Repaired, SwapOutcome } from "../../src/application/ports/transaction.ts";
+import type { Repaired } from "../../src/application/ports/transaction.ts";
+import { jobFolder } from "../../src/infrastructure/work/transaction/job-folder.ts";
+import { readRepairMarks } from "../../src/infrastructure/work/transaction/repair-marks.ts";
 import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
 import { type Tree, withoutTimes } from "../contracts/tree.ts";
 
@@ -88,38 +90,53 @@ describe("a process that is killed", () => {
   );
 });
 
-describe("a path that somebody edited after the crash", () => {
+describe.each(["exchange 0", "in 0"])("a path that somebody edited after the crash at %s", (point) => {
   const edited = ["edited.txt", "shut/inner.txt"];
   beforeEach(async () => {
     const { points } = await rehearse("commit");
     await prepare("commit");
-    // One of the two is swapped by then, the other is not.
-    await run("commit", points.findIndex((point) => point.startsWith("exchange")) + 2);
+    // The first of the two is swapped by then, the other is not.
+    expect(points.indexOf(point)).toBeGreaterThan(0);
+    await run("commit", points.indexOf(point) + 1);
     for (const path of edited) writeFileSync(bench.at(path), "mine\n");
   });
 
-  test("stops the repair, which names it and touches nothing", async () => {
-    const mine = bench.tree();
-    const stuck = (await run("repair")).outcome as Repaired;
-    expect({ ...stuck, conflicts: stuck.conflicts.map(({ path }) => path).sort() }).toEqual({
-      jobId,
-      direction: "commit",
-      outcome: "stuck",
-      conflicts: edited,
-    });
-    expect(((await run("commit")).outcome as SwapOutcome).status).toBe("conflict");
-    expect(bench.tree()).toEqual(mine);
-    expect(intentStands()).toBe(true);
-  });
-
-  test("stays when the repair is told to keep it, and the rest is finished", async () => {
-    const kept = (await run("keep-mine")).outcome as Repaired;
-    expect([kept.outcome, kept.conflicts.map(({ path }) => path).sort()]).toEqual(["finished", edited]);
+  test("stays as it is, and the rest is finished around it", async () => {
+    const repaired = (await run("repair")).outcome as Repaired;
+    expect([repaired.outcome, repaired.conflicts, repaired.left.length]).toEqual(["finished", [], 1]);
+    expect(edited).toContain(repaired.left[0] as string);
     expect(intentStands()).toBe(false);
     expect(edited.map((path) => bench.read(path))).toEqual(["mine\n", "mine\n"]);
     expect(bench.read("made/deep/new.txt")).toBe("new\n");
     expect(bench.read("file-to-folder/now")).toBe("a folder\n");
     expect(existsSync(bench.at("folder"))).toBe(false);
+  });
+
+  test("is no part of the job where the commit had not reached it, and a conflict of its undo where it had", async () => {
+    const { left } = (await run("repair")).outcome as Repaired;
+    const reached = edited.filter((path) => !left.includes(path));
+    const refused = await bench.transactions.undo(jobId, { force: false });
+    expect(refused).toEqual({
+      status: "conflict",
+      conflicts: reached.map((path) => ({ path, reason: "changed" })),
+    });
+    expect((await bench.transactions.undo(jobId, { force: true })).status).toBe("done");
+    expect(left.map((path) => bench.read(path))).toEqual(["mine\n"]);
+    expect(reached.map((path) => bench.read(path))).not.toContain("mine\n");
+    const again = await bench.transactions.redo(jobId, { force: false });
+    expect(again.status === "done" && again.changes.map(({ path }) => path)).not.toContain(left[0]);
+    expect(left.map((path) => bench.read(path))).toEqual(["mine\n"]);
+  });
+
+  test("stays through a repair that is killed itself, and is still named", async () => {
+    // Checkpoints of a repair: opened, some moves, modes, then what was left out is written down.
+    let killed = 0;
+    for (; (await run("repair", 3 + killed)).killed; killed++) expect(killed).toBeLessThan(20);
+    expect(killed).toBeGreaterThan(0);
+    expect(intentStands()).toBe(false);
+    const marks = readRepairMarks(jobFolder(bench.storage.folder, jobId));
+    expect(marks.map(({ outcome, left }) => [outcome, left])).toEqual([["finished", ["shut/inner.txt"]]]);
+    expect(edited.map((path) => bench.read(path))).toEqual(["mine\n", "mine\n"]);
   });
 });
 

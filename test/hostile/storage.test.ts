@@ -76,7 +76,12 @@ test("a plan whose roots are not the workspace's own is not carried out, whereve
   forge(storage, target.outside);
   chmodSync(storage, 0o700);
   expect(target.run(["doctor", "--repair"]).out).toContain("../outside");
-  expect(target.apply([create("b.txt", "b\n")]).code).not.toBe(0);
+  const refused = target.apply([create("b.txt", "b\n")]);
+  expect(refused.code).not.toBe(0);
+  expect(refused.out).toMatch(
+    /Job job_\S+ was interrupted half-way and cannot be completed.*\n +\.\.\/outside/,
+  );
+  expect(refused.out).toContain("picoclaw doctor --repair");
   expect(modeOf(target.outside)).toBe(0o700);
   expect(existsSync(join(target.workspace, "b.txt"))).toBe(false);
 });

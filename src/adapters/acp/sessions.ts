@@ -1,5 +1,6 @@
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import type { NotOpened } from "../../application/ports/opening.ts";
+import { wordRepair } from "../../application/work/report/word-repair.ts";
 import type { AcpHost, Folder } from "./host.ts";
 import { createTelling } from "./tell-event.ts";
 import { tellReply } from "./tell-reply.ts";
@@ -35,7 +36,8 @@ export function createAcpSessions(host: AcpHost) {
       const { messages, workspace } = opened;
       for (const warning of opened.warnings)
         host.log(`${messages.warningLabel} ${messages.configWarning(warning)}`);
-      await workspace.repair();
+      const repaired = await workspace.repair();
+      if (repaired !== null) host.log(wordRepair(messages, repaired));
       for (const jobId of await workspace.closeDeadJobs()) host.log(messages.jobDied(jobId));
       return opened;
     });

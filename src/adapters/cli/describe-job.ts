@@ -43,7 +43,7 @@ export function describeJob(
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     summaryOf(messages, facts),
-    ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId)] : []),
+    ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId, directionOf(job))] : []),
     "",
     ...judgedJournal(journal).flatMap(({ event }) => {
       if (event.type === "command_started") return [started(event)];
@@ -62,4 +62,9 @@ type Finished = Extract<JobEvent, { type: "command_finished" }>;
 
 function started({ index, command }: Extract<JobEvent, { type: "command_started" }>): string {
   return `[${index + 1}] ${command.type} ${command.action} ${command.target.trim().split("\n")[0]}`;
+}
+
+/** One whose commit never began died on its way there. */
+function directionOf({ interruptions = [] }: StoredJob) {
+  return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
 }

@@ -2,6 +2,7 @@ import type { Opened } from "../../application/ports/opening.ts";
 import type { Workspace } from "../../application/ports/workspace.ts";
 import { type ListedJob, listed, toJobJson } from "../../application/work/report/job-json.ts";
 import { wordStatus } from "../../application/work/report/word-job.ts";
+import { wordInterruption } from "../../application/work/report/word-repair.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
 import { statusOf, undoOf } from "../../domain/work/job-status.ts";
 import type { Subcommand } from "./command.ts";
@@ -66,10 +67,10 @@ function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolea
     ...list.map((job) => [
       job.jobId,
       localTime(job.createdAt),
-      wordStatus(messages, {
+      `${wordStatus(messages, {
         status: statusOf(job, isAliveIn(opened.workspace, job)),
         failedCmds: job.failedCmds,
-      }),
+      })}${wordInterruption(messages, job)}`,
       String(job.changeCount),
       messages.undoStates[undoOf(job)],
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,

@@ -1,4 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
+import type { Interruption } from "../../domain/work/interruption.ts";
 import type { Red, Unsettled } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
@@ -44,6 +45,10 @@ export interface StoredJob extends JobRecord {
   readonly bytes: number;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;
+  /** What was cut off of it, oldest first; absent where nothing was. */
+  readonly interruptions?: readonly Interruption[];
+  /** The last of them is how it came to stand as it does now. */
+  readonly standsRepaired?: true;
 }
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */

@@ -24,10 +24,10 @@ export interface Transactions {
   /** Drops a staged job's change set; a job that was committed keeps its undo. */
   discard(jobId: string): Promise<void>;
   /**
-   * Finishes an interrupted swap; null when nothing was interrupted. Where somebody edited a path since, it names
-   * the path and touches nothing, unless told to keep such paths as they are and finish the rest.
+   * Finishes an interrupted swap; null when nothing was interrupted. What somebody edited since stays as it is, and the
+   * rest is finished around it. `begin`, `commit`, `undo` and `redo` do so first.
    */
-  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
+  repair(): Promise<Repaired | null>;
   /**
    * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
    * the undo records that went.
@@ -67,6 +67,8 @@ export type Begun =
       readonly transaction: Transaction;
       /** Why it is not the kind that was asked for. */
       readonly insteadOf?: { readonly kind: TransactionKind; readonly reason: TransactionReason };
+      /** An earlier swap had been cut off, and was finished first, or could not be. */
+      readonly repaired?: Repaired;
     }
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -285,8 +287,8 @@ export type SwapOutcome =
 
 export interface Conflict {
   readonly path: string;
-  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access";
-  /** The process that holds it open, or the later job that changed it. */
+  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access" | "interrupted";
+  /** The process that holds it open, the later job that changed it, or the job that was cut off there. */
   readonly by?: string;
 }
 
@@ -301,7 +303,10 @@ export interface Repaired {
   readonly direction: "commit" | "undo" | "redo";
   /** `taken-back`: the swap had failed, and everything stands as it did before it. */
   readonly outcome: "finished" | "taken-back" | "stuck";
+  /** Why it is stuck. */
   readonly conflicts: readonly Conflict[];
+  /** Paths that it left as somebody had edited them since, and that it had not reached before. */
+  readonly left: readonly string[];
 }
 
 export interface Evicted {

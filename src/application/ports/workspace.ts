@@ -64,7 +64,7 @@ export interface Workspace {
    */
   stop(jobId: string): Promise<StopJob>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
-  repair(options?: { keepMine: boolean }): Promise<Repaired | null>;
+  repair(): Promise<Repaired | null>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the process of a job still runs. */

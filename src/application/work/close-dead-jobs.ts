@@ -21,7 +21,16 @@ export async function closeDeadJobs(parts: CloseParts): Promise<readonly string[
   if (dead.length === 0) return [];
   const { killJobProcesses } = await parts.processes();
   const closed: string[] = [];
-  for (const { state: _, stateAt: __, bytes: ___, unsettled: ____, pid: _____, ...record } of dead) {
+  for (const {
+    state: _,
+    stateAt: __,
+    bytes: ___,
+    unsettled: ____,
+    pid: _____,
+    interruptions: ______,
+    standsRepaired: _______,
+    ...record
+  } of dead) {
     await killJobProcesses(record.jobId);
     await transactions.discard(record.jobId);
     // A commit that had begun is left to the repair.

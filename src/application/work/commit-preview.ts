@@ -27,7 +27,15 @@ export async function commitPreview(
     case "refused":
       return swapped.reason === "busy" ? { status: "busy" } : { status: "not-a-preview", job };
     case "done": {
-      const { state: _, stateAt: __, bytes: ___, unsettled: ____, ...record } = job;
+      const {
+        state: _,
+        stateAt: __,
+        bytes: ___,
+        unsettled: ____,
+        interruptions: _____,
+        standsRepaired: ______,
+        ...record
+      } = job;
       const success = record.executedCmds === record.totalCmds;
       archive.save({ ...record, outcome: "committed", success });
       archive.append(jobId, { type: "committed", changes: swapped.changes.length });

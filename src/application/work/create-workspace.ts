@@ -53,7 +53,7 @@ export function createWorkspace({
     takeBack: async (request) => (await import("./take-back.ts")).takeBack(parts, request),
     stop: async (jobId) =>
       (await import("./stop-job.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
-    repair: (options) => transactions.repair(options),
+    repair: () => transactions.repair(),
     closeDeadJobs,
   };
 }

@@ -1,6 +1,7 @@
 import type { Check } from "../ports/check.ts";
 import type { Opened } from "../ports/opening.ts";
 import { isDead } from "./close-dead-jobs.ts";
+import { wordRepair } from "./report/word-repair.ts";
 
 /** Jobs that a crash left behind: named, or with `repair` finished or taken back. */
 export async function diagnoseJobs(
@@ -18,20 +19,14 @@ export async function diagnoseJobs(
         remedy: "picoclaw doctor --repair",
       }));
   const checks: Check[] = [];
-  // Asked for by hand: what somebody edited since the crash stays as it is, the rest is finished.
-  const interrupted = await workspace.repair({ keepMine: true });
-  if (interrupted !== null) {
-    const { jobId, outcome, conflicts } = interrupted;
-    const finished = outcome !== "stuck";
-    const paths = conflicts.map(({ path }) => ` ${path}`).join("");
-    const done = messages.jobRepaired(jobId, outcome === "taken-back" ? "rolled-back" : "completed");
+  const interrupted = await workspace.repair();
+  if (interrupted !== null)
     checks.push({
       name: "repair",
-      ok: finished,
-      text: `${finished ? done : messages.jobInterrupted(jobId)}${paths}`,
+      ok: interrupted.outcome !== "stuck",
+      text: wordRepair(messages, interrupted),
     });
-  }
   for (const jobId of await workspace.closeDeadJobs())
-    checks.push({ name: "repair", ok: true, text: messages.jobRepaired(jobId, "rolled-back") });
+    checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });
   return checks;
 }

@@ -10,6 +10,7 @@ import { groupOf } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { maskCommand } from "./mask-command.ts";
 import { parseCommands } from "./parse-commands.ts";
+import { repairNotes } from "./repair-notes.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /**
@@ -70,6 +71,7 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
     return { status: "refused", refusal: begun.refusal };
   }
   const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
+  run.note(repairNotes(begun.repaired));
   return run.run(commands, warnings);
 }
 

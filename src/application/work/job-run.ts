@@ -74,6 +74,10 @@ export class JobRun {
     this.#warnings = about.warnings;
   }
 
+  note(notes: readonly Note[]): void {
+    this.#notes.push(...notes);
+  }
+
   async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<Execution> {
     this.describe({ commands, warnings });
     return this.orBroken(async () => {

@@ -17,6 +17,7 @@ import type { Execution } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
 import { JobRun } from "./job-run.ts";
 import { parseCommands } from "./parse-commands.ts";
+import { repairNotes } from "./repair-notes.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
@@ -220,6 +221,7 @@ class OpenDraft implements Draft {
       opened.transaction,
     );
     this.#job = job;
+    job.note(repairNotes(opened.repaired));
     job.start({ again });
     return begun === null ? null : this.#takeEdits(begun);
   }

@@ -1,6 +1,7 @@
 import type { Change } from "../../domain/patch/result.ts";
-import type { StoredJob } from "../ports/jobs.ts";
-import type { Conflict, JobState, LeftAlone } from "../ports/transaction.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { Conflict, JobState, LeftAlone, Repaired } from "../ports/transaction.ts";
+import { conflictsOfStuck } from "./repair-notes.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 export type TakeBackParts = Pick<WorkspaceParts, "transactions" | "archive">;
@@ -18,7 +19,10 @@ export interface TakenBack {
   readonly left: readonly LeftAlone[];
 }
 
-export type TakeBack =
+/** `repaired`: an earlier swap had been cut off, and was finished first. */
+export type TakeBack = TakeBackOutcome & { readonly repaired?: Repaired };
+
+type TakeBackOutcome =
   | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
   | { readonly status: "nothing" }
   | { readonly status: "unknown"; readonly name: string }
@@ -38,15 +42,31 @@ export type TakeBack =
 
 /** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
 export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): Promise<TakeBack> {
+  // Which job is the last one is known only then.
+  const repaired = await parts.transactions.repair();
+  const outcome = stuckOn(parts.archive, repaired) ?? (await swapChosen(parts, request));
+  return repaired === null ? outcome : { ...outcome, repaired };
+}
+
+/** A swap that was cut off and cannot be finished stands in the way of every other. */
+export function stuckOn(archive: Pick<JobArchive, "read">, repaired: Repaired | null): TakeBack | null {
+  if (repaired?.outcome !== "stuck") return null;
+  const job = archive.read(repaired.jobId);
+  return job === null
+    ? null
+    : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
+}
+
+async function swapChosen(parts: TakeBackParts, request: TakeBackRequest): Promise<TakeBackOutcome> {
   const chosen = choose(parts, request);
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
   for (const job of chosen) {
     const refused = (
-      reason: Extract<TakeBack, { status: "refused" }>["reason"],
+      reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
       state: JobState,
-    ): TakeBack => ({
+    ): TakeBackOutcome => ({
       status: "refused",
       job,
       reason,

@@ -1,4 +1,5 @@
 import type { Refused } from "../policy/network.ts";
+import type { Interruption } from "./interruption.ts";
 import type { SealNote } from "./seal-note.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "./transaction-kind.ts";
 
@@ -28,6 +29,7 @@ export type NoteFact =
       readonly reason: Refused;
       readonly count: number;
     }
+  | RepairedNote
   | { readonly code: "network-limited"; readonly network: "off" | "allow-list" }
   | {
       readonly code: "limit-met";
@@ -47,6 +49,16 @@ export type NoteFact =
         | "foreign-owner"
         | "foreign-owner-met";
     };
+
+/** A swap that was cut off, and was settled since. */
+export interface RepairedNote {
+  readonly code: "repaired";
+  readonly jobId: string;
+  readonly direction: Interruption["direction"];
+  readonly outcome: "finished" | "taken-back";
+  /** Left out of it. */
+  readonly paths: readonly string[];
+}
 
 /** Secrets go from every text in a note. */
 export function maskNote(note: Note, mask: (text: string) => string): Note {

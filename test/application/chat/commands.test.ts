@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -12,6 +14,14 @@ const writer = async (options = {}) =>
     const name = /(\w+\.txt)\s*$/.exec(messages.at(-1)?.text ?? "")?.[1] ?? "none.txt";
     return proposal(`Write ${name}`, `\`\`\`txt:${name}\n${name}\n\`\`\``);
   }, options);
+
+/** As a process that is killed after its first exchange. */
+function cutOffCommit({ workspace }: OpenedConversation, jobId: string): void {
+  const child = join(import.meta.dir, "../../faults/crash-child.ts");
+  const args = ["--no-env-file", child, dirname(workspace), "commit", jobId, "4"];
+  const ran = spawnSync(process.execPath, args, { encoding: "utf8" });
+  expect(ran.stdout.trim().split("\n").at(-1)).toMatch(/^(exchange|in) /);
+}
 
 describe("/undo and /redo", () => {
   test("take back message by message, newest first, and bring in again", async () => {
@@ -30,6 +40,19 @@ describe("/undo and /redo", () => {
     await at.send("/redo");
     expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
     expect((await at.send("/redo")).text).toBe("No change\nThere is no job to do again.");
+  });
+
+  test("what was cut off while it was applied is finished first, and is then the last job", async () => {
+    at = await writer();
+    at.write("b.txt", "old\n");
+    await at.send("/code3 a.txt");
+    const made = await at.send("/preview /code3 b.txt");
+    const jobId = made.jobs[0]?.job_id ?? "";
+    cutOffCommit(at, jobId);
+    const { text } = await at.send("/undo");
+    expect(text).toContain(`${jobId} was taken back.`);
+    expect(text).toContain(`Job ${jobId} was interrupted while it was applied; that was completed since.`);
+    expect(at.read("b.txt")).toBe("old\n");
   });
 
   test("a job is taken back by its id", async () => {

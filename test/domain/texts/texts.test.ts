@@ -150,8 +150,17 @@ const SAMPLES: Samples = {
     ]),
   moreLines: (say) => [say(10), say(1)],
   jobNotRunning: (say) => [say("job_1_a")],
-  jobInterrupted: (say) => [say("job_1")],
-  jobRepaired: (say) => [say("job_1", "completed"), say("job_1", "rolled-back")],
+  jobInterrupted: (say) => [say("job_1", "commit"), say("job_1", "undo"), say("job_1", "redo")],
+  jobRepaired: (say) =>
+    (["finished", "taken-back"] as const).flatMap((outcome) => [
+      say({ code: "repaired", jobId: "job_1", direction: "commit", outcome, paths: [] }),
+      say({ code: "repaired", jobId: "job_1", direction: "undo", outcome, paths }),
+    ]),
+  repairStuck: (say) => [say("job_1", paths)],
+  interruption: (say) =>
+    (["open", "finished", "taken-back"] as const).map((outcome) =>
+      say({ direction: "commit", outcome, left: [] }),
+    ),
   notARepository: (say) => [say("/ws")],
   autoCommitAborted: (say) => [say("e")],
   autoCommitFailed: (say) => [say("e")],

@@ -1,6 +1,7 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { actionsFor } from "../../work/present-actions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
+import { stuckOn } from "../../work/take-back.ts";
 import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
@@ -22,15 +23,18 @@ async function swap(
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
+  // Which job was the last is known only when what was cut off is finished.
+  const repaired = await workspace.repair();
   const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
   const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
   const outcome =
-    name === undefined
+    stuckOn(workspace.archive, repaired) ??
+    (name === undefined
       ? ({ status: "nothing" } as const)
       : !known
         ? ({ status: "unknown", name } as const)
-        : await workspace.takeBack({ direction, name, force });
-  const facts = takeBackFacts(workspace, direction, outcome);
+        : await workspace.takeBack({ direction, name, force }));
+  const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
   return {

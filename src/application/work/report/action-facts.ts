@@ -1,9 +1,11 @@
 import type { Change } from "../../../domain/patch/result.ts";
 import type { JobStatus } from "../../../domain/work/job-status.ts";
+import type { NoteFact } from "../../../domain/work/note.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import type { Conflict, LeftAlone } from "../../ports/transaction.ts";
 import type { Workspace } from "../../ports/workspace.ts";
 import type { PreviewCommit } from "../commit-preview.ts";
+import { repairNotes } from "../repair-notes.ts";
 import type { StopJob } from "../stop-job.ts";
 import type { TakeBack } from "../take-back.ts";
 
@@ -20,6 +22,8 @@ export interface ActionFacts {
   /** What was swapped, in this order; also before something stood in the way. */
   readonly done: readonly SwappedJob[];
   readonly conflicts: readonly Conflict[];
+  /** What was finished before it, because it had been cut off. */
+  readonly notes?: readonly NoteFact[];
   readonly state?: string;
   readonly pid?: number;
   /** Commands that had failed in a preview that was applied all the same. */
@@ -53,10 +57,12 @@ export function takeBackFacts(
   taken: TakeBack,
 ): ActionFacts {
   const done = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
+  const notes = repairNotes(taken.repaired);
   const base = {
     about: "action" as const,
     action: direction,
     workspace,
+    ...(notes.length > 0 && { notes }),
     done: done.map(({ job, changes, left }) => ({ jobId: job.jobId, changes, left })),
     conflicts: [],
     failedCmds: 0,

@@ -8,6 +8,7 @@ import type { JobOutcome, StoredJob } from "../../ports/jobs.ts";
 import type { JournalLine } from "../../ports/journal.ts";
 import type { Conflict, Evicted } from "../../ports/transaction.ts";
 import type { Execution } from "../execution.ts";
+import { notesOfInterruptions } from "../repair-notes.ts";
 import { judgedJournal } from "./judged-journal.ts";
 
 /** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
@@ -151,7 +152,7 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
     changes: job.changes,
     undo: undoOf(standing),
     ...(job.gitCommit !== undefined && { gitCommit: job.gitCommit }),
-    notes: job.notes,
+    notes: [...job.notes, ...notesOfInterruptions(job)],
     conflicts: [],
     evicted:
       quota?.type === "quota_evicted" ? quota.jobs.map(({ job_id: jobId, bytes }) => ({ jobId, bytes })) : [],

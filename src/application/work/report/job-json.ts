@@ -32,6 +32,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     change_count: job.changeCount,
     ...(job.changes !== undefined && { changes: job.changes }),
     bytes: job.bytes,
+    ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
     undo: undoOf(job),
   };
 }

@@ -3,29 +3,34 @@ import type { Messages } from "../../../domain/texts/messages.ts";
 import { reportMessages } from "../../../domain/texts/messages.ts";
 import type { ActionFacts } from "./action-facts.ts";
 import { changeLines } from "./change-lines.ts";
-import { describeConflict, describeConflicts } from "./describe-conflict.ts";
+import { describeConflict, describeConflicts, stuckJob } from "./describe-conflict.ts";
 import type { Surface } from "./surface.ts";
 import { paragraphs } from "./word-job.ts";
+import { wordNote } from "./word-note.ts";
 
 /** What came of an action on jobs: its status, what moved, what stood in the way, how to go on. */
 export function wordAction(messages: Messages, facts: ActionFacts, at: Surface): string {
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
   const first = status === null ? "" : words.status(status, facts.failedCmds);
+  const notes = (facts.notes ?? []).map((note) => wordNote(messages, note)).join("\n");
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
-    const force = code === "conflict" && action !== "apply" ? words.forceHint[at](action, name) : "";
+    const force =
+      code === "conflict" && action !== "apply" && stuckJob(facts.conflicts) === null
+        ? words.forceHint[at](action, name)
+        : "";
     const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
-    return paragraphs([lines.join("\n"), swappedBefore]);
+    return paragraphs([lines.join("\n"), swappedBefore, notes]);
   }
   switch (action) {
     case "stop":
       return `${first}\n${words.verb.stop(name)}`;
     case "undo":
-      return paragraphs([first, wordDone(messages, facts), words.redoHint[at](name)]);
+      return paragraphs([first, wordDone(messages, facts), notes, words.redoHint[at](name)]);
     case "redo":
     case "apply":
-      return paragraphs([first, wordDone(messages, facts), words.undoHint[at](name)]);
+      return paragraphs([first, wordDone(messages, facts), notes, words.undoHint[at](name)]);
   }
 }
 
@@ -65,7 +70,8 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "unknown-job":
       return messages.unknownJob(name);
     case "conflict": {
-      if (action === "apply") return describeConflicts(messages, name, conflicts, at);
+      if (action === "apply" || stuckJob(conflicts) !== null)
+        return describeConflicts(messages, name, conflicts, at);
       const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
       return words.inTheWay(action, name, paths);
     }

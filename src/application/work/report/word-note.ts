@@ -11,6 +11,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.transactionKind(note.kind, note.reason);
     case "not-covered":
       return messages.notCovered(note.what);
+    case "repaired":
+      return messages.jobRepaired(note);
     case "limited":
       return confinementMessages(messages.locale).limited;
     case "not-confined":

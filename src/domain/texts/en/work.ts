@@ -5,7 +5,9 @@ import {
   NOTHING,
 } from "../../config/config-problem.ts";
 import type { FileTrouble } from "../../work/file-trouble.ts";
+import type { Interruption } from "../../work/interruption.ts";
 import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
+import type { RepairedNote } from "../../work/note.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
 import { formatBytes } from "../bytes.ts";
 import { listPaths } from "../list-paths.ts";
@@ -17,6 +19,8 @@ export interface CommandCounts {
   readonly shellCommands: number;
   readonly gitOperations: number;
 }
+
+const SWAPS = { commit: "applied", undo: "taken back", redo: "brought in again" } as const;
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
 
@@ -238,12 +242,18 @@ export const texts = {
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
-  jobInterrupted: (jobId: string) =>
-    `Job ${jobId} was interrupted while it was applied. To repair: picoclaw doctor --repair`,
-  jobRepaired: (jobId: string, outcome: "completed" | "rolled-back"): string =>
-    outcome === "completed"
-      ? `The interrupted job ${jobId} was completed.`
-      : `The interrupted job ${jobId} was taken back; the workspace is as it was before.`,
+  jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
+    `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
+  jobRepaired: ({ jobId, direction, outcome, paths: left }: RepairedNote): string =>
+    `Job ${jobId} was interrupted while it was ${SWAPS[direction]}; ${outcome === "finished" ? "that was completed since" : "the rest was put back since"}.` +
+    (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`),
+  repairStuck: (jobId: string, list: readonly string[]) =>
+    `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or taken back before. When they can be written, run: picoclaw doctor --repair`,
+  /** Beside a status. */
+  interruption: ({ direction, outcome }: Interruption) =>
+    outcome === "open"
+      ? `while it was ${SWAPS[direction]}`
+      : `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`,
 
   // Git
   gitMissing: "git was not found.",

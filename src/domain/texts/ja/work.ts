@@ -11,6 +11,8 @@ import { formatBytes } from "../bytes.ts";
 import type { texts as en } from "../en/work.ts";
 import { listPaths } from "../list-paths.ts";
 
+const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
+
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
 
 const KINDS: Readonly<Record<TransactionKind, string>> = {
@@ -192,12 +194,19 @@ export const texts: typeof en = {
     `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
-  jobInterrupted: (jobId) =>
-    `ジョブ ${jobId} は反映の途中で中断しています。修復するには: picoclaw doctor --repair`,
-  jobRepaired: (jobId, outcome) =>
-    outcome === "completed"
-      ? `中断していたジョブ ${jobId} の反映を完了しました。`
-      : `中断していたジョブ ${jobId} を実行前の状態に戻しました。`,
+  jobInterrupted: (jobId, direction) =>
+    `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
+  jobRepaired: ({ jobId, direction, outcome, paths: left }) =>
+    `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断し、その後${outcome === "finished" ? "完了しました" : "元の状態に戻しました"}。` +
+    (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`),
+  repairStuck: (jobId, list) =>
+    `ジョブ ${jobId} は途中で中断していて、次のパスに書き込めないか変更中のため完了できません:${paths(list)}\nそれまでほかのジョブは反映も取り消しもできません。書き込めるようにしてから: picoclaw doctor --repair`,
+  interruption: ({ direction, outcome }) =>
+    outcome === "open"
+      ? `${SWAPS[direction]}の途中`
+      : outcome === "finished"
+        ? "中断の後に完了"
+        : "中断の後に元へ戻した",
 
   gitMissing: "git が見つからないよ。",
   notARepository: (path) => `Git リポジトリではないよ: ${path}`,

@@ -2,10 +2,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../../application/ports/jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
+import type { Change } from "../../../domain/patch/result.ts";
+import type { Interruption } from "../../../domain/work/interruption.ts";
 import { identifyAt, sameBody } from "../folder/identity.ts";
 import { readAfterImage } from "./after-images.ts";
 import { readNoFollow } from "./content.ts";
-import { readIntent } from "./intent.ts";
+import { type Intent, readIntent } from "./intent.ts";
 import {
   appendJournal,
   jobFolder,
@@ -20,6 +22,7 @@ import {
   writeWhole,
 } from "./job-folder.ts";
 import { readOwnPlan } from "./own-plan.ts";
+import { type RepairMark, readRepairMarks } from "./repair-marks.ts";
 
 /** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. Without a workspace no difference is known. */
 export function createJobArchive(
@@ -27,26 +30,30 @@ export function createJobArchive(
   now: () => Date,
   workspace: string | null = null,
 ): JobArchive {
-  function read(jobId: string, swapping = readIntent(storage)?.job_id): StoredJob | null {
+  function read(jobId: string, intent = readIntent(storage)): StoredJob | null {
     const folder = jobFolder(storage, jobId);
     const record = readWhole<JobRecord>(join(folder.path, "job.json"));
     const state = readState(folder);
     if (record === null || state === null) return null;
     const isDue = state.state === "staged" && record.outcome === "committed";
-    const unsettled = jobId === swapping ? "begun" : isDue ? "due" : null;
+    const swapping = intent?.job_id === jobId ? intent : null;
+    const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
+    const marks = readRepairMarks(folder);
     return {
       ...record,
       state: state.state,
       stateAt: state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
+      ...interruptionsOf(marks, swapping, state.turn),
+      changes: withoutLeft(record.changes, marks, state.turn),
     };
   }
 
   function list(): StoredJob[] {
-    const swapping = readIntent(storage)?.job_id ?? "";
+    const intent = readIntent(storage);
     const jobs = listJobIds(storage)
-      .map((jobId) => read(jobId, swapping))
+      .map((jobId) => read(jobId, intent))
       .filter((job) => job !== null);
     return jobs.sort((x, y) =>
       x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
@@ -74,6 +81,34 @@ export function createJobArchive(
         .flatMap((line) => journalLine(line)),
     differences: (jobId) => (workspace === null ? [] : differences({ storage, workspace, list }, jobId)),
   };
+}
+
+function interruptionsOf(
+  marks: readonly RepairMark[],
+  swapping: Intent | null,
+  turn: number,
+): Pick<StoredJob, "interruptions" | "standsRepaired"> {
+  const all: Interruption[] = marks.map(({ direction, outcome, left }) => ({ direction, outcome, left }));
+  if (swapping !== null) all.push({ direction: swapping.direction, outcome: "open", left: [] });
+  if (all.length === 0) return {};
+  const last = marks.at(-1);
+  const isLast = last !== undefined && last.turn === (last.outcome === "finished" ? turn : turn + 1);
+  return { interruptions: all, ...(isLast && { standsRepaired: true }) };
+}
+
+/** A commit that left paths out never changed them; a redo that did has not brought them in again. */
+function withoutLeft(
+  changes: readonly Change[],
+  marks: readonly RepairMark[],
+  turn: number,
+): readonly Change[] {
+  const left = new Set(
+    marks
+      .filter((mark) => mark.outcome === "finished")
+      .filter(({ direction, turn: of }) => direction === "commit" || (direction === "redo" && of === turn))
+      .flatMap((mark) => mark.left),
+  );
+  return left.size === 0 ? changes : changes.filter(({ path }) => !left.has(path));
 }
 
 /** A line that a crash cut short is left out. */

@@ -23,6 +23,7 @@ import { removeTree } from "../folder/remove-tree.ts";
  *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
  *   stands.T.ndjson what swap number T left in the workspace and in the slots, to tell later edits from ours
  *   after.bin, after.json   the bytes that it put there, for its diff
+ *   repairs.ndjson  the swaps of it that were cut off, and how each was repaired
  *   journal.ndjson, job.json   the story, for `jobs` and `show`
  */
 export interface JobFolder {

@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs";
 import type { Conflict } from "../../../application/ports/transaction.ts";
 import { identify, identifyAt } from "../folder/identity.ts";
 import type { Intent } from "./intent.ts";
@@ -40,6 +41,8 @@ export interface Edited {
   readonly conflicts: readonly Conflict[];
   /** The ops that somebody edited since, and those that cannot be finished around them. */
   readonly ops: ReadonlySet<number>;
+  /** Those among them that the swap had not reached: they are left out of it. */
+  readonly left: ReadonlySet<number>;
 }
 
 /**
@@ -59,10 +62,27 @@ export function editedSince(swap: Swap, workspace: string, intent: Intent): Edit
         (goes?.kind === "directory" && path.startsWith(`${own}/`)),
     );
   };
+  const touched = edited.length === 0 ? [] : swap.turns.filter(touches);
   return {
     conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
-    ops: new Set(edited.length === 0 ? [] : swap.turns.filter(touches).map(({ op }) => op.n)),
+    ops: new Set(touched.map(({ op }) => op.n)),
+    left: new Set(touched.filter((turn) => !isReached(swap, turn)).map(({ op }) => op.n)),
   };
+}
+
+/** Whether the swap had put its side there before somebody went on from it. */
+function isReached({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): boolean {
+  if (staysInPlace(op)) return identify(rootOf(plan, op), op.path)?.mode === comes?.mode;
+  const waiting = identifyAt(inSlot(folder, op, direction));
+  if (goes === null) return !isThing(waiting, comes);
+  return isThing(identifyAt(outSlot(folder, op, direction)), goes) || isThing(waiting, goes);
+}
+
+/** An exchange that was cut off before its second step, at a path that is left alone: what stood there goes to its slot. */
+export function finishExchange({ folder, direction }: Swap, { op, goes }: Turn): void {
+  const [from, out] = [inSlot(folder, op, direction), outSlot(folder, op, direction)];
+  if (goes === null || staysInPlace(op) || identifyAt(out) !== null) return;
+  if (isThing(identifyAt(from), goes)) renameSync(from, out);
 }
 
 function isDone({ folder, direction }: Swap, { op, goes, comes }: Turn): boolean {

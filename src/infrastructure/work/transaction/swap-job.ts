@@ -1,34 +1,26 @@
 import { relative } from "node:path";
-import type {
-  Conflict,
-  JobState,
-  LeftAlone,
-  Repaired,
-  SwapOutcome,
-} from "../../../application/ports/transaction.ts";
+import type { Conflict, JobState, LeftAlone, SwapOutcome } from "../../../application/ports/transaction.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, sameUntouched } from "../folder/identity.ts";
 import { checkSwap, isOutOfReach } from "./check.ts";
 import { findDoors } from "./doors.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { keptOf, lateWriters } from "./held-files.ts";
-import { clearIntent, type Intent, readIntent, writeIntent } from "./intent.ts";
+import { clearIntent, type Intent, writeIntent } from "./intent.ts";
 import {
   type JobFolder,
-  jobFolder,
   type Left,
   type Op,
   type Plan,
   readStands,
-  readState,
   removeStands,
   writeStands,
   writeState,
 } from "./job-folder.ts";
-import { type OwnPlan, readOwnPlan } from "./own-plan.ts";
+import type { OwnPlan } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
 import { jobBytes } from "./quota.ts";
-import { editedSince, interruptedSwap, reverse } from "./repair.ts";
+import { reverse } from "./repair.ts";
 import { type Checkpoint, swap } from "./swap.ts";
 import { SwapFailure } from "./swap-failure.ts";
 import { type Direction, isThing, keepsFolder, recordedTurn, rootOf, type Swap, type Turn } from "./turns.ts";
@@ -82,7 +74,7 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp));
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(parts, work, intent, () => late);
-  settle(parts, work, intent, { mine: new Set(), lying });
+  settle(parts, work, intent, { left: new Set(), lying });
   return {
     status: "done",
     changes: changesOf(
@@ -121,7 +113,7 @@ function asFound({ op, goes, comes }: Turn): Intent["found"][number] {
 }
 
 /** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
-function conflictOf(error: unknown, workspace: string): Conflict {
+export function conflictOf(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
   return {
@@ -131,24 +123,23 @@ function conflictOf(error: unknown, workspace: string): Conflict {
 }
 
 interface Found {
-  /** Ops that the user had edited and that were left alone. */
-  readonly mine: ReadonlySet<number>;
+  /** Ops that the user had edited before they were reached: what stands there is the user's. */
+  readonly left: ReadonlySet<number>;
   /** What lies in the slots. */
   readonly lying: ReadonlyMap<number, Identity | null>;
 }
 
 /** After the last rename: what stands now, the new state, and the intent goes. */
-function settle(parts: SwapParts, work: Swap, intent: Intent, { mine, lying }: Found): void {
+export function settle(parts: SwapParts, work: Swap, intent: Intent, { left, lying }: Found): void {
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const entries = new Map<number, Left>();
   const anchors = createAnchors();
   for (const op of plan.ops) {
+    const turn = turns.get(op.n);
     const kept = lying.get(op.n) ?? null;
-    entries.set(op.n, {
-      standing: standingAt(plan, op, turns.get(op.n), mine.has(op.n) && kept === null, anchors),
-      kept,
-    });
+    const standing = left.has(op.n) ? (turn?.goes ?? null) : standingAt(plan, op, turn, anchors);
+    entries.set(op.n, { standing, kept });
   }
   anchors.close();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
@@ -167,20 +158,14 @@ function settle(parts: SwapParts, work: Swap, intent: Intent, { mine, lying }: F
 }
 
 /** What we put there. If somebody has written to it since, that is theirs: a later swap must see the difference. */
-function standingAt(
-  plan: Plan,
-  op: Op,
-  turn: Turn | undefined,
-  untouched: boolean,
-  anchors: Anchors,
-): Identity | null {
+function standingAt(plan: Plan, op: Op, turn: Turn | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
     now = identify(rootOf(plan, op), op.path, anchors);
   } catch {
     return turn?.comes ?? null;
   }
-  if (turn === undefined || untouched || keepsFolder(op) || turn.comes === null) return now;
+  if (turn === undefined || keepsFolder(op) || turn.comes === null) return now;
   return isThing(now, turn.comes) ? now : turn.comes;
 }
 
@@ -194,38 +179,4 @@ function targetState(direction: Intent["direction"]): JobState {
 
 export function foreignRoot({ root }: Extract<OwnPlan, { status: "foreign" }>, workspace: string): Conflict {
   return { path: relative(workspace, root), reason: "no-access" };
-}
-
-/** Finishes the swap that an intent says was begun. Called under the lock; null when there is none. */
-export function finishInterrupted(parts: SwapParts, options: { keepMine: boolean }): Repaired | null {
-  const { storage, workspace, at } = parts;
-  const intent = readIntent(storage);
-  if (intent === null) return null;
-  const { job_id: jobId, direction } = intent;
-  const folder = jobFolder(storage, jobId);
-  const own = readOwnPlan(folder, workspace);
-  const report = (outcome: Repaired["outcome"], conflicts: readonly Conflict[] = []): Repaired => ({
-    jobId,
-    direction,
-    outcome,
-    conflicts,
-  });
-  if (own.status === "foreign") return report("stuck", [foreignRoot(own, workspace)]);
-  if (own.status === "none" || readState(folder)?.turn === intent.turn) {
-    clearIntent(storage);
-    return report("finished");
-  }
-  const { plan } = own;
-  const work = interruptedSwap(folder, plan, intent);
-  const edited = editedSince(work, workspace, intent);
-  if (edited.conflicts.length > 0 && !options.keepMine) return report("stuck", edited.conflicts);
-  const turns = work.turns.filter(({ op }) => !edited.ops.has(op.n));
-  try {
-    swap({ ...work, turns }, at);
-  } catch (error) {
-    return report("stuck", [conflictOf(error, workspace)]);
-  }
-  if (intent.taking_back === true) clearIntent(storage);
-  else settle(parts, work, intent, { mine: edited.ops, lying: keptOf(work) });
-  return report(intent.taking_back === true ? "taken-back" : "finished", edited.conflicts);
 }

@@ -4,9 +4,11 @@ import type {
   Begun,
   Evicted,
   JobState,
+  Repaired,
   SwapOutcome,
   Transactions,
 } from "../../../application/ports/transaction.ts";
+import { conflictsOfStuck } from "../../../application/work/repair-notes.ts";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import type { LimitCopy } from "../limited/limit-copy.ts";
@@ -15,6 +17,7 @@ import { killStrays } from "../overlay/kill-strays.ts";
 import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
 import { keepAfterImages } from "./after-images.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
+import { finishInterrupted } from "./finish-interrupted.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
 import {
@@ -35,7 +38,7 @@ import { refusalOf } from "./refusal.ts";
 import { createRunningJobs } from "./running-jobs.ts";
 import type { Storage } from "./storage.ts";
 import type { Checkpoint } from "./swap.ts";
-import { finishInterrupted, foreignRoot, type SwapParts, swapJob } from "./swap-job.ts";
+import { foreignRoot, type SwapParts, swapJob } from "./swap-job.ts";
 
 export interface TransactionParts {
   readonly storage: Storage;
@@ -87,9 +90,10 @@ export function createTransactions(parts: TransactionParts): Transactions {
     if (trouble !== null) return trouble;
     try {
       for (const dead of running.sweep()) forget(dead);
+      const repaired = await repair();
       const begun = await open(request);
       if (!begun.ok) forget(jobId);
-      return begun;
+      return begun.ok && repaired !== null ? { ...begun, repaired } : begun;
     } catch (error) {
       forget(jobId);
       return { ok: false, refusal: refusalOf(error, storage.folder) };
@@ -190,8 +194,9 @@ export function createTransactions(parts: TransactionParts): Transactions {
     force: boolean,
   ): Promise<SwapOutcome> {
     const outcome = await locked(jobId, (): SwapOutcome => {
-      const interrupted = finishInterrupted(swapParts, { keepMine: false });
-      if (interrupted?.outcome === "stuck") return { status: "conflict", conflicts: interrupted.conflicts };
+      const interrupted = finishInterrupted(swapParts);
+      if (interrupted?.outcome === "stuck")
+        return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
       const folder = jobFolder(storage.folder, jobId);
       const state = readState(folder);
       if (state === null) return { status: "refused", reason: "unknown-job" };
@@ -207,6 +212,13 @@ export function createTransactions(parts: TransactionParts): Transactions {
       return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     });
     return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+  }
+
+  async function repair(): Promise<Repaired | null> {
+    const intent = readIntent(storage.folder);
+    if (intent === null) return null;
+    const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts));
+    return outcome === "busy" ? null : outcome;
   }
 
   /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
@@ -241,12 +253,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
       running.end(jobId);
     },
     stage: async (jobId) => stage(jobId),
-    repair: async (options = { keepMine: false }) => {
-      const intent = readIntent(storage.folder);
-      if (intent === null) return null;
-      const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts, options));
-      return outcome === "busy" ? null : outcome;
-    },
+    repair,
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly Evicted[]> => {
       const evicted = await locked(undefined, () => {
         removeOldStories(storage.folder, journalDays, now);
