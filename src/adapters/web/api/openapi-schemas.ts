@@ -58,6 +58,13 @@ const job = {
   change_count: count,
   changes: list(ref("Change")),
   bytes: count,
+  interruptions: list(
+    object({
+      direction: { enum: ["commit", "undo", "redo"] },
+      outcome: { enum: ["open", "finished", "taken-back"] },
+      left: list(text),
+    }),
+  ),
   undo: { enum: ["available", "unavailable", "none", "undone"] },
   alive: flag,
 };
@@ -162,9 +169,10 @@ export const SCHEMAS = {
     result: ref("Result"),
   }),
   Force: object({ force: { type: "boolean", description: "Overwrite what was changed since." } }, ["force"]),
-  Job: object(job, ["request", "git_commit", "changes"]),
+  Job: object(job, ["request", "git_commit", "changes", "interruptions"]),
   JobWithEvents: object({ ...job, events: list(object({ at: text, event: { type: "object" } })) }, [
     "request",
+    "interruptions",
     "git_commit",
     "changes",
   ]),
