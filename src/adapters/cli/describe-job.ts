@@ -43,7 +43,9 @@ export function describeJob(
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     summaryOf(messages, facts),
-    ...(facts.status === "interrupted" && job.unsettled ? [messages.jobInterrupted(job.jobId, directionOf(job))] : []),
+    ...(facts.status === "interrupted" && job.unsettled
+      ? [messages.jobInterrupted(job.jobId, directionOf(job))]
+      : []),
     "",
     ...judgedJournal(journal).flatMap(({ event }) => {
       if (event.type === "command_started") return [started(event)];
