@@ -40,8 +40,10 @@ const coverageIn = (part: string) => [
   `--coverage-dir=coverage/${part}`,
 ];
 /** What mostly waits (for containers, browsers, whole programs) runs beside what mostly computes. */
-const WAITING =
-  /^\.\/test\/(?:e2e|adapters\/web|application\/inbox|infrastructure\/(?:environments|tasks))\//;
+const WAITING = {
+  "tests with containers": /^\.\/test\/infrastructure\/(?:environments|tasks)\//,
+  "tests of whole programs": /^\.\/test\/(?:e2e|adapters\/(?:web|acp)|application\/inbox|docs)\//,
+};
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
@@ -128,8 +130,10 @@ async function main(): Promise<number> {
   if (files.length === 0) return end({ passed: 0, failed: 0 }, failedChecks);
   rmSync(join(root, "coverage"), { recursive: true, force: true });
   const parts = {
-    "tests that wait": files.filter((file) => WAITING.test(file)),
-    "tests that compute": files.filter((file) => !WAITING.test(file)),
+    ...Object.fromEntries(
+      Object.entries(WAITING).map(([name, those]) => [name, files.filter((file) => those.test(file))]),
+    ),
+    "tests that compute": files.filter((file) => !Object.values(WAITING).some((those) => those.test(file))),
   };
   const run = Object.entries(parts)
     .filter(([, some]) => some.length > 0)
