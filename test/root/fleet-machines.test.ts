@@ -187,7 +187,7 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
     );
   }, 600_000);
 
-  test.if(nightly)(
+  const stoppedForLong: Parameters<typeof test> = [
     "a process that was stopped for longer than its claims hold changes nothing under them when it goes on",
     async () => {
       const { db, url } = openDatabase();
@@ -205,7 +205,8 @@ describe.if(possible && requirePart("postgres"))("machines in namespaces", () =>
       await check(db, [["a", a.cli]], MESSAGES);
     },
     180_000,
-  );
+  ];
+  if (nightly) test(...stoppedForLong);
 
   test("a copied home is refused while the first is there, and takes over when that is silent", async () => {
     const { db, url } = openDatabase();

@@ -65,7 +65,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     if (isHidden(manifest.hidden, path)) continue;
     const places = { from: join(root.original, path), to: join(root.copy, path) };
     if (stats.isDirectory() && stats.ctimeNs >= started)
-      notes.push(...keptFolder({ path, a, stats, ...places }));
+      notes.push(...keptFolder({ path, a, stats, ...places, carriesOwner: true }));
     if (isAsItWas(entry, a, started)) continue;
     if (stats.isBlockDevice() || stats.isCharacterDevice()) {
       notes.push(sealNote("device", path));
@@ -114,13 +114,12 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
   return { ops, notes, noText };
 }
 
-/** Not touched since the copy was made; a folder is told by its mode alone, a special file by its owner too. */
+/** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
 function isAsItWas({ stats }: Walked, a: Identity | null, started: bigint): boolean {
   if (a === null || a.kind !== kindOf(stats)) return false;
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
-  if (Number(stats.mode & 0o7777n) !== a.mode) return false;
-  if (a.kind === "directory" || process.getuid?.() !== 0) return true;
-  return Number(stats.uid) === a.uid && Number(stats.gid) === a.gid;
+  const sameOwner = process.getuid?.() !== 0 || (Number(stats.uid) === a.uid && Number(stats.gid) === a.gid);
+  return Number(stats.mode & 0o7777n) === a.mode && sameOwner;
 }
 
 /** When a job is sealed its processes are gone: a lock of git's that is still there would only stand in the user's way. */
