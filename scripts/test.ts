@@ -39,10 +39,11 @@ const coverageIn = (part: string) => [
   "--coverage-reporter=lcov",
   `--coverage-dir=coverage/${part}`,
 ];
-/** What mostly waits (for containers, browsers, whole programs) runs beside what mostly computes. */
+/** What mostly waits (for containers, browsers, whole programs, deaths) runs beside what mostly computes. */
 const WAITING = {
   "tests with containers": /^\.\/test\/infrastructure\/(?:environments|tasks)\//,
   "tests of whole programs": /^\.\/test\/(?:e2e|adapters\/(?:web|acp)|application\/inbox|docs)\//,
+  "tests of faults": /^\.\/test\/(?:faults|hostile|contracts)\//,
 };
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
