@@ -80,8 +80,9 @@ describe("nothing is thrown away", () => {
   test("who stopped it and takes it up again is not stopped by the old comment", async () => {
     const ended = await kit.solve((turn) => {
       if (turn === 0) return PLAN;
+      if (turn === 1) return shell(FIX);
       addComment(kit.issue, kit.alice, "stop");
-      return shell(FIX);
+      return shell("true");
     });
     expect(ended.task.state).toBe("stopped");
     addComment(kit.issue, kit.alice, "please use bash");

@@ -88,6 +88,13 @@ describe("solving an issue", () => {
     });
     return { task: ended as SolveTask, model };
   };
+  // Said after the command: an order ends one that runs, wherever it is.
+  const pausedAfter = (command: string) => (turn: number) => {
+    if (turn === 0) return PLAN;
+    if (turn === 1) return shell(command);
+    addComment(issue, issue.author, "pause");
+    return shell("true");
+  };
   const progress = () => issue.comments.filter(({ body }) => body.includes("picoclaw:task"));
   const changedOn = (branch: string) =>
     git(repository.folder ?? "", "diff", "--name-only", "main", branch).split("\n");
@@ -221,11 +228,7 @@ describe("solving an issue", () => {
   });
 
   test("paused, the container is gone and the change is kept; resumed, it goes on from there", async () => {
-    const first = await solve((turn) => {
-      if (turn === 0) return PLAN;
-      addComment(issue, issue.author, "pause");
-      return shell(FIX);
-    });
+    const first = await solve(pausedAfter(FIX));
     expect(first.task.state).toBe("paused");
     expect(environments.live.size).toBe(0);
     const second = await solve([DONE], {}, first.task);
@@ -373,11 +376,7 @@ describe("solving an issue", () => {
     try {
       const change =
         "echo more >> package-lock.json; mkdir -p web/node_modules && echo y > web/node_modules/y.js";
-      const first = await solve((turn) => {
-        if (turn === 0) return PLAN;
-        addComment(issue, issue.author, "pause");
-        return shell(`${FIX}; ${change}; rm test.sh; printf true > test.sh`);
-      });
+      const first = await solve(pausedAfter(`${FIX}; ${change}; rm test.sh; printf true > test.sh`));
       expect(first.task.state).toBe("paused");
       // Brought into an environment where the installation has written the same file again.
       const { task } = await solve([DONE], {}, first.task);
