@@ -21,6 +21,7 @@ interface Item {
   readonly number?: number;
   readonly user?: { readonly login?: string } | null;
   readonly body?: string | null;
+  readonly updated_at?: string;
 }
 
 const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
@@ -79,6 +80,7 @@ function readGitHubEvent(
       ...(payload.assignee?.login !== undefined && { assignee: payload.assignee.login }),
       ...(payload.label?.name !== undefined && { label: payload.label.name }),
       ...(text !== undefined && { text }),
+      ...(item.updated_at !== undefined && { at: item.updated_at }),
       ...(isPull && item.user?.login !== undefined && { pullAuthor: item.user.login }),
     },
   };

@@ -59,10 +59,12 @@ function readGitLabEvents(
   const { kind, number, author } = found;
   const item: ItemRef = { forge: "gitlab", site, repository, kind, number };
   const whose = author === undefined ? {} : { pullAuthor: author };
+  const at = payload.object_attributes?.updated_at;
+  const when = at === undefined ? {} : { at };
   return happenings(payload).map((event, i) => ({
     deliveryId: idOf(payload, item, event) ?? `gitlab:${deliveryId}:${i}`,
     item,
-    event: { ...event, actor, ...whose },
+    event: { ...event, actor, ...whose, ...when },
   }));
 }
 

@@ -173,6 +173,8 @@ export interface ForgeRequest {
   readonly id: string;
   readonly actor: string;
   readonly kind: "labeled" | "assigned";
+  /** When, by the forge's clock. */
+  readonly at: string;
 }
 
 export interface OpenPull extends PullText {

@@ -64,6 +64,8 @@ export interface SolveTask {
   readonly updatedAt: string;
   /** Who asked for it, by the forge's word. */
   readonly askedBy: string;
+  /** When it was asked for the last time: requests from before that are served by it. Tasks of an older version have none. */
+  readonly askedAt?: string;
   /** How it began; a task that began by a label ends when the label goes. */
   readonly trigger: "hand" | "label" | "assignment" | "mention" | "review";
   /** A worker CLI instead of our own loop. */

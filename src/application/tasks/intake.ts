@@ -3,6 +3,7 @@ import { type ForgeEvent, type Wanted, wantedBy } from "../../domain/forges/trig
 import type { Forge } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
+import { wasServed } from "./served-requests.ts";
 import { takeIn } from "./take-in.ts";
 
 export interface IntakeParts {
@@ -55,6 +56,8 @@ export async function intake(parts: IntakeParts, { deliveryId, item, event }: In
   if (allowed.value !== "write" && allowed.value !== "admin")
     return nothing(`${event.actor} may not ask: ${allowed.value}`);
   if (!(await store.firstSight(deliveryId, now()))) return nothing("seen already");
+  if (wanted.do === "start" && (await wasServed(parts, { bot: bot.value, deliveryId, item, event, signal })))
+    return nothing("seen already");
   const live = await store.findLive(item);
   switch (wanted.do) {
     case "start":

@@ -31,7 +31,15 @@ export async function takeIn(
   const at = now().toISOString();
   const last = fresh ? null : await store.findLast(item);
   if (last !== null && UNFINISHED.has(last.state)) {
-    const again = { ...last, state: "waiting", askedBy, trigger, worker, updatedAt: at } as const;
+    const again = {
+      ...last,
+      state: "waiting",
+      askedBy,
+      askedAt: at,
+      trigger,
+      worker,
+      updatedAt: at,
+    } as const;
     const task = { ...again, candidates, needs, stepsBefore: last.steps, notes: [], checks: [] };
     if (await store.reopen(task)) return { task, began: "again" };
   }
@@ -43,6 +51,7 @@ export async function takeIn(
     createdAt: at,
     updatedAt: at,
     askedBy,
+    askedAt: at,
     trigger,
     worker,
     candidates,

@@ -19,6 +19,8 @@ export interface ForgeEvent {
   readonly text?: string;
   /** Of a pull: who opened it, by name or by number, whichever the forge tells. */
   readonly pullAuthor?: string | number;
+  /** When, by the forge's clock, where it says so. */
+  readonly at?: string;
 }
 
 interface Bot {

@@ -279,15 +279,16 @@ interface IssueEvent {
   readonly id: number;
   readonly event: string;
   readonly actor: { readonly login: string } | null;
+  readonly created_at: string;
   readonly label?: { readonly name: string | null };
   readonly assignee?: { readonly login: string } | null;
 }
 
 function requestOf(
-  { id, event, actor, label, assignee }: IssueEvent,
+  { id, event, actor, created_at: at, label, assignee }: IssueEvent,
   wanted: { readonly label: string; readonly assignee: string },
 ): ForgeRequest | null {
-  const made = { id: `github-event-${id}`, actor: actor?.login ?? "" };
+  const made = { id: `github-event-${id}`, actor: actor?.login ?? "", at };
   if (event === "labeled" && label?.name === wanted.label) return { ...made, kind: "labeled" };
   return event === "assigned" && assignee?.login === wanted.assignee ? { ...made, kind: "assigned" } : null;
 }

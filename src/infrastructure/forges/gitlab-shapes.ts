@@ -145,17 +145,14 @@ export function newestRequest(
   notes: readonly Note[],
   { label, assignee }: { readonly label: string; readonly assignee: string },
 ): ForgeRequest | null {
-  const found: (ForgeRequest & { readonly at: string })[] = [];
+  const found: ForgeRequest[] = [];
   for (const { id, action, created_at: at, user, label: on } of labels)
     if (action === "add" && on?.name === label)
       found.push({ id: `gitlab-label-${id}`, actor: user?.username ?? "", kind: "labeled", at });
   for (const { id, body, system, author, created_at: at } of notes)
     if (system === true && /^assigned to /.test(body) && named(body, assignee))
       found.push({ id: `gitlab-note-${id}`, actor: author.username, kind: "assigned", at });
-  const newest = found.sort((a, b) => a.at.localeCompare(b.at)).at(-1);
-  if (newest === undefined) return null;
-  const { at: _, ...request } = newest;
-  return request;
+  return found.sort((a, b) => a.at.localeCompare(b.at)).at(-1) ?? null;
 }
 
 function named(body: string, login: string): boolean {

@@ -171,8 +171,9 @@ function routes(world: World, site: () => string): readonly Route[] {
       ({ params, query }) =>
         withItem(params, (found) => ({
           status: 200,
-          body: page(found.events, query).map(({ id, kind, actor, what }) => ({
+          body: page(found.events, query).map(({ id, kind, actor, what, at }) => ({
             id,
+            created_at: at,
             event: kind,
             actor: userJson(actor),
             ...(kind === "labeled" ? { label: { name: what } } : { assignee: { login: what } }),

@@ -146,11 +146,17 @@ export function addComment(item: Item, author: Person, body: string, review?: Co
 }
 
 /** Somebody puts a label on, or assigns somebody: the state and the event of it. */
-export function request(item: Item, actor: Person, kind: ItemEvent["kind"], what: Person | string): void {
+export function request(
+  item: Item,
+  actor: Person,
+  kind: ItemEvent["kind"],
+  what: Person | string,
+  at = new Date().toISOString(),
+): void {
   if (typeof what === "string") item.labels.push(what);
   else item.assignees.push(what);
   const name = typeof what === "string" ? what : what.login;
-  item.events.push({ id: COMMENTS.next++, kind, actor, what: name, at: new Date().toISOString() });
+  item.events.push({ id: COMMENTS.next++, kind, actor, what: name, at });
 }
 
 /** The answer that a fault gives to this request, if one does. */
