@@ -20,7 +20,7 @@ Generated from the schema by \`scripts/gen-config-docs.ts\`; do not edit by hand
 
 Each key has the value of the last of these that sets it:
 
-1. the default;
+1. the default, or what a variable of another program says (below);
 2. \`$PICOCLAW_HOME/config.yaml\` (\`PICOCLAW_HOME\` defaults to \`~/.picoclaw\`);
 3. \`picoclaw.yaml\` in the workspace, as far as it is trusted (below);
 4. environment variables;
@@ -40,6 +40,18 @@ file. These names work as well:
 `;
 
 const SECRETS = `
+Variables that other programs read, too, stand above the defaults and below every file, so \`picoclaw chat\`, \`doctor\` and \`serve\` find what is exported already
+(the order: file, these variables, default). What a file or a \`PICOCLAW_…\` variable says of the same server goes before them:
+
+| variable | means |
+|---|---|
+| \`OLLAMA_HOST\` | \`ollama.base_url\`; a host, \`host:port\` or a URL, as Ollama reads it |
+| \`ANTHROPIC_BASE_URL\` | \`providers.claude.base_url\` |
+| \`OPENAI_BASE_URL\` | \`providers.openai.base_url\`; any other server than OpenAI's is \`type: openai-compatible\` and may do without a key. Its model: \`PICOCLAW_PROVIDERS_OPENAI_MODEL\` |
+| \`OPENROUTER_API_KEY\` | a provider \`openrouter\` with the model \`anthropic/claude-sonnet-4.6\` |
+| \`GITHUB_TOKEN\` | \`forges.github.token\`, where \`GITHUB_PERSONAL_ACCESS_TOKEN\` is not set |
+| \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and where nothing names a role or a provider: the first that is set says who answers \`CODE\` |
+
 \`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (\`ja\` or \`en\`) goes before \`locale\`, which goes before
 \`LC_ALL\`, \`LC_MESSAGES\` and \`LANG\`: \`ja*\` is Japanese, everything else English.
 

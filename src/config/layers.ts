@@ -9,6 +9,7 @@ import { splitByPower } from "./power.ts";
 import { createSecrets } from "./secrets.ts";
 import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
 import { isTrusted } from "./trust.ts";
+import { readUsual } from "./usual-variables.ts";
 import { checkReferences, validate } from "./validate.ts";
 
 interface Layer {
@@ -28,7 +29,8 @@ interface LayersInput {
 
 /**
  * 1. the base file  2. the environment, because it may say where the workspace is  3. the workspace's file, only
- * its harmless keys unless it is trusted  4. all of them in their order, validated as one  5. flags on top.
+ * its harmless keys unless it is trusted  4. all of them in their order, over what other programs' variables say,
+ * validated as one  5. flags on top.
  */
 export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const { env, home, base, flags } = input;
@@ -59,11 +61,20 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
       source: (key) => ({ kind: "environment", variable: environment.variables.get(key) ?? "" }),
     },
   ];
-  const merged = layers.reduce((under: Tree, layer) => mergeTrees(under, layer.tree), {});
-  const sources = sourcesOf([...layers, { tree: flags, source: () => ({ kind: "flag" }) }]);
+  const said = layers.reduce((under: Tree, layer) => mergeTrees(under, layer.tree), {});
+  const usual = readUsual(env, said);
+  const merged = mergeTrees(usual.tree, said);
+  const sources = sourcesOf([
+    {
+      tree: usual.tree,
+      source: (key) => ({ kind: "environment", variable: usual.variables.get(key) ?? "" }),
+    },
+    ...layers,
+    { tree: flags, source: () => ({ kind: "flag" }) },
+  ]);
   const origin = {
     position: (key: string) => positionOf(sources[key]),
-    variable: (key: string) => environment.variables.get(key),
+    variable: (key: string) => environment.variables.get(key) ?? usual.variables.get(key),
   };
   const final = await validate(merged, root, origin);
   if (!final.ok) return { ok: false, errors: final.problems };
@@ -77,6 +88,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   );
   const warnings: ConfigWarning[] = [
     ...environment.warnings,
+    ...usual.warnings,
     ...own.warnings,
     ...(ignored === undefined
       ? []

@@ -7,11 +7,12 @@ import { homeConfigFile, resolveHome, workspaceConfigFile } from "./home.ts";
 import type { ConfigFile, KeySource, LoadInput, LoadResult } from "./loaded.ts";
 import { createSecrets } from "./secrets.ts";
 import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
+import { saysUsual } from "./usual-variables.ts";
 
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * Files, then the environment, then flags; each key from the last that sets it.
+ * What other programs' variables say, files, the environment, flags; each key from the last that sets it.
  *
  * Without a file and without a variable this is the plain defaults and loads no library. Otherwise
  * `layers.ts` is imported, with zod, and yaml when there is a file.
@@ -40,7 +41,7 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
       : { kind: "missing", file: workspaceConfigFile(workspace) };
 
   const variables = settingVariables(env);
-  if (base.kind === "missing" && variables.every((name) => name === "DOCKER_HOST")) {
+  if (base.kind === "missing" && variables.every((name) => name === "DOCKER_HOST") && !saysUsual(env)) {
     const workspace = folder(DEFAULTS);
     if (own(workspace).kind === "missing") return plain({ env, home, workspace, flags });
   }

@@ -4,6 +4,7 @@ import type { WebHost } from "../adapters/web/host.ts";
 import { createSetUpSteps } from "../application/setup/set-up-steps.ts";
 import { homeConfigFile } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
+import { isOwnVariable } from "../config/usual-variables.ts";
 import type { ServeParts } from "./serve-parts.ts";
 
 /** The steps of `init` for the console, while there is no configuration. */
@@ -18,7 +19,11 @@ export function createFirstSetUp(
     async isNeeded() {
       if (demo || existsSync(file)) return false;
       const loaded = await loadConfig({ env, ...place });
-      return loaded.ok && !Object.keys(loaded.sources).some((key) => /^(?:roles|providers)\./.test(key));
+      if (!loaded.ok) return false;
+      const chosen = Object.entries(loaded.sources).filter(
+        ([, source]) => source.kind !== "environment" || isOwnVariable(source),
+      );
+      return !chosen.some(([key]) => /^(?:roles|providers)\./.test(key));
     },
     steps: createSetUpSteps({
       open: async () => (await import("./set-up.ts")).openSetUp(env, { ...place, anew: false }),

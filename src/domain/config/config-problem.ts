@@ -34,6 +34,7 @@ export type ConfigProblem =
 /** What is worth saying although the configuration is used. */
 export type ConfigWarning =
   | { readonly code: "unknown-variable"; readonly variable: string; readonly nearest?: string }
+  | { readonly code: "unusable-variable"; readonly variable: string; readonly key: string }
   | { readonly code: "untrusted-keys"; readonly file: string; readonly keys: readonly string[] }
   | { readonly code: "ignored-key"; readonly key: string; readonly at?: FilePosition }
   | { readonly code: "docker-socket" }

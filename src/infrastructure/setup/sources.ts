@@ -1,5 +1,6 @@
 import { localityOf } from "../../domain/models/locality.ts";
 import type { Source } from "../../domain/setup/found.ts";
+import { isOpenAi, OPENROUTER } from "../../domain/setup/usual-addresses.ts";
 import { listOffered } from "../models/list-models.ts";
 import { joinUrl } from "../models/wire.ts";
 
@@ -10,8 +11,6 @@ export interface Shipped {
   readonly base_url: string | null;
   readonly model: string | null;
 }
-
-const OPENROUTER = "https://openrouter.ai/api/v1";
 
 /** Everybody beside Ollama whom the environment names, asked at once for the models that they offer. */
 export async function findSources(
@@ -55,7 +54,7 @@ function anthropic(env: Env, { claude }: Readonly<Record<string, Shipped | undef
 function openai(env: Env, { openai: own }: Readonly<Record<string, Shipped | undefined>>): Asked | null {
   const key = env.OPENAI_API_KEY;
   const named = env.OPENAI_BASE_URL || null;
-  const isOwn = named === null || /^https:\/\/api\.openai\.com\b/.test(named);
+  const isOwn = named === null || isOpenAi(named);
   if (!key && isOwn) return null;
   const address = named ?? own?.base_url ?? "https://api.openai.com/v1";
   const local = !isOwn && localityOf({ type: "ollama", baseUrl: address, model: "", declared: false }).local;
@@ -108,19 +107,4 @@ function openrouter(env: Env): Asked | null {
 /** Of a long list without a shipped name, one that writes code well. */
 function favourite(models: readonly string[] | null): string | null {
   return models?.find((name) => /claude-sonnet/.test(name)) ?? models?.[0] ?? null;
-}
-
-/** `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. */
-export function ollamaAddress(told: string | undefined): string | null {
-  const text = told?.trim() ?? "";
-  if (text === "") return null;
-  try {
-    const isBare = !/^https?:\/\//.test(text);
-    const url = new URL(isBare ? `http://${text}` : text);
-    if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname)) url.hostname = "127.0.0.1";
-    if (url.port === "" && isBare) url.port = "11434";
-    return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-  } catch {
-    return null;
-  }
 }

@@ -340,6 +340,8 @@ function warningText(warning: ConfigWarning): string {
   switch (warning.code) {
     case "unknown-variable":
       return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
+    case "unusable-variable":
+      return `ignored the environment variable ${warning.variable}: it does not fit ${warning.key}.`;
     case "untrusted-keys":
       return (
         `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +

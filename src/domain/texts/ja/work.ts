@@ -287,6 +287,8 @@ function warningText(warning: ConfigWarning): string {
   switch (warning.code) {
     case "unknown-variable":
       return `不明な環境変数 ${warning.variable} を無視しました${perhaps(warning.nearest)}`;
+    case "unusable-variable":
+      return `環境変数 ${warning.variable} は ${warning.key} に使えない値なので無視しました。`;
     case "untrusted-keys":
       return (
         `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +

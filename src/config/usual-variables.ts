@@ -1,0 +1,135 @@
+import type { ConfigWarning } from "../domain/config/config-problem.ts";
+import { ollamaAddress } from "../domain/setup/ollama-address.ts";
+import { isOpenAi, OPENROUTER } from "../domain/setup/usual-addresses.ts";
+import type { Env } from "./environment.ts";
+import type { KeySource } from "./loaded.ts";
+import { getAt, type Tree, withValue } from "./tree.ts";
+
+/**
+ * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They stand above the
+ * defaults and below every file: who exported one for another program did not speak of PicoClaw.
+ */
+export interface UsualLayer {
+  readonly tree: Tree;
+  /** Which variable set which key. */
+  readonly variables: ReadonlyMap<string, string>;
+  readonly warnings: readonly ConfigWarning[];
+}
+
+interface Saying {
+  readonly variable: string;
+  /** Null: the variable cannot be used. */
+  readonly keys: Readonly<Record<string, string | null>> | null;
+  /** Left out where one of these is said elsewhere: half of a server's settings fits no other server. */
+  readonly yieldsTo: readonly string[];
+}
+
+/** The model that stands for the shipped coder at OpenRouter. */
+const ROUTED = "anthropic/claude-sonnet-4.6";
+
+/** `said`: everything that files and PicoClaw's own variables set. */
+export function readUsual(env: Env, said: Tree): UsualLayer {
+  const variables = new Map<string, string>();
+  const warnings: ConfigWarning[] = [];
+  let tree: Tree = {};
+  for (const { variable, keys, yieldsTo } of sayings(env)) {
+    if (yieldsTo.some((key) => getAt(said, key.split(".")) !== undefined)) continue;
+    if (keys === null) warnings.push({ code: "unusable-variable", variable, key: yieldsTo[0] ?? "" });
+    for (const [key, value] of Object.entries(keys ?? {})) {
+      tree = withValue(tree, key.split("."), value);
+      variables.set(key, variable);
+    }
+  }
+  return { tree, variables, warnings };
+}
+
+/** Whether there is anything to read at all: most starts have nothing of it. */
+export function saysUsual(env: Env): boolean {
+  return sayings(env).length > 0;
+}
+
+/** Set by one of PicoClaw's own variables, which go before files. */
+export function isOwnVariable(source: KeySource | undefined): boolean {
+  return source?.kind === "environment" && source.variable.startsWith("PICOCLAW_");
+}
+
+function sayings(env: Env): Saying[] {
+  return [ollama(env), anthropic(env), openai(env), openrouter(env), coder(env), github(env)].flatMap(
+    (one) => (one === null ? [] : [one]),
+  );
+}
+
+function ollama({ OLLAMA_HOST: told }: Env): Saying | null {
+  if (!told) return null;
+  const address = ollamaAddress(told);
+  const keys = address === null ? null : { "ollama.base_url": address };
+  return { variable: "OLLAMA_HOST", keys, yieldsTo: ["ollama.base_url"] };
+}
+
+function anthropic({ ANTHROPIC_BASE_URL: told }: Env): Saying | null {
+  if (!told) return null;
+  const keys = isPlainAddress(told) ? { "providers.claude.base_url": told } : null;
+  return {
+    variable: "ANTHROPIC_BASE_URL",
+    keys,
+    yieldsTo: ["providers.claude.base_url", "providers.claude.type"],
+  };
+}
+
+/** Whether that server is local is not concluded from its address: only a file may say so. */
+function openai({ OPENAI_BASE_URL: told, OPENAI_API_KEY: key }: Env): Saying | null {
+  if (!told) return null;
+  const own = { "providers.openai.base_url": told };
+  const other = {
+    ...own,
+    "providers.openai.type": "openai-compatible",
+    ...(key ? {} : { "providers.openai.api_key": null }),
+  };
+  const keys = isPlainAddress(told) ? (isOpenAi(told) ? own : other) : null;
+  return {
+    variable: "OPENAI_BASE_URL",
+    keys,
+    yieldsTo: ["providers.openai.base_url", "providers.openai.type"],
+  };
+}
+
+function openrouter({ OPENROUTER_API_KEY: key }: Env): Saying | null {
+  if (!key) return null;
+  const keys = {
+    "providers.openrouter.type": "openai-compatible",
+    "providers.openrouter.base_url": OPENROUTER,
+    "providers.openrouter.model": ROUTED,
+    "providers.openrouter.api_key": "env:OPENROUTER_API_KEY",
+  };
+  return { variable: "OPENROUTER_API_KEY", keys, yieldsTo: ["providers.openrouter"] };
+}
+
+/** Who codes by default where the shipped coder has no key: the first that has one, in the order of `init`. */
+function coder(env: Env): Saying | null {
+  if (env.ANTHROPIC_API_KEY) return null;
+  const yieldsTo = ["roles", "providers"];
+  const { OPENAI_BASE_URL: server = "" } = env;
+  if (env.OPENAI_API_KEY || (isPlainAddress(server) && !isOpenAi(server))) {
+    const variable = env.OPENAI_API_KEY ? "OPENAI_API_KEY" : "OPENAI_BASE_URL";
+    return { variable, keys: { "roles.default_coder": "coder2" }, yieldsTo };
+  }
+  if (env.DEEPSEEK_API_KEY)
+    return { variable: "DEEPSEEK_API_KEY", keys: { "roles.default_coder": "coder1" }, yieldsTo };
+  if (env.OPENROUTER_API_KEY)
+    return { variable: "OPENROUTER_API_KEY", keys: { "roles.coder3.provider": "openrouter" }, yieldsTo };
+  return null;
+}
+
+function github({ GITHUB_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: own }: Env): Saying | null {
+  if (!token || own) return null;
+  return {
+    variable: "GITHUB_TOKEN",
+    keys: { "forges.github.token": "env:GITHUB_TOKEN" },
+    yieldsTo: ["forges.github.token"],
+  };
+}
+
+function isPlainAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
