@@ -5,8 +5,8 @@ import type { Messages } from "../../domain/texts/messages.ts";
 /** What came of an action on a job, for a person and for a program. */
 export interface Outcome {
   readonly ok: boolean;
-  /** 200, or why not: 404 unknown, 409 in the way. */
-  readonly status: 200 | 404 | 409;
+  /** 200, or why not: 404 unknown, 409 in the way, 503 another machine does not answer. */
+  readonly status: 200 | 404 | 409 | 503;
   readonly code: string;
   readonly text: string;
   readonly offerForce: boolean;
@@ -16,9 +16,23 @@ export function outcomeOf(words: Messages, facts: ActionFacts): Outcome {
   const { code, action } = facts;
   return {
     ok: code === "done",
-    status: code === "done" ? 200 : code === "unknown-job" ? 404 : 409,
+    status: statusOf(code),
     code,
     text: wordAction(words, facts, "terminal"),
     offerForce: code === "conflict" && action === "undo",
   };
+}
+
+function statusOf(code: ActionFacts["code"]): Outcome["status"] {
+  switch (code) {
+    case "done":
+      return 200;
+    case "unknown-job":
+      return 404;
+    case "machine-away":
+    case "unsettled":
+      return 503;
+    default:
+      return 409;
+  }
 }

@@ -32,7 +32,7 @@ export interface Streams {
 export function createStreams(
   host: Pick<WebHost, "bus" | "closing" | "live" | "mask" | "now"> & {
     readonly access: Pick<WebHost["access"], "session">;
-    readonly viewerJobs: Pick<WebHost["viewerJobs"], "journal" | "latest" | "output">;
+    readonly viewerJobs: Pick<WebHost["viewerJobs"], "version" | "latest" | "output">;
   },
   every: Every,
 ): Streams {
@@ -70,19 +70,30 @@ export function createStreams(
       if ((sessions.get(session)?.size ?? 0) >= MOST_STREAMS) return null;
       const encoder = new TextEncoder();
       let end = () => {};
+      let ended = false;
       const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
         const send = (text: string) => {
           if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
           controller.enqueue(encoder.encode(text));
         };
         const say = ({ event, data }: Line) => send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        const sayTail = async () => {
+          if (interest.kind !== "job") return;
+          const text = await host.viewerJobs.output(interest.jobId).catch(() => "");
+          if (!ended) say({ event: "tail", data: { text: host.mask(text) } });
+        };
         const unsubscribe = host.bus.subscribe((event) => {
           const line = lineOf(host, event, interest, t);
           if (line !== null) say(line);
         });
-        const stopWatch = watch(interest, () => say({ event: "changed", data: {} }));
+        const stopWatch = watch(interest, () => {
+          say({ event: "changed", data: {} });
+          // What it prints in another process is not heard here.
+          void sayTail();
+        });
         const forget = keep(session, { beat: () => send(": beat\n\n"), end: () => end() });
         end = () => {
+          ended = true;
           unsubscribe();
           stopWatch();
           forget();
@@ -96,8 +107,7 @@ export function createStreams(
         host.closing.addEventListener("abort", end, { once: true });
         send("retry: 2000\n: hello\n\n");
         // A page was drawn before its stream began: what was printed between them is not lost.
-        if (interest.kind === "job")
-          say({ event: "tail", data: { text: host.mask(host.viewerJobs.output(interest.jobId)) } });
+        void sayTail();
       };
       const body = new ReadableStream<Uint8Array>({ start, cancel: () => end() }, { highWaterMark: 1 });
       return new Response(body, {

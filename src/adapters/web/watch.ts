@@ -6,7 +6,8 @@ export type Every = (ms: number, callback: () => void) => () => void;
 const LOOK_MS = 2_000;
 
 interface Watched {
-  seen: string;
+  /** Null until it was looked at once. */
+  seen: string | null;
   readonly listeners: Set<() => void>;
 }
 
@@ -14,27 +15,32 @@ interface Watched {
  * Jobs of other processes tell nobody here: their journals are looked at now and then. Each is looked at once a round,
  * however many pages show it, and not at all while none does.
  */
-export function createWatch(viewerJobs: Pick<ViewerJobs, "journal" | "latest">, every: Every) {
+export function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: Every) {
   /** By job, and under no name the list of all. */
   const watched = new Map<string, Watched>();
-  const look = (name: string) =>
-    name === "" ? viewerJobs.latest() : String(viewerJobs.journal(name).length);
-  let stop = () => {};
+  const look = (name: string) => (name === "" ? viewerJobs.latest() : viewerJobs.version(name));
+  const state = { stop: () => {}, looking: false };
 
-  function round(): void {
-    for (const [name, one] of watched) {
-      const now = look(name);
+  /** What cannot be looked at now is looked at in the next round. */
+  async function round(): Promise<void> {
+    if (state.looking) return;
+    state.looking = true;
+    for (const [name, one] of [...watched]) {
+      const now = await look(name).catch(() => one.seen);
       if (now === one.seen) continue;
+      const isFirst = one.seen === null;
       one.seen = now;
-      for (const listener of one.listeners) listener();
+      if (!isFirst) for (const listener of one.listeners) listener();
     }
+    state.looking = false;
   }
 
   return (interest: Interest, changed: () => void): (() => void) => {
     if (interest.kind === "chat") return () => {};
     const name = interest.kind === "job" ? interest.jobId : "";
-    if (watched.size === 0) stop = every(LOOK_MS, round);
-    const one = watched.get(name) ?? { seen: look(name), listeners: new Set() };
+    if (watched.size === 0) state.stop = every(LOOK_MS, () => void round());
+    const one: Watched = watched.get(name) ?? { seen: null, listeners: new Set() };
+    if (!watched.has(name)) void firstLook(name, one);
     watched.set(name, one);
     // A function of its own: a page may be open twice.
     const listener = () => changed();
@@ -42,7 +48,12 @@ export function createWatch(viewerJobs: Pick<ViewerJobs, "journal" | "latest">, 
     return () => {
       if (!one.listeners.delete(listener) || one.listeners.size > 0) return;
       watched.delete(name);
-      if (watched.size === 0) stop();
+      if (watched.size === 0) state.stop();
     };
   };
+
+  async function firstLook(name: string, one: Watched): Promise<void> {
+    const now = await look(name).catch(() => null);
+    one.seen ??= now;
+  }
 }

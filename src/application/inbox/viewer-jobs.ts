@@ -49,13 +49,16 @@ export interface ViewerJobs {
   find(viewer: Viewer, query: JobQuery, dayOf: (iso: string) => string): Promise<FoundJobs<ViewedJob>>;
   read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
   /** The other jobs of the same message: drafts of other coders, further jobs. Oldest first. */
-  beside(job: Pick<StoredJob, "jobId" | "groupId">): readonly ViewedJob[];
+  beside(job: Pick<StoredJob, "jobId" | "groupId">): Promise<readonly ViewedJob[]>;
   /** Changes whenever the newest job does, whoever runs it. */
-  latest(): string;
-  journal(jobId: string): readonly JournalLine[];
+  latest(): Promise<string>;
+  /** Changes whenever the journal of the job does, or what it printed elsewhere. */
+  version(jobId: string): Promise<string>;
+  journal(jobId: string): Promise<readonly JournalLine[]>;
   /** What a running job printed so far. */
-  output(jobId: string): string;
-  differences(jobId: string): readonly FileDifference[];
+  output(jobId: string): Promise<string>;
+  /** Of all its files, or of one. Null: they lie on a machine that is away. */
+  differences(viewer: Viewer, jobId: string, path?: string): Promise<readonly FileDifference[] | null>;
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Reply["actions"];
   run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
@@ -127,19 +130,24 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
       const jobs = all.filter(({ jobId }) => own.has(jobId));
       return findJobs(jobs.map(viewed), query, dayOf);
     },
-    beside: ({ jobId, groupId }) =>
+    beside: async ({ jobId, groupId }) =>
       workspace()
         .archive.list()
         .filter((job) => job.groupId === groupId && job.jobId !== jobId)
         .map(viewed),
-    latest() {
+    async latest() {
       const job = workspace().archive.list().at(-1);
       return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;
     },
-    journal: (jobId) => workspace().archive.events(jobId),
-    output: (jobId) => tails.of(jobId),
+    version: async (jobId) => String(workspace().archive.events(jobId).length),
+    journal: async (jobId) => workspace().archive.events(jobId),
+    output: async (jobId) => tails.of(jobId),
     actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
-    differences: (jobId) => workspace().archive.differences(jobId),
+    async differences(viewer, jobId, path) {
+      if ((await read(viewer, jobId)) === null) return [];
+      const all = workspace().archive.differences(jobId);
+      return path === undefined ? all : all.filter((one) => one.path === path);
+    },
     async run(viewer, { patch, mode, atomic = false, source }) {
       const abort = new AbortController();
       const noted: Promise<void>[] = [];

@@ -8,7 +8,7 @@ import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
 /** Streams over a clock that is moved by hand and jobs that count how often they are looked at. */
 function open() {
   const timers = new Set<{ readonly ms: number; readonly callback: () => void }>();
-  const looks = { latest: 0, journal: 0 };
+  const looks = { latest: 0, version: 0 };
   const now = { latest: "a" };
   const gone = new Set<string>();
   const streams = createStreams(
@@ -22,12 +22,12 @@ function open() {
         session: async (hash: string) => (gone.has(hash) ? null : ({ hash } as WebSession)),
       },
       viewerJobs: {
-        output: () => "",
-        journal: () => {
-          looks.journal += 1;
-          return [];
+        output: async () => "",
+        version: async () => {
+          looks.version += 1;
+          return "";
         },
-        latest: () => {
+        latest: async () => {
           looks.latest += 1;
           return now.latest;
         },
@@ -65,6 +65,7 @@ function open() {
 test("a hundred pages are one look a round, and none when they are gone", async () => {
   const { listen, pass, looks, now, timers } = open();
   const pages = Array.from({ length: 100 }, (_, n) => listen(`session${n}`));
+  await pass(0);
   expect([looks.latest, timers.size]).toEqual([1, 2]);
   now.latest = "b";
   await pass(2_000);

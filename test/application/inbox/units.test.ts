@@ -302,7 +302,7 @@ describe("the viewerJobs", () => {
     expect((await viewerJobs.stop(alice, two.jobId)).code).toBe("unknown-job");
     expect((await viewerJobs.takeBack(alice, one.jobId, "undo", false)).code).toBe("nothing");
     expect((await viewerJobs.applyPreview(alice, one.jobId)).code).toBe("busy");
-    expect(viewerJobs.latest()).toContain(two.jobId);
+    expect(await viewerJobs.latest()).toContain(two.jobId);
   });
 
   test("stops a job of this server by its message, of another process by its process", async () => {
@@ -324,7 +324,7 @@ describe("the viewerJobs", () => {
       async execute(request) {
         request.onStart?.("job_9_aaaaaaaa");
         request.onOutput?.("one\n");
-        seen.push(viewerJobs.output("job_9_aaaaaaaa"));
+        seen.push(await viewerJobs.output("job_9_aaaaaaaa"));
         request.onEvent?.({ type: "note", text: "" });
         return { status: "parse-error", failure: { code: "not-a-patch", message: "" } };
       },
@@ -334,7 +334,7 @@ describe("the viewerJobs", () => {
     });
     await viewerJobs.run(alice, { patch: "x", mode: "apply", source: "web" });
     expect(seen).toEqual(["changed", "one\n", "one\n", "changed", "changed"]);
-    expect(viewerJobs.output("job_9_aaaaaaaa")).toBe("");
+    expect(await viewerJobs.output("job_9_aaaaaaaa")).toBe("");
     expect((await store.ownerOf("job_9_aaaaaaaa"))?.userId).toBe("alice");
   });
 });

@@ -54,15 +54,16 @@ export function jobApi(app: Api, { host }: Web): void {
     if (refused !== null) return refused;
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
-    return c.json({ ...toJson(viewed), events: viewerJobs.journal(viewed.job.jobId) });
+    return c.json({ ...toJson(viewed), events: await viewerJobs.journal(viewed.job.jobId) });
   });
   app.get("/jobs/:job/diff", async (c) => {
     const refused = lacks(c.var.viewer, "read");
     if (refused !== null) return refused;
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
-    const diff = await diffText(viewerJobs.differences(viewed.job.jobId));
-    return c.json({ job_id: viewed.job.jobId, diff });
+    const files = await viewerJobs.differences(c.var.viewer, viewed.job.jobId);
+    if (files === null) return failure(503, "machine-away", "the machine that holds this job is away");
+    return c.json({ job_id: viewed.job.jobId, diff: await diffText(files) });
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const { viewer } = c.var;

@@ -7,7 +7,7 @@ import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { type ConflictDiff, conflictView } from "../parts/conflict.ts";
 import type { FileDiff } from "../parts/diff-rows.ts";
-import { type DiffView, diffOf } from "../parts/diff-view.ts";
+import { awayDiff, type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
 import { statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
@@ -19,7 +19,8 @@ import { visible } from "../parts/visible.ts";
 export interface JobView {
   readonly viewed: ViewedJob;
   readonly journal: readonly JournalLine[];
-  readonly files: readonly FileDiff[];
+  /** Null: they lie on a machine that is away. */
+  readonly files: readonly FileDiff[] | null;
   /** Files that changed in the workspace since the preview was made. */
   readonly conflicts: readonly ConflictDiff[];
   /** Other jobs of the same message. */
@@ -61,8 +62,8 @@ ${job.request !== undefined && html`<blockquote class="request" tabindex="0" ari
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
-<div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
-${files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
+<div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
+${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
 ${jobNotesOf(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>

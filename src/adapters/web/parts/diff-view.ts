@@ -21,6 +21,11 @@ ${note}`;
 }
 
 /** Of a folder, a link, or what is gone from the record there are no lines. */
+/** What changed is known only to a machine that does not answer. */
+export function awayDiff(t: ConsoleMessages): Markup {
+  return html`<p class="note">${t.diffAway}</p>`;
+}
+
 export function noDiff(t: ConsoleMessages): Markup {
   return html`<p class="note">${t.noLines}</p>`;
 }

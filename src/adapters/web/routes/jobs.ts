@@ -8,7 +8,7 @@ import { jobsPage } from "../pages/jobs.ts";
 import { playgroundPage } from "../pages/playground.ts";
 import { conflictsOf } from "../parts/conflict.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
-import { diffLines, noDiff } from "../parts/diff-view.ts";
+import { awayDiff, diffLines, noDiff } from "../parts/diff-view.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
 import { respond, trouble, type Web, type WebApp } from "../web.ts";
 
@@ -30,16 +30,20 @@ export function jobRoutes(app: WebApp, web: Web): void {
     if (viewed === null) return missing(c.var.page);
     const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
-    const differences = viewerJobs.differences(jobId);
-    const journal = viewerJobs.journal(jobId);
+    const [differences, journal, output, beside] = await Promise.all([
+      viewerJobs.differences(c.var.person.viewer, jobId),
+      viewerJobs.journal(jobId),
+      viewerJobs.output(jobId),
+      viewerJobs.beside(viewed.job),
+    ]);
     return respond(
       jobPage(c.var.page, {
         viewed,
         journal,
-        conflicts: await conflictsOf(viewed.job, journal, differences),
-        output: host.mask(viewerJobs.output(jobId)),
-        files: await fileDiffs(differences),
-        beside: viewerJobs.beside(viewed.job),
+        conflicts: await conflictsOf(viewed.job, journal, differences ?? []),
+        output: host.mask(output),
+        files: differences === null ? null : await fileDiffs(differences),
+        beside,
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
       }),
@@ -47,10 +51,11 @@ export function jobRoutes(app: WebApp, web: Web): void {
   });
   // One file's difference, for a card that is unfolded.
   app.get("/jobs/:job/diff", async (c) => {
-    const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
+    const { viewer } = c.var.person;
+    const viewed = await viewerJobs.read(viewer, c.req.param("job"));
     if (viewed === null) return missing(c.var.page);
-    const wanted = c.req.query("path");
-    const found = viewerJobs.differences(viewed.job.jobId).filter(({ path }) => path === wanted);
+    const found = await viewerJobs.differences(viewer, viewed.job.jobId, c.req.query("path") ?? "");
+    if (found === null) return respond(awayDiff(c.var.page.t));
     const [file] = await fileDiffs(found);
     return respond(file === undefined ? noDiff(c.var.page.t) : diffLines(c.var.page.t, file, "inline"));
   });

@@ -26,6 +26,8 @@ export interface ActionFacts {
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
   readonly pid?: number;
+  /** Another machine that was to do it. */
+  readonly machine?: string;
   /** Commands that had failed in a preview that was applied all the same. */
   readonly failedCmds: number;
 }
@@ -42,7 +44,9 @@ export type ActionCode =
   | "not-undoable"
   | "wrong-state"
   | "not-a-preview"
-  | "not-running";
+  | "not-running"
+  | "machine-away"
+  | "unsettled";
 
 export interface SwappedJob {
   readonly jobId: string;

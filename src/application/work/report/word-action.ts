@@ -92,6 +92,10 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       return messages.notAPreview(name);
     case "not-running":
       return messages.jobNotRunning(name);
+    case "machine-away":
+      return messages.machineAway(facts.machine ?? "");
+    case "unsettled":
+      return messages.orderUnsettled(facts.machine ?? "");
     case "done":
       return "";
   }

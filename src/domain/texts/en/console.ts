@@ -150,6 +150,7 @@ export const texts = {
     undone: "taken back",
   },
   changesTitle: "Changes",
+  diffAway: "What changed lies on the machine of this job, and that machine is away.",
   noChanges: "This job changed no file.",
   viewInline: "Inline",
   viewSplit: "Side by side",

@@ -239,6 +239,12 @@ export const texts = {
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
   jobRunning: (jobId: string, pid: number | null) =>
     `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  /** An order to another machine: it was not carried out and will not be. */
+  machineAway: (machine: string) =>
+    `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later.`,
+  /** It was begun there, and nobody said how it ended. */
+  orderUnsettled: (machine: string) =>
+    `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,

@@ -144,6 +144,7 @@ export const texts: typeof en = {
   },
   undoStates: { available: "できます", unavailable: "できません", none: "対象なし", undone: "取り消し済み" },
   changesTitle: "変更",
+  diffAway: "差分はこのジョブのマシンにありますが、そのマシンは応答していません。",
   noChanges: "このジョブはファイルを変更していません。",
   viewInline: "1 列",
   viewSplit: "左右に並べる",

@@ -192,6 +192,10 @@ export const texts: typeof en = {
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+  machineAway: (machine) =>
+    `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。`,
+  orderUnsettled: (machine) =>
+    `${machine} は処理を始めましたが、結果がまだ届いていません。少し後でジョブを確認してください。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId, direction) =>
