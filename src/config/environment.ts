@@ -12,6 +12,8 @@ export const SHORT_VARIABLES: Readonly<Record<string, string>> = {
   EXECUTOR_MEMORY_LIMIT: "command_executor.docker.resources.memory_limit",
   EXECUTOR_TIMEOUT: "command_executor.execution.timeout_seconds",
   GITLAB_API_URL: "forges.gitlab.base_url",
+  OTEL_EXPORTER_OTLP_ENDPOINT: "telemetry.otlp_endpoint",
+  OTEL_SERVICE_NAME: "telemetry.service_name",
 };
 
 const PREFIX = "PICOCLAW_";

@@ -9,7 +9,7 @@ import { createSessions, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
 import { groupPrefix } from "../application/chat/turn.ts";
 import { createJobHistory } from "../application/context/job-history.ts";
-import { createMeter, type Meter } from "../application/models/meter.ts";
+import { createMeter, type Meter, type ModelCall } from "../application/models/meter.ts";
 import type { JobArchive } from "../application/ports/jobs.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
@@ -58,6 +58,8 @@ export interface ChatMemoryOptions {
   readonly archive: JobArchive;
   readonly now: () => Date;
   readonly pid: number;
+  /** For whoever traces. */
+  readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
 const CLASSIFIER_TIMEOUT_MS = 20_000;
@@ -81,6 +83,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     now,
     log,
     startOfDay: clock.startOfDay,
+    onCall: options.onModelCall,
   });
   const sessions = createSessions({
     store: createSessionStore({ db, now, workspace }),
@@ -156,7 +159,7 @@ function rulesOf({ config, log, locale }: ChatMemoryOptions) {
 export function memoryOptionsOf(
   env: Readonly<Record<string, string | undefined>>,
   { workspace, loaded, parts, messages }: OpenedFolder,
-  choices: Partial<Pick<ChatMemoryOptions, "models" | "now">> = {},
+  choices: Partial<Pick<ChatMemoryOptions, "models" | "now" | "onModelCall">> = {},
 ): ChatMemoryOptions {
   const { config, home, secrets } = loaded;
   const { locale } = messages;
@@ -171,6 +174,7 @@ export function memoryOptionsOf(
     archive: workspace.archive,
     now: choices.now ?? parts.now,
     pid: process.pid,
+    onModelCall: choices.onModelCall,
   };
 }
 

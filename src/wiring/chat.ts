@@ -5,6 +5,7 @@ import { createConversation } from "../application/chat/conversation.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import { createSteering } from "../application/chat/steering.ts";
+import type { ModelCall } from "../application/models/meter.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
@@ -37,6 +38,8 @@ export interface ChatChoices {
   readonly now?: () => Date;
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
+  /** For whoever traces. */
+  readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
 /** Opens the conversation on a workspace: the models and the memory, wired by hand. */

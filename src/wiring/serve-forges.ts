@@ -10,10 +10,12 @@ import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
 import { solveTask } from "../application/tasks/solve-task.ts";
 import type { TellEnd } from "../application/tasks/tell-end.ts";
+import { traceTask } from "../application/telemetry/trace-task.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export interface ForgeServiceParts {
   readonly db: Kysely<Database>;
@@ -25,6 +27,7 @@ export interface ForgeServiceParts {
   readonly labels: readonly string[];
   /** Whether it also asks the forges for new ones. */
   readonly takesIn: boolean;
+  readonly telemetry: Telemetry | null;
 }
 
 export interface ForgeService {
@@ -50,9 +53,9 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  { db, say, tellEnd, limit, labels, takesIn }: ForgeServiceParts,
+  { db, say, tellEnd, limit, labels, takesIn, telemetry }: ForgeServiceParts,
 ): Promise<ForgeService | string | null> {
-  const opened = await openSolver(env, options, { db });
+  const opened = await openSolver(env, options, { db, onModelCall: telemetry?.tracer.asked });
   if (!opened.ok) return opened.message ?? "";
   const { solver } = opened;
   const { config, secrets, store, log } = solver;
@@ -76,7 +79,11 @@ export async function openForgeService(
       const forge = forges.get(task.item.forge);
       if (forge === undefined) return;
       const parts = await solver.parts(forge, task.id);
-      const ended = await solveTask(parts, task.id, { signal, say: () => {} });
+      const solve = () => solveTask(parts, task.id, { signal, say: () => {} });
+      const ended =
+        telemetry === null
+          ? await solve()
+          : await traceTask({ ...telemetry, steps: store.steps, now }, task, solve);
       if (ended !== null) await tellEnd(ended, parts.budgetNotices?.() ?? []);
     },
     onTrouble: (error) => say(solver.workspace.mask(String(error))),

@@ -28,6 +28,14 @@ export async function openInbox(parts: ServeParts) {
   const { level, file } = parts.config.log;
   const mask = (text: string) => state.current().workspace.mask(text);
   logMessages(bus, createLineLogger({ home: parts.home, file, level, mask }));
+  parts.telemetry?.tracer.watch(bus, {
+    job: (jobId) => {
+      const { archive } = state.current().workspace;
+      const job = archive.read(jobId);
+      return job === null ? null : { job, lines: archive.events(jobId) };
+    },
+    traceparentOf: async (id) => (await store.message(id))?.traceparent,
+  });
   const live = createLiveWorks(bus);
   const keeper = createWorkKeeper({ queue, timers, onTrouble });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
@@ -71,6 +79,7 @@ export async function openInbox(parts: ServeParts) {
     workspace: parts.workspaceName,
     bus,
     wayOf: (message) => wayOf(state.current().conversation, message),
+    tracing: parts.telemetry?.tracing ?? null,
     now,
     random,
   });

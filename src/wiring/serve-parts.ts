@@ -9,6 +9,7 @@ import type { Secrets } from "../config/secrets.ts";
 import type { ServeMessages } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import type { OpenedState } from "./serve-state.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** What `serve` has opened before it listens. */
 export interface ListenParts {
@@ -26,6 +27,8 @@ export interface ListenParts {
   /** The served workspace, as the store names it. */
   readonly workspaceName: string;
   readonly words: () => ServeMessages;
+  /** Null where no collector is configured. */
+  readonly telemetry: Telemetry | null;
 }
 
 /** The same once it is known where it listens and who hears of troubles. */

@@ -1,11 +1,10 @@
-import type { Kysely } from "kysely";
 import type { Conversation } from "../application/ports/conversation.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { OwnCommands } from "../application/ports/own-commands.ts";
 import { resolveLocale } from "../config/locale.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { serveMessagesFor } from "../domain/texts/texts.ts";
-import type { Database } from "../infrastructure/store/schema.ts";
+import type { ChatChoices } from "./chat.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,10 +30,10 @@ export type OpenedState =
 export async function openServeState(
   env: Environment,
   options: OpenOptions,
-  db: Kysely<Database>,
+  choices: Pick<ChatChoices, "db" | "onModelCall">,
 ): Promise<OpenedState> {
   const { openChat } = await import("./chat.ts");
-  const first = await openChat(env, options, { db });
+  const first = await openChat(env, options, choices);
   if (!first.ok) return { ok: false, refused: first };
   const held = { chat: first, stopClock: first.keepTime() };
   /** Messages that are being answered keep what they began with. */
@@ -47,7 +46,7 @@ export async function openServeState(
       return { workspace, config, messages, warnings, conversation, ownCommands, locale };
     },
     async reload() {
-      const next = await openChat(env, options, { db });
+      const next = await openChat(env, options, choices);
       if (!next.ok) {
         const { messages, problems, message } = next;
         return message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n");

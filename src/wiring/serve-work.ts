@@ -119,7 +119,7 @@ async function startInbox({ state, queue }: ServeParts, inbox: Inbox, { kind }: 
 
 /** Null where environments are off or no forge has a token. */
 async function openForges(parts: ServeParts, { kind, labels, lanes }: WorkPlace) {
-  const { env, options, config, db, log, state, store } = parts;
+  const { env, options, config, db, log, state, store, telemetry } = parts;
   if (!config.command_executor.enabled) return null;
   const tellEnd = createTellEnd({
     chat: () => state.current().config.notify.chat,
@@ -137,6 +137,7 @@ async function openForges(parts: ServeParts, { kind, labels, lanes }: WorkPlace)
     labels,
     limit: kind === "serve" ? TASKS_AT_ONCE : lanes,
     takesIn: kind === "serve",
+    telemetry,
   });
   if (typeof opened !== "string") return opened;
   log(opened);

@@ -1,5 +1,6 @@
 import type { Server } from "../application/inbox/server.ts";
 import { createSignIn } from "../application/inbox/sign-in.ts";
+import type { ModelCall } from "../application/models/meter.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
@@ -10,6 +11,7 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { openServeState } from "./serve-state.ts";
+import type { Telemetry } from "./telemetry.ts";
 import { workspaceNameOf } from "./workspace-name.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,17 +37,26 @@ export async function openServe(
     return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
   }
   const { db } = stored;
-  const state = await openServeState(env, options, db);
+  const late: { telemetry: Telemetry | null } = { telemetry: null };
+  const onModelCall = (call: ModelCall) => late.telemetry?.tracer.asked(call);
+  const state = await openServeState(env, options, { db, onModelCall });
   if (!state.ok) {
     await db.destroy();
     return state.refused;
   }
+  const { otlp_endpoint: collector } = config.telemetry;
+  if (collector !== null) {
+    const mask = (text: string) => state.current().workspace.mask(text);
+    const { openTelemetry } = await import("./telemetry.ts");
+    late.telemetry = openTelemetry({ config, secrets, home, mask }, collector);
+  }
+  const { telemetry } = late;
   const access = await createAccessStore(db, now);
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
   const workspaceName = workspaceNameOf(loaded, state.current().workspace.root);
   const common = { env, options, db, databaseUrl, workspaceName };
-  const opened = { ...common, state, access, config, secrets, home, words };
+  const opened = { ...common, state, access, config, secrets, home, words, telemetry };
   return {
     ok: true,
     ...state.current(),
@@ -54,6 +65,7 @@ export async function openServe(
     signIn,
     liveAddress: () => liveAddress(home),
     close: async () => {
+      await telemetry?.tracing.close();
       await state.close();
       await db.destroy();
     },

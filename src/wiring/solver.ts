@@ -3,6 +3,7 @@ import {
   createEnvironmentObserver,
   type EnvironmentCounts,
 } from "../application/environments/observe-environments.ts";
+import type { ModelCall } from "../application/models/meter.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
@@ -44,6 +45,8 @@ export interface Solver extends Opened {
 export interface SolverChoices {
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
+  /** For whoever traces. */
+  readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
 export type OpenedSolver = { readonly ok: true; readonly solver: Solver } | NotOpened;
@@ -69,7 +72,7 @@ export async function openSolver(
     return refuse(memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble));
   }
   const { db } = stored;
-  const { meter } = createChatMemory(memoryOptionsOf(env, opened), db);
+  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { onModelCall: choices.onModelCall }), db);
   const store = await createSolveStore(db, now);
   const owners = createOwnerNames(process.pid);
   sweepPublishFolders(publishFolder(loaded.home), { isGone: owners.isGone, now });

@@ -25,7 +25,7 @@ export function lineOf(
     case "chat": {
       // A job that is taken back elsewhere changes the buttons of its reply.
       if (event.type === "job" && event.output === undefined) return { event: "changed", data: {} };
-      if (!("message" in event)) return null;
+      if (!("message" in event) || event.type === "begun" || event.type === "left") return null;
       const { message } = event;
       if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
       if (event.type !== "chat") return { event: "changed", data: {} };

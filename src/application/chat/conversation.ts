@@ -1,6 +1,7 @@
 import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
 import { isCoder } from "../../domain/routing/route.ts";
 import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
+import { readTraceparent } from "../../domain/telemetry/traceparent.ts";
 import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import { type Saying, say, wordSaid } from "../work/report/said.ts";
@@ -62,7 +63,12 @@ export function createConversation(parts: ChatParts): Conversation {
       } catch (error) {
         if (options.signal.aborted) return plain(parts, say("aborted"));
         const detail = error instanceof Error ? error.message : String(error);
-        parts.logger.error("chat", "chat.failed", "chat.failed", { session_key: sessionKey, error: detail });
+        parts.logger.error("chat", "chat.failed", "chat.failed", {
+          session_key: sessionKey,
+          message_id: message.id,
+          trace_id: readTraceparent(message.traceparent)?.traceId,
+          error: detail,
+        });
         if (isDiskFull(error)) return plain(parts, say("diskFull"));
         const failed = plain(parts, say("unexpected", parts.workspace.mask(detail)));
         return state.begun ? failed : { ...failed, lost: true };

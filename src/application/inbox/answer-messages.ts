@@ -84,6 +84,8 @@ export function createAnswering(parts: AnswerParts): Answering {
   async function answer({ work, message }: ClaimedMessage): Promise<void> {
     const lost = keeper.hold(work);
     const began = timers.now().getTime();
+    const state = { answered: false };
+    parts.bus.publish({ type: "begun", message });
     try {
       const refusal = await instead(message);
       const reply = refusal?.reply ?? (await handle(message, lost));
@@ -102,6 +104,7 @@ export function createAnswering(parts: AnswerParts): Answering {
       };
       // What was done for the message is done: its end is repeated until the store takes it.
       if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
+      state.answered = true;
       parts.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
     } catch (error) {
       inHand.delete(message.id);
@@ -110,6 +113,7 @@ export function createAnswering(parts: AnswerParts): Answering {
       await keeper.end(() => store.handBack(work, { begun: true }));
     } finally {
       keeper.drop(work);
+      if (!state.answered) parts.bus.publish({ type: "left", message });
     }
   }
 
@@ -140,7 +144,7 @@ export function createAnswering(parts: AnswerParts): Answering {
       parts.bus.publish({ type: "chat", message, event });
       parts.channel(wayBack(message))?.progress?.(message, event);
     };
-    const { channel, chatId, userId, id, forcedRoute, strict } = message;
+    const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
     const reply = await parts.conversation().handle(
       {
         id,
@@ -150,6 +154,7 @@ export function createAnswering(parts: AnswerParts): Answering {
         text: textOf(message, parts.messages()),
         ...(forcedRoute !== undefined && { forcedRoute }),
         ...(strict !== undefined && { strict }),
+        ...(traceparent !== undefined && { traceparent }),
       },
       { signal: AbortSignal.any([stopping.signal, abort.signal, lost]), onEvent },
     );

@@ -1,6 +1,7 @@
 import type { InboundMessage, Receive, Received } from "../ports/channel.ts";
 import type { Conversation } from "../ports/conversation.ts";
 import type { ChatKey, MessageStore, NewMessage } from "../ports/message-store.ts";
+import type { Tracing } from "../ports/tracing.ts";
 import { newJobId } from "../work/job-id.ts";
 import type { Bus } from "./bus.ts";
 
@@ -13,6 +14,8 @@ export interface ReceiveParts {
   readonly bus: Bus;
   /** Whether a message waits for its turn and needs a lane. */
   readonly wayOf: (message: Arrived) => Way;
+  /** Null where nothing is traced. */
+  readonly tracing: Pick<Tracing, "begin"> | null;
   readonly now: () => Date;
   readonly random: (bytes: number) => Uint8Array;
 }
@@ -77,7 +80,10 @@ export function createReceiver(parts: ReceiveParts): Receiver {
       for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
       return true;
     } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
+      if (batch.length === 1) {
+        batch[0]?.span?.end({ error: "not stored" });
+        batch[0]?.reject(error);
+      }
       return false;
     }
   }
@@ -87,25 +93,37 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     if (added) announce(one);
   }
 
-  function announce({ message, id, at }: NewMessage): void {
+  function announce({ message, id, at, span }: NewMessage): void {
+    span?.end();
     const { workspace } = parts;
     const stored = { ...message, id, workspace, receivedAt: at, state: "received", attempts: 0 } as const;
     parts.bus.publish({ type: "received", message: stored });
   }
 
   function prepare(message: InboundMessage): NewMessage {
+    return prepareFrom(message, parts.now());
+  }
+
+  function prepareFrom(message: InboundMessage, arrived: Date): NewMessage {
     const now = parts.now();
     const id = newMessageId(now, parts.random);
-    return { message, id, at: now.toISOString(), ...parts.wayOf(message) };
+    const prepared = { message, id, at: now.toISOString(), ...parts.wayOf(message) };
+    if (parts.tracing === null) return prepared;
+    const { channel, traceparent: parent } = message;
+    const facts = { "picoclaw.message_id": id, channel };
+    const span = parts.tracing.begin("receive", { parent, at: arrived, kind: "server", facts });
+    // Whoever answers it goes on with this trace, on whichever machine.
+    return { ...prepared, message: { ...message, traceparent: span.traceparent }, span };
   }
 
   async function receive(message: InboundMessage): Promise<Received> {
-    arrivals.push(parts.now().getTime());
+    const arrived = parts.now();
+    arrivals.push(arrived.getTime());
     if (arrivals.length > BURST) arrivals.shift();
     const refused = await parts.admit(message);
     if (refused !== null) return refused;
     return new Promise((resolve, reject) => {
-      waiting.push({ ...prepare(message), resolve, reject });
+      waiting.push({ ...prepareFrom(message, arrived), resolve, reject });
       if (!writing.now) void write();
     });
   }

@@ -76,7 +76,10 @@ export function createSending(parts: SendParts): Sending {
             return "done";
           });
         }
-        until = await settle(work, next, await send(next));
+        const begun = timers.now().getTime();
+        const delivered = await send(next);
+        tell(next, delivered, timers.now().getTime() - begun);
+        until = await settle(work, next, delivered);
         if (until === null || lost.aborted) return;
         next = { ...next, attempt: next.attempt + 1, mayHaveArrived: false };
       }
@@ -124,11 +127,15 @@ export function createSending(parts: SendParts): Sending {
     return { ...reply, content: { kind: "reply", reply: parts.present(content.reply) } };
   }
 
+  function tell({ channel, messageId, attempt }: ClaimedReply, { status }: Delivered, ms: number): void {
+    const answers = messageId !== undefined && { messageId };
+    parts.bus.publish({ type: "delivered", channel, ok: status === "sent", ...answers, attempt, ms });
+  }
+
   /** Null when the reply has ended, else when to try again. */
   async function settle(work: Work, reply: ClaimedReply, delivered: Delivered): Promise<string | null> {
     const now = timers.now();
     const at = now.toISOString();
-    parts.bus.publish({ type: "delivered", channel: reply.channel, ok: delivered.status === "sent" });
     const tooOld = now.getTime() - Date.parse(reply.createdAt) > GIVE_UP_MS;
     if (delivered.status !== "later" || tooOld) {
       const end =

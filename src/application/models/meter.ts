@@ -18,6 +18,21 @@ export interface MeterContext {
   readonly groupId: string;
 }
 
+/** A model was asked, and how that ended. */
+export interface ModelCall extends MeterContext {
+  readonly role: ModelRole;
+  readonly provider: string;
+  readonly model: string;
+  readonly local: boolean;
+  readonly begun: Date;
+  readonly ended: Date;
+  /** Null when it did not finish. */
+  readonly usage: ModelUsage | null;
+  readonly costUsd: number | null;
+  /** The failure's code, or `aborted`. */
+  readonly failure: string | null;
+}
+
 export interface MeteredModels {
   readonly models: Models;
   /** What the reply has to say about the budget, each once. */
@@ -60,6 +75,8 @@ export interface MeterParts {
   readonly log: Logger;
   /** When the budget's day began. */
   readonly startOfDay: (at: Date) => Date;
+  /** For whoever traces; must not throw. */
+  readonly onCall?: ((call: ModelCall) => void) | undefined;
 }
 
 /** From which share of the budget on a reply warns. */
@@ -113,6 +130,8 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   instead(): Model | ModelFailure;
   refusal(): ModelFailure;
   record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
+  /** A model is asked; the answer tells how that ended. */
+  call(role: ModelRole, model: Model): (usage: ModelUsage | null, failure: string | null) => void;
   recordWorker(kind: string, used: TaskUsage): Promise<void>;
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
@@ -152,6 +171,22 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
       const cost = parts.costOf({ provider, model, local }, used);
       if (cost === null && daily !== null) note({ kind: "unpriced", spentUsd, dailyUsd: daily, model });
       await account.add({ role, provider, model, local, ...used, costUsd: cost ?? 0 });
+    },
+    call(role, { provider, model, local }) {
+      const begun = now();
+      return (used, failure) =>
+        parts.onCall?.({
+          ...context,
+          role,
+          provider,
+          model,
+          local,
+          begun,
+          ended: now(),
+          usage: used,
+          costUsd: used === null ? null : parts.costOf({ provider, model, local }, used),
+          failure,
+        });
     },
     async recordWorker(kind, { inputTokens, outputTokens, costUsd }) {
       const by = { provider: "worker-cli", model: kind, local: false };
@@ -205,9 +240,22 @@ function metered(account: Account, role: ModelRole, model: Model): Model {
           chosen = other;
         }
       }
-      for await (const event of chosen.generate(request)) {
-        if (event.type === "finished") await account.record(role, chosen, event.answer.usage);
-        yield event;
+      const ended = account.call(role, chosen);
+      const result: { usage: ModelUsage | null; failure: string | null } = {
+        usage: null,
+        failure: "aborted",
+      };
+      try {
+        for await (const event of chosen.generate(request)) {
+          if (event.type === "failed") result.failure = event.failure.code;
+          if (event.type === "finished") {
+            Object.assign(result, { usage: event.answer.usage, failure: null });
+            await account.record(role, chosen, event.answer.usage);
+          }
+          yield event;
+        }
+      } finally {
+        ended(result.usage, result.failure);
       }
     },
   };

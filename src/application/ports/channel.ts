@@ -43,6 +43,8 @@ export interface InboundMessage {
   readonly strict?: boolean;
   /** What the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
   readonly replyTo?: Readonly<Record<string, unknown>>;
+  /** The trace that it belongs to, as W3C Trace Context writes it. */
+  readonly traceparent?: string;
 }
 
 /** A file that came with a message. The models read text; of other files they learn name and size only. */

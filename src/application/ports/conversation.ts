@@ -38,6 +38,8 @@ export interface IncomingMessage {
   /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
   readonly forcedRoute?: Route;
   readonly strict?: boolean;
+  /** The trace that it belongs to, for the log. */
+  readonly traceparent?: string;
 }
 
 export interface HandleOptions {

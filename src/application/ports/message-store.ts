@@ -1,4 +1,5 @@
 import type { Delivery, InboundMessage, Outgoing, StoredMessage } from "./channel.ts";
+import type { Span } from "./tracing.ts";
 import type { ClaimRequest, Work } from "./work-queue.ts";
 
 /**
@@ -82,6 +83,8 @@ export interface NewMessage {
   readonly beside: boolean;
   /** It is answered without a model, and needs no lane. */
   readonly light: boolean;
+  /** Of its receiving, where that is traced; it is not kept. */
+  readonly span?: Span;
 }
 
 export type MessageRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;

@@ -5,7 +5,7 @@ import { checks, coder, research } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
 import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
-import { log, worker } from "./worker.ts";
+import { log, telemetry, worker } from "./worker.ts";
 
 /** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
 export const configSchema = z.strictObject({
@@ -36,5 +36,6 @@ export const configSchema = z.strictObject({
   tools,
   tasks,
   log,
+  telemetry,
   database_url: databaseUrl,
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, flag, hosts, optionalText, size, text, texts } from "./primitives.ts";
+import { count, flag, hosts, optionalText, optionalUrl, secret, size, text, texts } from "./primitives.ts";
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -82,5 +82,18 @@ export const log = z
       .default("info")
       .meta({ description: "Least important line that is written." }),
     file: optionalText("The log file; null is `logs/picoclaw.log` in PICOCLAW_HOME."),
+  })
+  .prefault({});
+
+export const telemetry = z
+  .strictObject({
+    otlp_endpoint: optionalUrl(
+      "Where `serve` and `join` send traces: an OpenTelemetry collector, OTLP over HTTP; null is nowhere.",
+    ),
+    otlp_headers: secret(
+      "env:OTEL_EXPORTER_OTLP_HEADERS",
+      "Headers for it, `name=value` divided by commas, by reference.",
+    ),
+    service_name: text("picoclaw", "What its traces call this service."),
   })
   .prefault({});

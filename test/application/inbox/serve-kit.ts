@@ -93,6 +93,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     workspace: "/ws",
     bus,
     wayOf: (message) => wayOf(conversation, message),
+    tracing: null,
     now: timers.now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   });

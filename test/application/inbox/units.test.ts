@@ -220,7 +220,7 @@ test("metrics count what the bus tells, with labels that cannot break the format
     replyOf("x", { ok: false }),
   ])
     bus.publish({ type: "answered", message, reply, ms: 70_000 });
-  bus.publish({ type: "delivered", channel: "web", ok: true });
+  bus.publish({ type: "delivered", channel: "web", ok: true, attempt: 1, ms: 5 });
   bus.publish({ type: "chat", message, event: { type: "job-finished", jobId: "j", success: true } });
   bus.publish({ type: "job", jobId: "j" });
   const counts: StoreCounts = { received: 1, working: 2, done: 3, waitingReplies: 4, failedReplies: 5 };

@@ -3,6 +3,7 @@ import type { Reply, Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
 import { wordReply } from "../../../application/work/report/said.ts";
 import { ROUTES } from "../../../domain/routing/route.ts";
+import { readTraceparent } from "../../../domain/telemetry/traceparent.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { replyJson } from "../../reply-json.ts";
 import type { WebHost } from "../host.ts";
@@ -32,6 +33,7 @@ export function messageApi(app: Api, web: Web): void {
       return failure(400, "bad-event-id", "event_id: at most 100 characters");
     if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
       return failure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
+    const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
       eventId: `${viewer.userId}:api:${eventId ?? crypto.randomUUID()}`,
@@ -39,6 +41,7 @@ export function messageApi(app: Api, web: Web): void {
       userId: viewer.userId,
       text,
       ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
+      ...(readTraceparent(traceparent) !== null && traceparent !== undefined && { traceparent }),
     };
     const received = await host.receive(message);
     if (received.status === "refused") {

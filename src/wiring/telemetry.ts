@@ -1,0 +1,45 @@
+import { hostname } from "node:os";
+import type { Tracing } from "../application/ports/tracing.ts";
+import { createMessageTracer, type MessageTracer } from "../application/telemetry/message-tracer.ts";
+import type { Config } from "../config/config.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
+import { createOtlpTracing } from "../infrastructure/telemetry/otlp-tracing.ts";
+import { VERSION } from "../version.ts";
+
+export interface Telemetry {
+  readonly tracing: Tracing;
+  readonly tracer: MessageTracer;
+}
+
+export interface TelemetryParts {
+  readonly config: Pick<Config, "telemetry" | "log">;
+  readonly secrets: Secrets;
+  readonly home: string;
+  readonly mask: (text: string) => string;
+}
+
+/** Loaded only where a collector is configured. Its troubles are lines in the log: nobody who waits for a reply is told. */
+export function openTelemetry({ config, secrets, home, mask }: TelemetryParts, endpoint: string): Telemetry {
+  const { level, file } = config.log;
+  const log = createLineLogger({ home, file, level, mask });
+  const tracing = createOtlpTracing({
+    endpoint,
+    headers: secrets.resolve(config.telemetry.otlp_headers) ?? "",
+    resource: {
+      "service.name": config.telemetry.service_name,
+      "service.version": VERSION,
+      "service.instance.id": crypto.randomUUID(),
+      "host.name": hostname(),
+      "process.pid": process.pid,
+    },
+    mask,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    timers,
+    fetch: (url, init) => fetch(url, init),
+    onTrouble: (error) =>
+      log.warn("telemetry", "Traces not sent", "telemetry.not_sent", { error: String(error) }),
+  });
+  return { tracing, tracer: createMessageTracer(tracing, timers.now) };
+}
