@@ -80,8 +80,42 @@ describe("a preview", () => {
     expect(cli.run(["apply", "--job", job])).toEqual({
       code: 2,
       out: "",
-      err: `Refused\n${job} is not a preview: there is nothing to apply.\n`,
+      err: `Refused\n${job} is not a preview: there is nothing to apply or to throw away.\n`,
     });
+  });
+
+  test("is thrown away by name, or when it is the only one, and never by chance", () => {
+    const staged = () => jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
+    expect(cli.run(["discard"])).toEqual({
+      code: 3,
+      out: "",
+      err: "No change\nThere is no preview to throw away.\n",
+    });
+    const [first, second] = [staged(), staged()];
+    expect(cli.run(["jobs"]).out).toEndWith(
+      "\n2 previews wait. Bring one in: picoclaw apply --job JOB   Throw it away: picoclaw discard JOB\n",
+    );
+    expect(cli.run(["discard"])).toEqual({
+      code: 2,
+      out: "",
+      err: `Several previews wait; name one:\n  ${first}\n  ${second}\n`,
+    });
+    expect(cli.run(["discard", first])).toEqual({
+      code: 0,
+      out: `Stopped, nothing changed\nThe preview ${first} was thrown away.\n`,
+      err: "",
+    });
+    expect(cli.run(["discard", first]).err).toBe(
+      `Refused\n${first} is not a preview: there is nothing to apply or to throw away.\n`,
+    );
+    expect(cli.run(["show", second]).out).toEndWith(`To throw it away: picoclaw discard ${second}\n`);
+    expect(cli.json(cli.run(["discard", "--json"]))).toEqual({
+      success: true,
+      status: "stopped",
+      job_id: second,
+    });
+    expect(cli.run(["apply", "--job", second]).code).toBe(2);
+    expect(cli.tree()).toEqual({ a: "old" });
   });
 
   test("of commands is refused where nothing stages them", () => {

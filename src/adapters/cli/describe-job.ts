@@ -7,6 +7,7 @@ import { listed } from "../../application/work/report/job-json.ts";
 import { judgedJournal } from "../../application/work/report/judged-journal.ts";
 import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
+import { reportMessages } from "../../domain/texts/messages.ts";
 import { shownPath } from "../../domain/texts/shown-path.ts";
 import { isAliveIn } from "./jobs.ts";
 
@@ -56,6 +57,9 @@ export function describeJob(
     ...(all ? job.changes : folded.files).map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
     ...(all ? [] : foldedLines(messages, folded)),
     ...notesOf(messages, facts),
+    ...(job.state === "staged" && job.unsettled === undefined
+      ? [reportMessages(messages.locale).previewHint.terminal(job.jobId, job.changes.length)]
+      : []),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -5,6 +5,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   chat: async () => (await import("./chat.ts")).command,
   apply: async () => (await import("./apply.ts")).command,
+  discard: async () => (await import("./discard.ts")).command,
   undo: async () => (await import("./undo.ts")).command,
   redo: async () => (await import("./redo.ts")).command,
   jobs: async () => (await import("./jobs.ts")).command,

@@ -15,7 +15,7 @@ export const GROUPS: readonly (readonly [title: keyof Texts["help"]["groups"], n
   [
     ["begin", ["init", "demo", "doctor"]],
     ["ask", ["chat", "solve", "run"]],
-    ["changes", ["apply", "undo", "redo", "jobs", "show", "stop"]],
+    ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "stop"]],
     ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],
     ["tools", ["tool", "tools", "env", "images"]],
   ];

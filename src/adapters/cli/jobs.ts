@@ -39,7 +39,7 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.done;
   }
   program.out(
-    `${list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true)}\n`,
+    `${list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true)}\n${previews(opened, list)}`,
   );
   return EXIT.done;
 }
@@ -57,6 +57,12 @@ async function everywhere(program: CliProgram, flags: Flags, limit: number): Pro
 /** A job without a process in its record counts as running while it says so. */
 export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, { pid }: ListedJob): boolean {
   return pid === undefined || isAlive(pid);
+}
+
+/** What can be done with those that wait. */
+function previews({ messages }: Opened, list: readonly ListedJob[]): string {
+  const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
+  return waiting === 0 ? "" : `\n${messages.previewsHint(waiting)}\n`;
 }
 
 function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolean): string {

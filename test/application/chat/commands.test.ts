@@ -112,7 +112,7 @@ describe("one person of the console and another's jobs", () => {
     const as = (userId: string, chatId = userId) => ({ channel: "web", chatId, userId });
     const first = await at.send("/code3 a.txt", as("ann", "ann.x1"));
     const job = first.jobs[0]?.job_id;
-    for (const command of ["/diff", "/undo", "/apply"])
+    for (const command of ["/diff", "/undo", "/apply", "/discard"])
       expect((await at.send(`${command} ${job}`, as("an"))).text).toContain("No such job");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     expect((await at.send(`/diff ${job}`, as("operator"))).ok).toBe(true);
@@ -136,6 +136,21 @@ describe("/preview and /apply", () => {
     expect(at.asked).toHaveLength(1);
     expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
     await at.send("/undo");
+    expect(at.tree()).toEqual({});
+  });
+
+  test("/discard throws away the only preview, and asks for a name where several wait", async () => {
+    at = await writer();
+    expect((await at.send("/discard")).text).toContain("There is no preview to throw away.");
+    const first = await at.send("/preview a.txt");
+    const job = first.jobs[0]?.job_id;
+    expect(first.text).toContain(`To throw it away: /discard ${job}`);
+    await at.send("/preview b.txt");
+    const asked = await at.send("/discard");
+    expect(asked).toMatchObject({ ok: false, text: expect.stringContaining(`name one:\n  ${job}\n`) });
+    expect((await at.send(`/discard ${job}`)).text).toContain(`The preview ${job} was thrown away.`);
+    expect((await at.send("/discard")).ok).toBe(true);
+    expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
     expect(at.tree()).toEqual({});
   });
 

@@ -2,7 +2,17 @@ import { readRoute } from "../../../domain/routing/route.ts";
 import type { ChatParts } from "../parts.ts";
 
 /** The commands of `registry.ts`, apart from it: `/help` is one of them and names them. */
-export const BUILT_IN = ["undo", "redo", "rewind", "apply", "dry", "jobs", "diff", "help"] as const;
+export const BUILT_IN = [
+  "undo",
+  "redo",
+  "rewind",
+  "apply",
+  "discard",
+  "dry",
+  "jobs",
+  "diff",
+  "help",
+] as const;
 
 /** Every command that a chat understands, without the routes. */
 export function commandNames(parts: Pick<ChatParts, "commands">): string[] {

@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<ChatCom
   redo: async () => (await import("./take-back.ts")).redo,
   rewind: async () => (await import("./rewind.ts")).rewind,
   apply: async () => (await import("./steer.ts")).apply,
+  discard: async () => (await import("./steer.ts")).discard,
   dry: async () => (await import("./steer.ts")).dry,
   jobs: async () => (await import("./look.ts")).jobs,
   diff: async () => (await import("./look.ts")).diff,

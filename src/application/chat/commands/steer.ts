@@ -1,7 +1,9 @@
+import { messagesFor } from "../../../domain/texts/messages.ts";
 import { actionsFor } from "../../work/present-actions.ts";
-import { previewFacts } from "../../work/report/action-facts.ts";
+import { discardFacts, previewFacts } from "../../work/report/action-facts.ts";
 import { say } from "../../work/report/said.ts";
-import { answering } from "../answering.ts";
+import { waitingPreview } from "../../work/waiting-preview.ts";
+import { answering, wording } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { ChatTurn } from "../turn.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
@@ -38,4 +40,20 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
     ...answering(parts, [{ kind: "action", facts }], done),
     actions: done ? actionsFor(workspace.archive, name, chat.actions) : [],
   };
+};
+
+/** `/discard [job]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
+export const discard: ChatCommand = async (parts, turn, rest) => {
+  const { workspace } = parts;
+  const wanted = rest.trim();
+  const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : named(parts, turn, wanted);
+  if (job !== undefined && job !== "unknown" && "several" in job)
+    return wording(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);
+  const name = job === undefined || job === "unknown" ? wanted : job.jobId;
+  const outcome =
+    job === undefined || job === "unknown"
+      ? ({ status: job ?? "nothing" } as const)
+      : await workspace.discardPreview(name);
+  const facts = discardFacts(workspace, name, outcome);
+  return answering(parts, [{ kind: "action", facts }], facts.code === "done");
 };

@@ -5,14 +5,15 @@ import type { StoredJob } from "../../ports/jobs.ts";
 import type { Conflict, LeftAlone } from "../../ports/transaction.ts";
 import type { Workspace } from "../../ports/workspace.ts";
 import type { PreviewCommit } from "../commit-preview.ts";
+import type { PreviewDiscard } from "../discard-preview.ts";
 import { repairNotes } from "../repair-notes.ts";
 import type { StopJob } from "../stop-job.ts";
 import type { TakeBack } from "../take-back.ts";
 
-/** What came of undo, redo, applying a preview or stopping a job: plain JSON, in no language. */
+/** What came of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
 export interface ActionFacts {
   readonly about: "action";
-  readonly action: "undo" | "redo" | "apply" | "stop";
+  readonly action: "undo" | "redo" | "apply" | "discard" | "stop";
   readonly code: ActionCode;
   /** Null where there is no job that it could be said of. */
   readonly status: JobStatus | null;
@@ -139,6 +140,33 @@ function applied({
 }: StoredJob): Pick<ActionFacts, "status" | "done" | "failedCmds"> {
   const status = changes.length === 0 ? "no-change" : failedCmds > 0 ? "partly" : "applied";
   return { status, failedCmds, done: [{ jobId, changes, left: [] }] };
+}
+
+/** `nothing`: there was none to choose. */
+export function discardFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  { status }: PreviewDiscard | { readonly status: "nothing" },
+): ActionFacts {
+  const base = {
+    about: "action",
+    action: "discard",
+    workspace,
+    name,
+    conflicts: [],
+    done: [],
+    failedCmds: 0,
+  } as const;
+  switch (status) {
+    case "done":
+      return { ...base, code: "done", status: "stopped" };
+    case "nothing":
+      return { ...base, code: "nothing", status: "no-change" };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-a-preview":
+      return { ...base, code: "not-a-preview", status: "refused" };
+  }
 }
 
 export function stopFacts(

@@ -25,7 +25,8 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   }
   switch (action) {
     case "stop":
-      return `${first}\n${words.verb.stop(name)}`;
+    case "discard":
+      return `${first}\n${words.verb[action](name)}`;
     case "undo":
       return paragraphs([first, wordDone(messages, facts), notes, words.redoHint[at](name)]);
     case "redo":
@@ -60,13 +61,18 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
   return [...new Map(changes.map((change) => [change.path, change])).values()];
 }
 
+function nothing(messages: Messages, action: ActionFacts["action"]): string {
+  if (action === "discard") return messages.nothingToDiscard;
+  return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
+}
+
 /** Why nothing came of it, without its status and without what would help a person. */
 export function wordReason(messages: Messages, facts: ActionFacts, at: Surface): string {
   const { code, action, name, conflicts, workspace } = facts;
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
+      return nothing(messages, action);
     case "unknown-job":
       return messages.unknownJob(name);
     case "conflict": {

@@ -205,7 +205,7 @@ export const texts = {
     ["/code /code1 /code2 /code3", "a coder writes it and it runs at once (Aka, Ao, Gin)"],
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
-    ["/preview REQUEST", "show the change first, then /apply"],
+    ["/preview REQUEST", "show the change first, then /apply or /discard"],
     ["/undo [job]", "take back the last change, or that job"],
     ["/redo", "bring it in again"],
     ["/rewind [N]", "go back to a message: what came after it is taken back and forgotten"],

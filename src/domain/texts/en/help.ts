@@ -65,6 +65,7 @@ export const texts = {
       flags: { "--force": "overwrite what was changed since" },
     },
     jobs: { does: "the history of jobs", flags: { "--limit N": "how many", "--all": "of every workspace" } },
+    discard: { does: "throw a preview away (the only one that waits, or the named one)", flags: {} },
     stop: { does: "end a running job; nothing of it is applied", flags: {} },
     show: {
       does: "one job with its changes",

@@ -67,13 +67,14 @@ export const texts = {
     redo: (jobId: string) => `${jobId} was brought in again.`,
     apply: (jobId: string) => `The preview ${jobId} was applied.`,
     stop: (jobId: string) => `${jobId} was stopped.`,
+    discard: (jobId: string) => `The preview ${jobId} was thrown away.`,
   },
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {
     terminal: (jobId: string, changes: number) =>
-      `${paths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}`,
+      `${paths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
     chat: (jobId: string, changes: number) =>
-      `${paths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}`,
+      `${paths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
   },
 };

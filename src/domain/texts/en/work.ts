@@ -209,12 +209,16 @@ export const texts = {
     `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
   nothingToUndo: "There is no job to take back.",
   nothingToRedo: "There is no job to do again.",
+  nothingToDiscard: "There is no preview to throw away.",
+  previewsWait: (jobIds: readonly string[]) => `Several previews wait; name one:${paths(jobIds)}`,
+  previewsHint: (count: number) =>
+    `${count === 1 ? "1 preview waits" : `${count} previews wait`}. Bring one in: picoclaw apply --job JOB   Throw it away: picoclaw discard JOB`,
   undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
-  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply.`,
+  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or to throw away.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to take back. ` +
-    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. It can be left as it is, or discarded in the console.`,
+    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Throw it away: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
   wrongState: (jobId: string, state: string) =>
     `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>

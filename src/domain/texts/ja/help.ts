@@ -58,6 +58,7 @@ export const texts: typeof en = {
     },
     redo: { does: "取り消したジョブをやり直す", flags: { "--force": "後の変更を上書きする" } },
     jobs: { does: "ジョブの履歴", flags: { "--limit N": "件数", "--all": "すべての workspace" } },
+    discard: { does: "プレビューを破棄する（1 件だけならそれ、または指定したもの）", flags: {} },
     stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },
     show: {
       does: "1 つのジョブの詳細",

@@ -59,12 +59,14 @@ export const texts: typeof en = {
     redo: (jobId) => `${jobId} をもう一度適用しました。`,
     apply: (jobId) => `プレビュー ${jobId} を反映しました。`,
     stop: (jobId) => `${jobId} を停止しました。`,
+    discard: (jobId) => `プレビュー ${jobId} を破棄しました。`,
   },
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   previewHint: {
-    terminal: (jobId, changes) => `${changes} 件の変更。反映するには: picoclaw apply --job ${jobId}`,
+    terminal: (jobId, changes) =>
+      `${changes} 件の変更。反映するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
     chat: (jobId, changes) =>
-      `${changes} 件の変更。反映するには: /apply ${jobId}　差分を見るには: /diff ${jobId}`,
+      `${changes} 件の変更。反映するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
   },
 };

@@ -172,12 +172,16 @@ export const texts: typeof en = {
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはないよ。",
   nothingToRedo: "やり直せるジョブはないよ。",
+  nothingToDiscard: "破棄できるプレビューはないよ。",
+  previewsWait: (jobIds) => `プレビューがいくつかあるので、名前を指定してね:${paths(jobIds)}`,
+  previewsHint: (count) =>
+    `プレビュー ${count} 件が未反映です。反映するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
-  notAPreview: (jobId) => `${jobId} はプレビューではないので、適用するものがないよ。`,
+  notAPreview: (jobId) => `${jobId} はプレビューではないので、適用・破棄するものがないよ。`,
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューで、まだ何も反映していないので、取り消すものはないよ。` +
-    `反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}。そのままでもよく、コンソールで破棄もできるよ。`,
+    `反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
   wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してね: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
