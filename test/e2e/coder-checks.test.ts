@@ -83,7 +83,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   expect(ran.out).toStartWith("Not applied: checks got worse");
   expect(ran.out).toContain("Passed before, and fail now or are gone: one is one");
   expect(ran.out).toMatch(
-    /1 changed path is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1\n/,
+    /1 changed path is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1 {3}To throw it away: \/discard \1\n/,
   );
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
