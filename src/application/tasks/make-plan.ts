@@ -6,7 +6,7 @@ import { fileList } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 
-/** Asks the coder for steps, risk and the environment it wants. */
+/** Asks the coder for steps, risk and the environment it wants. One that makes no plan when asked again works without. */
 export async function makePlan(parts: SolveParts, work: Work): Promise<void> {
   const model = parts.model();
   if (!("generate" in model)) {
@@ -36,7 +36,7 @@ Answer with one JSON object and nothing else:
     await work.note({ kind: "planned", plan: steps, environment });
     return work.update({ plan });
   }
-  if (answer.kind === "malformed") throw new SolveStop("no-plan", answer.problem);
+  if (answer.kind === "malformed") return work.note({ kind: "planned", plan: [], environment: null });
   throw stopWithoutAnswer(answer);
 }
 

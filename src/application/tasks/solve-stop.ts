@@ -24,7 +24,6 @@ export type SolveStopKind =
   | "wrong-base"
   | "model"
   | "budget"
-  | "no-plan"
   | "too-many-steps"
   | "gave-up"
   /** The same failing call, again and again. */

@@ -36,6 +36,18 @@ describe("what a coder sees", () => {
     expect(asked).toEqual([null, "python"]);
   });
 
+  test("a planner that answers with a list in prose is understood, one that makes no plan is asked once more and done without", async () => {
+    kit = await createSolveKit(FILES);
+    const listed = await kit.solve(["I would:\n1. Read `calc.sh`\n2) Mend the sign\n\nThat is all.", ...worked]);
+    expect(listed.task).toMatchObject({ state: "done", plan: { steps: ["Read `calc.sh`", "Mend the sign"] } });
+    kit.stop();
+    kit = await createSolveKit(FILES);
+    const without = await kit.solve(["no", "still no", ...worked]);
+    expect(without.task).toMatchObject({ state: "done", plan: null });
+    expect(without.model.asked[1]?.messages.at(-1)?.text).toContain("That answer cannot be used");
+    expect(without.model.asked[2]?.messages.at(-1)?.text).not.toContain("# Plan");
+  });
+
   test("a forge that does not list files does not end the task", async () => {
     kit = await createSolveKit(FILES);
     kit.world.faults.push({

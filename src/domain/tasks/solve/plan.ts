@@ -19,7 +19,11 @@ export type PlanReading =
 /** Reads a plan out of a model's answer. */
 export function readPlan(answer: string, environments: readonly string[]): PlanReading {
   const json = jsonInAnswer(answer, (value) => "steps" in value);
-  if (json === undefined) return unusable("the answer holds no JSON object with `steps`");
+  if (json === undefined) {
+    const listed = stepsInProse(answer);
+    if (listed.length < 2) return unusable("the answer holds no JSON object with `steps`");
+    return { ok: true, value: { steps: listed, risk: "medium", environment: null } };
+  }
   const { steps, risk, environment } = json;
   if (!Array.isArray(steps) || !steps.every((step) => typeof step === "string"))
     return unusable("`steps` must be a list of texts");
@@ -39,6 +43,15 @@ export function readPlan(answer: string, environments: readonly string[]): PlanR
       environment: known ?? null,
     },
   };
+}
+
+const ITEM = /^ {0,3}(?:[-*•・]|\d{1,2}[.)、．])\s*(\S.*)$/;
+
+/** A list in a plan that was written for people: as good as the JSON that was asked for, but for the environment. */
+function stepsInProse(answer: string): readonly string[] {
+  const prose = answer.replace(/^(`{3,}|~{3,}).*?^\1/gms, "");
+  const items = prose.split("\n").flatMap((line) => ITEM.exec(line)?.[1]?.trim().slice(0, STEP_CHARS) ?? []);
+  return items.slice(0, MAX_STEPS);
 }
 
 function unusable(problem: string): PlanReading {

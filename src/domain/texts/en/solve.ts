@@ -19,8 +19,6 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "wrong-base": (detail) =>
     `The environment says that it stands on a commit which is not the branch's (${detail}). Nothing was pushed. Code of the project may have changed that; look at what its installation runs.`,
   model: (detail) => `The model did not answer: ${detail}`,
-  "no-plan": (detail) =>
-    `The model gave no usable plan (${detail}). Describe the task a little more and try again.`,
   "too-many-steps": (detail) =>
     `Not finished within ${detail} steps. Split the task, or raise \`tasks.max_steps\`.`,
   "gave-up": (detail) => `The model stopped without finishing: ${detail}`,

@@ -17,8 +17,6 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "wrong-base": (detail) =>
     `実行環境の申告したコミットがブランチのものと一致しません（${detail}）。何もプッシュしていません。プロジェクトのインストール処理が書き換えた可能性があるため、その内容を確認してください。`,
   model: (detail) => `モデルが応答しませんでした: ${detail}`,
-  "no-plan": (detail) =>
-    `モデルから使える計画が得られませんでした（${detail}）。内容をもう少し具体的に書いて、もう一度お試しください。`,
   "too-many-steps": (detail) =>
     `${detail} ステップ以内に終わりませんでした。タスクを分けるか、\`tasks.max_steps\` を増やしてください。`,
   "gave-up": (detail) => `モデルが完了せずに終了しました: ${detail}`,
