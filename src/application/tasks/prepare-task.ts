@@ -1,8 +1,11 @@
-import type { SolveTask } from "../ports/solve-store.ts";
+import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { failedInstallWords, showProject } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { expectBase } from "./verified-base.ts";
+
+const TOLD_CHARS = 2000;
 
 /** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
 export async function prepareTask(parts: SolveParts, work: Work): Promise<void> {
@@ -48,7 +51,10 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   // A coder that never said anything begins as with a new task.
   if (!task.transcript.some(({ role }) => role === "assistant")) return showProject(parts, work, prepared);
   const failed = failedInstallWords(prepared.failedInstalls, mask);
-  const text = [goOnText(task, trouble === null ? null : mask(trouble)), ...failed].join("\n");
+  const text = [
+    goOnText(work.soFar, { hasChange: task.patch !== "", trouble: trouble === null ? null : mask(trouble) }),
+    ...failed,
+  ].join("\n");
   await work.update({
     ...(trouble !== null && { patch: "" }),
     transcript: [...work.task.transcript, { role: "user", text }],
@@ -56,16 +62,30 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
 }
 
 /** What a coder has to know that goes on in a new environment. */
-function goOnText({ patch, failure, stepsBefore }: SolveTask, trouble: string | null): string {
+function goOnText(
+  soFar: SoFar | null,
+  { hasChange, trouble }: { readonly hasChange: boolean; readonly trouble: string | null },
+): string {
   return [
     "You go on with this task in an environment that was made anew, its dependencies installed anew.",
-    // What ended it the last time; a task that only paused did not fail.
-    ...(stepsBefore === undefined || failure === null ? [] : [`It ended before: ${failure.message}`]),
+    ...(soFar === null ? [] : soFarWords(soFar)),
     trouble !== null
       ? `Your earlier changes did not fit any more:\n${trouble}\nLook at the project again and redo them.`
-      : patch === ""
-        ? "Nothing was changed so far."
-        : "The files are as you left them: `git status` and `git diff` show your changes so far.",
+      : hasChange
+        ? "The files are as you left them: `git status` and `git diff` show your changes so far."
+        : "Nothing was changed so far.",
     'Go on, or finish with {"done": true, "summary": "…"}.',
   ].join("\n");
+}
+
+/** By the record, whatever is left of the conversation. */
+function soFarWords({ ended, edited, checks }: SoFar): string[] {
+  const ran = checks.map(({ command, exitCode }) => `\`${command}\` → ${exitCode ?? "not run"}`);
+  return [
+    ...(ended === null || ended.message === ""
+      ? []
+      : [`It ended before: ${cutMiddle(ended.message, TOLD_CHARS)}`]),
+    ...(edited.length === 0 ? [] : [`Files that you edited: ${cutMiddle(edited.join(", "), TOLD_CHARS)}`]),
+    ...(ran.length === 0 ? [] : [`The checks then, with their exit codes: ${ran.join(", ")}`]),
+  ];
 }

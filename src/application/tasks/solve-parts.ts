@@ -1,3 +1,4 @@
+import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
 import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Patience } from "../models/complete.ts";
@@ -84,6 +85,8 @@ export interface Work {
   /** One of several, whose words the forge does not hear. */
   readonly isCandidate: boolean;
   readonly patience: Patience;
+  /** What was done before it was taken up, by its steps; null where nothing was. */
+  readonly soFar: SoFar | null;
   /** When it was last touched before it was taken up. */
   readonly since: string;
   /** How much of the cost is in the steps already. */

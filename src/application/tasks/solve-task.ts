@@ -1,4 +1,5 @@
 import { hadWorked, type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
+import { soFarOf } from "../../domain/tasks/solve/so-far.ts";
 import type { TaskStep } from "../../domain/tasks/step.ts";
 import { createPatience } from "../models/patience.ts";
 import type { Order, SolveTask } from "../ports/solve-store.ts";
@@ -121,8 +122,10 @@ async function begin(
     orStop(forge.readItem(found.item, signal)),
     orStop(forge.readRepository(found.item.repository, signal)),
   ]);
+  const soFar = soFarOf(await store.steps(found.id));
   const work: Work = {
     task: found,
+    soFar,
     signal,
     say,
     bot,
@@ -156,7 +159,17 @@ async function begin(
   };
   await store.order(found.id, null);
   await work.note({ kind: "taken-up", again: found.transcript.length > 0 });
-  await work.update({ state: "running", failure: null, phase: phaseToResume(found.phase) });
+  await work.update({
+    state: "running",
+    failure: null,
+    phase: phaseToResume(found.phase),
+    // The steps are what happened; a process that died may have stored less.
+    ...(soFar !== null && {
+      steps: soFar.answers,
+      stepsBefore: soFar.answersBefore,
+      commands: soFar.commands,
+    }),
+  });
   return work;
 }
 

@@ -120,9 +120,9 @@ async function noteAnswer({ mask, costUsd }: SolveParts, work: Work, answer: Mod
   const { inputTokens, outputTokens } = answer.usage;
   const text = cutMiddle(mask(answer.text.trim()), SAID_CHARS);
   const costs = costUsd();
-  await work.update({ steps: work.task.steps + 1 });
   await work.note({ kind: "said", text, inputTokens, outputTokens, costUsd: costs - work.costNoted });
   work.costNoted = costs;
+  await work.update({ steps: work.task.steps + 1 });
 }
 
 /** What the coder does things with, and what it has to think about before it does them again. */
@@ -227,9 +227,9 @@ async function remember(
   const { command: text, exitCode, durationMs, stdout, stderr } = command;
   const shown = mask(text);
   work.say(`$ ${shown} → ${exitCode}`);
-  await work.update({ commands: [...work.task.commands, { command: shown, exitCode, durationMs }] });
   const output = cutMiddle(mask(`${stdout}${stderr}`), NOTED_CHARS);
   await work.note({ kind: "command", command: shown, exitCode, durationMs, output });
+  await work.update({ commands: [...work.task.commands, { command: shown, exitCode, durationMs }] });
 }
 
 function commandOf({ arguments: args }: ToolCall): string | null {

@@ -34,7 +34,19 @@ describe("nothing is thrown away", () => {
     // No second plan: the first request is the coder's, and it knows how it ended.
     expect(again.model.asked.length).toBe(1);
     expect(again.last()).toContain("You go on with this task");
+    expect(again.last()).toContain(`It ended before: ${ended.task.failure?.message.slice(0, 30)}`);
     expect(published()).toBe(true);
+  });
+
+  test("what was done is read from the steps: a stored task that lags behind loses nothing of it", async () => {
+    const ended = await kit.solve([PLAN, shell(FIX), shell("sh test.sh"), shell("true")], {
+      config: { maxSteps: 3 },
+    });
+    // As a process leaves it that is killed before it stored what it had noted.
+    await kit.store.save({ ...ended.task, steps: 0, commands: [] });
+    const again = await kit.solve([shell("true 2"), DONE], { config: { maxSteps: 3 } });
+    expect(again.task).toMatchObject({ state: "done", steps: 5, stepsBefore: 3 });
+    expect(again.task.commands.map(({ command }) => command)).toEqual([FIX, "sh test.sh", "true", "true 2"]);
   });
 
   test("what an edit changed after the last answer is kept as well", async () => {

@@ -38,8 +38,14 @@ describe("what a coder sees", () => {
 
   test("a planner that answers with a list in prose is understood, one that makes no plan is asked once more and done without", async () => {
     kit = await createSolveKit(FILES);
-    const listed = await kit.solve(["I would:\n1. Read `calc.sh`\n2) Mend the sign\n\nThat is all.", ...worked]);
-    expect(listed.task).toMatchObject({ state: "done", plan: { steps: ["Read `calc.sh`", "Mend the sign"] } });
+    const listed = await kit.solve([
+      "I would:\n1. Read `calc.sh`\n2) Mend the sign\n\nThat is all.",
+      ...worked,
+    ]);
+    expect(listed.task).toMatchObject({
+      state: "done",
+      plan: { steps: ["Read `calc.sh`", "Mend the sign"] },
+    });
     kit.stop();
     kit = await createSolveKit(FILES);
     const without = await kit.solve(["no", "still no", ...worked]);
