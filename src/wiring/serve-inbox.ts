@@ -1,7 +1,7 @@
 import { allowedUsers, type OpenedChannels, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
 import { createAdmission } from "../application/inbox/admission.ts";
-import { createAnswering, finishedJobs } from "../application/inbox/answer-messages.ts";
+import { createAnswering } from "../application/inbox/answer-messages.ts";
 import { createBus } from "../application/inbox/bus.ts";
 import { createWorkKeeper } from "../application/inbox/keep-work.ts";
 import { createLiveWorks } from "../application/inbox/live-work.ts";
@@ -9,6 +9,7 @@ import { logMessages } from "../application/inbox/log-messages.ts";
 import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
+import { settleEarlier } from "../application/inbox/settle-earlier.ts";
 import { createViewerJobs, type ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import { dayIn } from "../domain/session/day-in.ts";
@@ -50,7 +51,7 @@ export async function openInbox(parts: ServeParts) {
   const answering = createAnswering({
     ...common,
     conversation: () => state.current().conversation,
-    finishedJobs: (id, noted) => finishedJobs(state.current().workspace.archive, id, noted),
+    settleEarlier: (id, noted) => settleEarlier(state.current().workspace, id, noted),
     actionsFor: (jobIds) => {
       const { archive } = state.current().workspace;
       return jobActions(

@@ -1,7 +1,6 @@
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { Channel, StoredMessage } from "../ports/channel.ts";
 import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
-import type { JobArchive } from "../ports/jobs.ts";
 import type { ClaimedMessage, MessageStore, NewReply } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
@@ -15,10 +14,10 @@ export interface AnswerParts {
   readonly conversation: () => Conversation;
   readonly channel: (name: string) => Pick<Channel, "progress"> | undefined;
   /**
-   * Which jobs of a message stand: those that the store noted, and those that only the job folders know of, without
-   * the ones that were rolled back.
+   * Which jobs of a message stand after an attempt that was cut off: of those that the store noted, and of those that
+   * only the job folders know of. Nothing else of that attempt can land afterwards.
    */
-  readonly finishedJobs: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   /** What can be done now with these jobs of one message. */
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
@@ -122,7 +121,7 @@ export function createAnswering(parts: AnswerParts): Answering {
     message: StoredMessage,
   ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {
     const began = message.attempts > 1;
-    const jobs = began ? parts.finishedJobs(message.id, await store.jobsOf(message.id)) : [];
+    const jobs = began ? await parts.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
       const actions = parts.actionsFor(jobs);
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
@@ -221,17 +220,4 @@ function fenced(name: string, text: string): string {
 
 function failed(text: string): Reply {
   return { text, ok: false, sessionId: "", jobs: [], actions: [] };
-}
-
-/** Jobs of one message that were neither discarded nor are still running. */
-export function finishedJobs(
-  archive: Pick<JobArchive, "list">,
-  messageId: string,
-  noted: readonly string[],
-): readonly string[] {
-  return archive
-    .list()
-    .filter(({ jobId, groupId }) => groupId.endsWith(`#${messageId}`) || noted.includes(jobId))
-    .filter(({ state }) => state !== "discarded" && state !== "running")
-    .map(({ jobId }) => jobId);
 }

@@ -54,6 +54,11 @@ export interface Workspace {
   /** Throws away what a preview staged. Harmless for a job that is no preview any more. */
   discardPreview(jobId: string): Promise<PreviewDiscard>;
   /**
+   * Throws away a job that has not begun to land, running or staged, in whichever process: a commit of it that follows
+   * is refused. Harmless for one that has landed, is landing, or is gone.
+   */
+  withdraw(jobId: string): Promise<void>;
+  /**
    * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group
    * there. What is undone already is `refused`, so that a second call changes nothing.
    */

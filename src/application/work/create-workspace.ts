@@ -50,6 +50,7 @@ export function createWorkspace({
     openDraft: async (request) => (await import("./open-draft.ts")).openDraft(parts, request),
     commitPreview: async (jobId) => (await import("./commit-preview.ts")).commitPreview(parts, jobId),
     discardPreview: async (jobId) => (await import("./discard-preview.ts")).discardPreview(parts, jobId),
+    withdraw: async (jobId) => (await import("./withdraw-job.ts")).withdrawJob(parts, jobId),
     takeBack: async (request) => (await import("./take-back.ts")).takeBack(parts, request),
     stop: async (jobId) =>
       (await import("./stop-job.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),

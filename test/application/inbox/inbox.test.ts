@@ -265,7 +265,7 @@ describe("after a death", () => {
     });
     const second = await open({
       file: first.file,
-      finishedJobs: () => ["job_1_aaaaaaaa"],
+      settleEarlier: async () => ["job_1_aaaaaaaa"],
       isGone: () => true,
     });
     await second.start();

@@ -26,7 +26,7 @@ export interface ServeChoices {
   readonly isGone?: (owner: string) => boolean;
   /** False: nothing is answered or sent before `start`. */
   readonly listens?: boolean;
-  readonly finishedJobs?: (messageId: string, noted: readonly string[]) => readonly string[];
+  readonly settleEarlier?: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
@@ -75,7 +75,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     store,
     conversation: () => conversation,
     channel: () => fake.channel,
-    finishedJobs: choices.finishedJobs ?? ((_, noted) => noted),
+    settleEarlier: choices.settleEarlier ?? (async (_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,
     keeper,

@@ -1,5 +1,12 @@
-/** LINE's messaging API on a free port of this machine: tokens are good once and for a minute, retry keys are known. */
-export function startLine(options: { readonly token: string; readonly now?: () => number }) {
+/**
+ * LINE's messaging API on a free port of this machine, or on a socket: tokens are good once and for a minute, retry keys
+ * are known.
+ */
+export function startLine(options: {
+  readonly token: string;
+  readonly socket?: string;
+  readonly now?: () => number;
+}) {
   const now = options.now ?? Date.now;
   const tokens = new Map<string, { readonly chatId: string; readonly at: number; used: boolean }>();
   const retryKeys = new Set<string>();
@@ -21,8 +28,7 @@ export function startLine(options: { readonly token: string; readonly now?: () =
       shown.push({ chatId, text, how, buttons: (quickReply?.items ?? []).map(({ action }) => action.data) });
   };
   const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
+    ...(options.socket === undefined ? { hostname: "127.0.0.1", port: 0 } : { unix: options.socket }),
     async fetch(request) {
       const { pathname } = new URL(request.url);
       if (request.headers.get("authorization") !== `Bearer ${options.token}`)
