@@ -11,7 +11,7 @@ export interface Told {
 }
 
 /** How many messages are not answered, and replies not sent. */
-export async function waiting(db: Kysely<Database>): Promise<number> {
+async function waiting(db: Kysely<Database>): Promise<number> {
   const { rows } = await sql<{ count: string }>`select
     (select count(*) from messages where state <> 'done')
     + (select count(*) from replies where state not in ('sent', 'failed')) as count`.execute(db);

@@ -8,7 +8,7 @@ import type { Cli } from "../../e2e/cli-kit.ts";
 import type { Told } from "./check-store.ts";
 
 /** A message that says `write WORD` appends a line of that word to this file, and to a file of its own. */
-export const SHARED = "shared.txt";
+const SHARED = "shared.txt";
 
 /**
  * Each message has at most one job that stands; who was told that it is done has its change in the tree, and whoever

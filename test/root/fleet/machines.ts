@@ -38,7 +38,7 @@ export interface Machine {
 }
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
-const FORWARD = join(import.meta.dir, "forward.ts");
+const FORWARD = join(import.meta.dir, "forward-child.ts");
 
 /** Whether this user may make machines here. */
 export function hasNamespaces(): boolean {

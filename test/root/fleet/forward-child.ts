@@ -1,4 +1,4 @@
-/** `forward.ts PORT SOCKET`: a port of this loopback leads to a socket, whichever network that was made in. */
+/** `forward-child.ts PORT SOCKET`: a port of this loopback leads to a socket, whichever network that was made in. */
 import { connect, createServer } from "node:net";
 
 const [port = "", socket = ""] = process.argv.slice(2);
