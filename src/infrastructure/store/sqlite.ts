@@ -3,9 +3,12 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { createGiveWay } from "./give-way.ts";
+import { createKept } from "./kept-statements.ts";
 import type { Database } from "./schema.ts";
 
 const TURN_MS = 5;
+/** A message needs some thirty of them. */
+const MOST_STATEMENTS = 100;
 
 /** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another. */
 export function openSqlite(file: string): Kysely<Database> {
@@ -20,16 +23,20 @@ export function openSqlite(file: string): Kysely<Database> {
 
 /** `node:sqlite` in the shape Kysely expects of a driver. */
 function adapt(database: DatabaseSync): SqliteDatabase {
+  const prepare = (text: string) => database.prepare(text);
+  const kept = createKept(MOST_STATEMENTS, (text) => {
+    const statement = prepare(text);
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters: readonly unknown[]) => statement.all(...(parameters as never[])),
+      run: (parameters: readonly unknown[]) => statement.run(...(parameters as never[])),
+      // One that is read row by row must not be begun again meanwhile.
+      iterate: (parameters: readonly unknown[]) =>
+        prepare(text).iterate(...(parameters as never[])) as IterableIterator<unknown>,
+    };
+  });
   return {
     close: () => database.close(),
-    prepare(text) {
-      const statement = database.prepare(text === "begin" ? "begin immediate" : text);
-      return {
-        reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...(parameters as never[])),
-        run: (parameters) => statement.run(...(parameters as never[])),
-        iterate: (parameters) => statement.iterate(...(parameters as never[])) as IterableIterator<unknown>,
-      };
-    },
+    prepare: (text) => kept(text === "begin" ? "begin immediate" : text),
   };
 }

@@ -11,7 +11,7 @@ import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
  */
 export function createSqliteEngine(): WorkEngine {
   return {
-    mayHave: async (db, request) => (await head(db, request)) !== undefined,
+    mayHave: async (db, request) => (await next(db, request).select("seq").execute()).length > 0,
     async insert(within, work) {
       for (const { id, queue, key, group, ref, light } of work)
         await sql`insert into work (id, queue, work_key, owner_group, ref, light, claimed, fence, head)
@@ -19,11 +19,13 @@ export function createSqliteEngine(): WorkEngine {
             not exists (select 1 from work where queue = ${queue} and work_key = ${key})`.execute(within);
     },
     async fetch(within, request) {
-      const row = await head(within, request);
-      if (row === undefined) return null;
-      const fence = Number(row.fence) + 1;
-      await within.updateTable("work").set({ claimed: 1, fence }).where("seq", "=", row.seq).execute();
-      return toFetched({ ...row, fence });
+      const row = await within
+        .updateTable("work")
+        .set((is) => ({ claimed: 1, fence: is("fence", "+", 1) }))
+        .where("seq", "=", next(within, request).select("seq"))
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : toFetched(row);
     },
     async complete(within, { id, fence }) {
       const [row] = await within
@@ -56,15 +58,12 @@ export function createSqliteEngine(): WorkEngine {
   };
 }
 
-function head(
-  db: Kysely<Database> | Within,
-  { queue, lightOnly = false, notGroups = [] }: ClaimRequest,
-): Promise<WorkRow | undefined> {
-  let query = db.selectFrom("work").selectAll();
-  query = query.where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
+/** The one that is next, if any. */
+function next(db: Kysely<Database> | Within, { queue, lightOnly = false, notGroups = [] }: ClaimRequest) {
+  let query = db.selectFrom("work").where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
   if (lightOnly) query = query.where("light", "=", 1);
   if (notGroups.length > 0) query = query.where("owner_group", "not in", notGroups);
-  return query.orderBy("light", "desc").orderBy("seq").limit(1).executeTakeFirst();
+  return query.orderBy("light", "desc").orderBy("seq").limit(1);
 }
 
 function toFetched(row: WorkRow): Fetched {
