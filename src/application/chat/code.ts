@@ -5,6 +5,7 @@ import { oneLine } from "../../domain/texts/format-results.ts";
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
 import { createExplorer } from "../context/explorer.ts";
 import { showAsked } from "../context/show-asked.ts";
+import { createSkills } from "../context/skills.ts";
 import type { ToolCall } from "../ports/model.ts";
 import type { CoderEnd, CoderEnding } from "../work/coder/coder-end.ts";
 import { type CoderEvent, type CoderLoop, coderLoop } from "../work/coder/coder-loop.ts";
@@ -64,8 +65,9 @@ export async function runCoder(
   });
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
+  const skills = createSkills(parts.ownCommands);
   const explorer = createExplorer({
-    project: bench.files,
+    project: () => skills.beside(bench.files()),
     request: text,
     limit: LOOK_CHARS,
     mask: workspace.mask,
@@ -76,12 +78,13 @@ export async function runCoder(
     rounds: explore,
     tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
-  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, time };
+  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, skills, time };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     ask: talk.ask,
     bench,
-    show: (files, asked) => showAsked(files, asked, { request: text, limit: talk.budget().files }),
+    show: (files, asked) =>
+      showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
     planOnly,
     preview: turn.preview,

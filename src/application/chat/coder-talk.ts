@@ -5,6 +5,7 @@ import { chatMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, contextBudget } from "../context/budget.ts";
 import { coderContext } from "../context/coder-context.ts";
+import type { Skills } from "../context/skills.ts";
 import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import type { CoderAnswer } from "../work/coder/coder-loop.ts";
@@ -25,6 +26,8 @@ export interface CoderQuestion {
   readonly time?: { leftMs: number } | undefined;
   /** How it looks around by tools. */
   readonly looks: CoderLooks;
+  /** What the user wrote for requests of a kind. */
+  readonly skills: Skills;
 }
 
 export interface CoderTalk {
@@ -107,7 +110,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
 function createFirstMessage(
   { project, workspace }: ChatParts,
   turn: ChatTurn,
-  { request }: CoderQuestion,
+  { request, skills }: CoderQuestion,
 ): (model: Model, size: Size) => string {
   const made = new Map<string, string>();
   return (model, size) => {
@@ -118,7 +121,7 @@ function createFirstMessage(
     const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
     const earlier = earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER);
-    const before = [context, earlier].filter((text) => text !== "").join("\n\n");
+    const before = [skills.offer(request), context, earlier].filter((text) => text !== "").join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;
