@@ -1,4 +1,5 @@
-import type { AllJobs } from "../application/ports/job-index.ts";
+import type { AllJobs, IndexedJob } from "../application/ports/job-index.ts";
+import type { JobArchive } from "../application/ports/jobs.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
@@ -28,6 +29,7 @@ export async function openJobIndex(
     return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
   }
   const index = createJobIndex(opened.db, now);
+  const archives = () => jobStorages(home).map((folder) => createJobArchive(folder, now));
   return {
     ok: true,
     index: {
@@ -37,9 +39,24 @@ export async function openJobIndex(
         if (place.databaseUrl !== undefined) await installQueue(place.databaseUrl);
         return applied;
       },
+      async jobs(filter) {
+        const known = archives();
+        return (await index.jobs(filter)).map((job) => withInterruptions(job, known));
+      },
       async syncAll() {
-        for (const folder of jobStorages(home)) await index.sync(createJobArchive(folder, now));
+        for (const archive of archives()) await index.sync(archive);
       },
     },
   };
+}
+
+/** The index does not hold what was cut off; the job's own folder does, where it is on this machine. */
+function withInterruptions(job: IndexedJob, archives: readonly Pick<JobArchive, "read">[]): IndexedJob {
+  for (const archive of archives) {
+    const own = archive.read(job.jobId);
+    if (own === null) continue;
+    const { interruptions, standsRepaired } = own;
+    return { ...job, ...(interruptions && { interruptions }), ...(standsRepaired && { standsRepaired }) };
+  }
+  return job;
 }

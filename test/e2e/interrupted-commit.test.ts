@@ -79,9 +79,10 @@ describe("a file that somebody edited after the crash", () => {
     expect([next.code, texts()]).toEqual([0, ["new\n", "new\n", "mine\n"]]);
     expect(next.err).toContain(`Job ${cut} was interrupted while it was applied; that was completed since.`);
     expect(next.err).toContain("Left out, because they were changed after the interruption:\n  f2");
-    expect(cli.run(["jobs"]).out).toMatch(
-      new RegExp(`${cut} .* Applied \\(completed after an interruption\\) +2 `),
-    );
+    for (const list of [["jobs"], ["jobs", "--all"]])
+      expect(cli.run(list).out).toMatch(
+        new RegExp(`${cut} .* Applied \\(completed after an interruption\\) +2 `),
+      );
     expect(cli.json(cli.run(["show", cut, "--json"]))).toMatchObject({
       changes: [{ path: "f0" }, { path: "f1" }],
       interruptions: [{ direction: "commit", outcome: "finished", left: ["f2"] }],

@@ -62,7 +62,10 @@ export const texts = {
     },
     redo: {
       does: "bring a taken-back job in again",
-      flags: { "--force": "overwrite what was changed since" },
+      flags: {
+        "--list": "only show which paths it would change",
+        "--force": "overwrite what was changed since",
+      },
     },
     jobs: { does: "the history of jobs", flags: { "--limit N": "how many", "--all": "of every workspace" } },
     discard: { does: "throw a preview away (the only one that waits, or the named one)", flags: {} },

@@ -56,7 +56,10 @@ export const texts: typeof en = {
       does: "最後の（または指定した）ジョブを取り消す",
       flags: { "--list": "取り消す対象のパスだけ表示する", "--force": "後の変更を上書きする" },
     },
-    redo: { does: "取り消したジョブをやり直す", flags: { "--force": "後の変更を上書きする" } },
+    redo: {
+      does: "取り消したジョブをやり直す",
+      flags: { "--list": "変わるパスだけ表示する", "--force": "後の変更を上書きする" },
+    },
     jobs: { does: "ジョブの履歴", flags: { "--limit N": "件数", "--all": "すべての workspace" } },
     discard: { does: "プレビューを破棄する（1 件だけならそれ、または指定したもの）", flags: {} },
     stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },

@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Subcommand } from "../../../src/adapters/cli/command.ts";
+import { LOCALES } from "../../../src/domain/texts/locale.ts";
+import { textsFor } from "../../../src/domain/texts/texts.ts";
+
+const FOLDER = join(import.meta.dir, "../../../src/adapters/cli");
+/** Only `npm start` uses it. */
+const UNTOLD = ["serve --demo-unless-configured"];
+
+const commands: Subcommand[] = [];
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".ts"))) {
+  const { command, commandWith } = (await import(join(FOLDER, file))) as {
+    command?: Subcommand;
+    commandWith?: (all: unknown) => Subcommand;
+  };
+  const one = command ?? commandWith?.(() => []);
+  if (one !== undefined) commands.push(one);
+}
+
+test("the help of a command names every flag that it takes, with a value where it takes one", () => {
+  expect(commands.length).toBeGreaterThan(25);
+  for (const locale of LOCALES)
+    for (const { name, flags } of commands) {
+      const told = Object.keys(textsFor(locale).help.commands[name].flags);
+      for (const [flag, type] of Object.entries(flags)) {
+        if (UNTOLD.includes(`${name} --${flag}`)) continue;
+        const named = told.find((text) => text.split(" ")[0] === `--${flag}`);
+        expect([name, flag, named?.includes(" ")]).toEqual([name, flag, type !== "boolean"]);
+      }
+    }
+});
