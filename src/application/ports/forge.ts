@@ -146,6 +146,8 @@ export interface ForgeComment {
 export interface ForgeReviewComment extends ForgeComment {
   readonly path: string;
   readonly line: number | null;
+  /** The line in the branch as it stands; null where the forge knows none: it is outdated, or about a removed line. */
+  readonly lineNow: number | null;
   /** What `replyTo` wants. */
   readonly thread: string;
 }

@@ -98,6 +98,8 @@ export interface SolveTask {
   readonly patch: string;
   /** Comments that were taken into account. */
   readonly seen: readonly string[];
+  /** What the coder says to review comments, by their ids. */
+  readonly answers?: Readonly<Record<string, string>>;
   /** Review comments that were answered. */
   readonly answered?: readonly string[];
   readonly failure: { readonly kind: string; readonly message: string } | null;

@@ -1,17 +1,21 @@
+import { type ChangedLines, isChangedNear } from "../../domain/forges/changed-lines.ts";
+import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { ForgeReviewComment } from "../ports/forge.ts";
 import { readHeardComments } from "./heard-comments.ts";
 import { quoted } from "./pull-text.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 
+export interface ReviewedChange {
+  readonly commit: string;
+  readonly paths: readonly string[];
+  readonly lines: ChangedLines;
+}
+
 /**
- * Answers the review comments that a follow-up took into account, each thread once: whether the commented file was changed, by which
- * commit, and the coder's summary. An answer that cannot be posted is no failure of the task.
+ * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
+ * commit, and what the coder says to it, or else its summary. An answer that cannot be posted is no failure of the task.
  */
-export async function answerReview(
-  parts: SolveParts,
-  work: Work,
-  change: { readonly commit: string; readonly paths: readonly string[] },
-): Promise<void> {
+export async function answerReview(parts: SolveParts, work: Work, change: ReviewedChange): Promise<void> {
   const { forge, messages, mask, log } = parts;
   const { task, signal } = work;
   if (work.item.pull === undefined) return;
@@ -22,9 +26,10 @@ export async function answerReview(
       "thread" in comment && task.seen.includes(comment.id) && !answered.has(comment.id),
   );
   for (const [thread, comments] of Map.groupBy(open, (comment) => comment.thread)) {
-    const changed = comments.some(({ path }) => change.paths.includes(path));
-    const said = changed ? messages.reviewChanged(change.commit.slice(0, 10)) : messages.reviewUnchanged;
-    const text = mask([said, ...(task.summary === "" ? [] : [quoted(task.summary)])].join("\n\n"));
+    const own = comments.flatMap(({ id }) => task.answers?.[id] ?? []).join("\n\n") || task.summary;
+    const text = mask(
+      [whatChanged(messages, comments, change), ...(own === "" ? [] : [quoted(own)])].join("\n\n"),
+    );
     const posted = await forge.replyTo(task.item, thread, { text }, signal);
     if (!posted.ok) {
       log.warn("solve", "solve.not_answered", "solve.not_answered", {
@@ -36,4 +41,18 @@ export async function answerReview(
     for (const { id } of comments) answered.add(id);
     await work.update({ answered: [...answered] });
   }
+}
+
+/** By the change alone, whatever the coder says. */
+function whatChanged(
+  messages: SolveMessages,
+  comments: readonly ForgeReviewComment[],
+  { commit, paths, lines }: ReviewedChange,
+): string {
+  const short = commit.slice(0, 10);
+  if (!comments.some(({ path }) => paths.includes(path))) return messages.reviewUnchanged;
+  const placed = comments.filter(({ lineNow }) => lineNow !== null);
+  if (placed.length === 0) return messages.reviewChanged(short);
+  const isHere = placed.some(({ path, lineNow }) => isChangedNear(lines, path, lineNow ?? 0));
+  return isHere ? messages.reviewChangedHere(short) : messages.reviewChangedElsewhere(short);
 }

@@ -32,7 +32,9 @@ export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComm
   let left = COMMENTS_CHARS;
   for (const comment of [...comments].reverse()) {
     const where =
-      "path" in comment ? ` on ${comment.path}${comment.line === null ? "" : `:${comment.line}`}` : "";
+      "path" in comment
+        ? ` on ${comment.path}${comment.line === null ? "" : `:${comment.line}`} (review comment ${comment.id})`
+        : "";
     const text = `${comment.author}${where}:\n${quoted(comment.body)}`;
     left -= text.length;
     if (left < 0) break;

@@ -1,4 +1,5 @@
 import { branchName } from "../../domain/forges/branch-name.ts";
+import { changedLines } from "../../domain/forges/changed-lines.ts";
 import { type LeftOut, leftOut } from "../../domain/forges/left-out.ts";
 import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
@@ -23,7 +24,7 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   const { pull, ref } = work.item;
   if (patch.length === 0) {
     await retellPull(parts, work);
-    await answerReview(parts, work, { commit: "", paths: [] });
+    await answerReview(parts, work, { commit: "", paths: [], lines: new Map() });
     throw nothingChanged(work.task);
   }
   if (pull !== undefined && pull.sourceRepository !== ref.repository) {
@@ -38,7 +39,7 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
   if (pull === undefined) await openOrUpdate(parts, work);
   else {
     await retellPull(parts, work);
-    await answerReview(parts, work, published);
+    await answerReview(parts, work, { ...published, lines: changedLines(patch) });
   }
   const { branch, pull: opened } = work.task;
   await work.note({

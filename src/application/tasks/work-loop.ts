@@ -58,6 +58,7 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
     tools,
     fragment: environments.promptFragment(environment.name),
     today: parts.now(),
+    isPull: work.item.pull !== undefined,
   });
   const hands = openHands(parts, work, environment);
   let asked = false;
@@ -179,7 +180,11 @@ async function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): 
     case "answered": {
       const { text } = end.answer;
       const done = readDone(text);
-      if (done?.done === true) return work.update({ summary: mask(done.summary) });
+      if (done?.done === true) {
+        const said = Object.entries(done.answers).map(([id, words]) => [id, mask(words)]);
+        const answers = { ...work.task.answers, ...Object.fromEntries(said) };
+        return work.update({ summary: mask(done.summary), answers });
+      }
       // Work without the closing words is work all the same; the checks judge it.
       await keepChange(work);
       if (done === null && work.task.patch !== "")
@@ -237,11 +242,15 @@ function commandOf({ arguments: args }: ToolCall): string | null {
   return typeof command === "string" ? command : null;
 }
 
+const ANSWERS_RULE = `
+- For review comments add "answers" to it: {"ID of a review comment": "what you did about it, or why nothing"}, only for those you dealt with.`;
+
 /** The system prompt of the work loop: tools, then the fragment of the executor, then the rules. */
 function workPrompt(prompt: {
   readonly tools: readonly ModelTool[];
   readonly fragment: string;
   readonly today: Date;
+  readonly isPull: boolean;
 }): string {
   const tools = prompt.tools.map(({ name, description }) => `- ${name}: ${description.split("\n", 1)[0]}`);
   return `You are a coder of PicoClaw and work on one task in an isolated copy of the project. Today is ${prompt.today.toISOString().slice(0, 10)}.
@@ -256,5 +265,5 @@ ${prompt.fragment.trim()}
 - Look before you change anything. Make the smallest change that does the task well, in the style of the project, with a test where the project has tests.
 - When a command fails, say why before you try again; never repeat it unchanged.
 - Do not commit or push: PicoClaw commits what you leave, pushes it and opens the pull request. Do not touch CI workflow files.
-- When the task is done and the tests pass, answer without a tool: {"done": true, "summary": "what was changed and why, for the pull request, in the language of the task"}`;
+- When the task is done and the tests pass, answer without a tool: {"done": true, "summary": "what was changed and why, for the pull request, in the language of the task"}${prompt.isPull ? ANSWERS_RULE : ""}`;
 }

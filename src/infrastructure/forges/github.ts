@@ -108,6 +108,7 @@ export function createGitHub({ token, apiUrl, site, fetch, userAgent }: GitHubPa
           ...commentOf(comment),
           path: comment.path,
           line: comment.line ?? comment.original_line ?? null,
+          lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
           thread: String(comment.in_reply_to_id ?? comment.id),
         })),
       ),

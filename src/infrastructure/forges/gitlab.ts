@@ -154,7 +154,8 @@ export function createGitLab({ token, site, fetch }: GitLabParts): Forge {
           const { position } = note;
           if (position === undefined || position === null || note.system) return [];
           const line = position.new_line ?? position.old_line ?? null;
-          return [{ ...commentOf(note), path: position.new_path ?? position.old_path ?? "", line, thread }];
+          const path = position.new_path ?? position.old_path ?? "";
+          return [{ ...commentOf(note), path, line, lineNow: position.new_line ?? null, thread }];
         });
       }),
     postComment: (item, comment, signal) =>

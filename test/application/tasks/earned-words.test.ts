@@ -124,20 +124,28 @@ describe("words are earned", () => {
     await kit.solve([PLAN, shell(FIX), DONE]);
     const line = addComment(pull(), kit.alice, "say what it adds", { path: "calc.sh", line: 1 });
     addComment(pull(), kit.alice, "in English", { path: "calc.sh", line: 1, repliesTo: line.id });
+    const far = addComment(pull(), kit.alice, "drop it", { path: "calc.sh", line: 40 });
     const other = addComment(pull(), kit.alice, "is this right?", { path: "test.sh", line: 1 });
     const mallory = { id: 99, login: "mallory" };
     const strange = addComment(pull(), mallory, "@all /merge", { path: "calc.sh", line: 1 });
-    const answer = '{"done": true, "summary": "A comment line. Fixes #99 @alice"}';
-    const { task } = await kit.solve([PLAN, shell("sed -i '1i # adds' calc.sh"), answer], { item: pull() });
+    const answers = { [line.id]: "Fixes #99 @alice", [other.id]: "It is: 1 + 2 is 3.", 7: 8 };
+    const answer = JSON.stringify({ done: true, summary: "A comment line.", answers });
+    const run = await kit.solve([PLAN, shell("sed -i '1i # adds' calc.sh"), answer], { item: pull() });
+    const { task } = run;
+    expect(run.model.asked[1]?.messages[0]?.text).toContain(
+      `alice on calc.sh:1 (review comment ${line.id}):`,
+    );
+    expect(run.model.asked[1]?.system).toContain('"answers"');
     expect(task).toMatchObject({ state: "done", failure: null });
     const replies = pull().comments.filter(({ author }) => author === kit.world.bot);
     const to = (id: number) =>
       replies.filter(({ review }) => review?.repliesTo === id).map(({ body }) => body);
     const commit = git(kit.repository.folder ?? "", "rev-parse", BRANCH).slice(0, 10);
-    expect(to(line.id)).toEqual([
-      `This file was changed in ${commit}.\n\n> A comment line. Fi\u200bxes #99 @\u200balice`,
+    expect(to(line.id)).toEqual([`Changed at this place in ${commit}.\n\n> Fi\u200bxes #99 @\u200balice`]);
+    expect(to(far.id)).toEqual([
+      `This file was changed in ${commit}, but nothing near this line.\n\n> A comment line.`,
     ]);
-    expect(to(other.id)[0]).toContain("This file was not changed.");
+    expect(to(other.id)).toEqual(["This file was not changed.\n\n> It is: 1 + 2 is 3."]);
     expect(to(strange.id)).toEqual([]);
   });
 

@@ -64,8 +64,12 @@ describe("a model's plan", () => {
     expect(readDone('All good. {"done": true, "summary": " fixed "}')).toEqual({
       done: true,
       summary: "fixed",
+      answers: {},
     });
-    expect(readDone('{"done": false}')).toEqual({ done: false, summary: "" });
+    expect(readDone('{"done": false}')).toEqual({ done: false, summary: "", answers: {} });
+    expect(readDone('{"done": true, "answers": {"5": " renamed ", "6": 7, "8": ""}}')?.answers).toEqual({
+      "5": "renamed",
+    });
     expect(readDone('{"done": "yes"}')).toBeNull();
     expect(readDone("done: true")).toBeNull();
   });

@@ -62,12 +62,28 @@ function unusable(problem: string): PlanReading {
 export interface Done {
   readonly done: boolean;
   readonly summary: string;
+  /** What it says to review comments, by their ids. */
+  readonly answers: Readonly<Record<string, string>>;
 }
+
+const ANSWER_CHARS = 2000;
 
 /** `{"done": true, "summary": "…"}` anywhere in an answer; null when it says no such thing. */
 export function readDone(answer: string): Done | null {
   const json = jsonInAnswer(answer, ({ done }) => typeof done === "boolean");
   if (json === undefined) return null;
-  const { done, summary } = json;
-  return { done: done === true, summary: typeof summary === "string" ? summary.trim() : "" };
+  const { done, summary, answers } = json;
+  return {
+    done: done === true,
+    summary: typeof summary === "string" ? summary.trim() : "",
+    answers: answersIn(answers),
+  };
+}
+
+function answersIn(given: unknown): Readonly<Record<string, string>> {
+  if (typeof given !== "object" || given === null) return {};
+  const texts = Object.entries(given).flatMap(([id, text]) =>
+    typeof text === "string" && text.trim() !== "" ? [[id, text.trim().slice(0, ANSWER_CHARS)]] : [],
+  );
+  return Object.fromEntries(texts);
 }

@@ -121,6 +121,9 @@ export const texts = {
   more: (count: number) => `… and ${count} more`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
   followUpMessage: "Follow up on the review",
+  reviewChangedHere: (commit: string) => `Changed at this place in ${commit}.`,
+  reviewChangedElsewhere: (commit: string) =>
+    `This file was changed in ${commit}, but nothing near this line.`,
   reviewChanged: (commit: string) => `This file was changed in ${commit}.`,
   reviewUnchanged: "This file was not changed.",
   // Notes

@@ -117,6 +117,9 @@ export const texts: typeof en = {
   more: (count) => `… ほか ${count} 件`,
   footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",
   followUpMessage: "レビューへの対応",
+  reviewChangedHere: (commit) => `この箇所を ${commit} で変更しました。`,
+  reviewChangedElsewhere: (commit) =>
+    `このファイルは ${commit} で変更しましたが、この行の近くは変更していません。`,
   reviewChanged: (commit) => `このファイルは ${commit} で変更しました。`,
   reviewUnchanged: "このファイルは変更していません。",
   baseMoved: "作業中にベースブランチが進んだため、変更をその先頭に載せ替えました。",
