@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
 import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { newerSchema } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import type { Inbox } from "./serve-inbox.ts";
@@ -47,7 +48,7 @@ export function labelsOf(config: Config): readonly string[] {
 }
 
 /** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
-export async function openMachine({ fleet, store, words, onTrouble, log }: ServeParts, inbox: Inbox) {
+export async function openMachine({ db, fleet, store, words, onTrouble, log }: ServeParts, inbox: Inbox) {
   const state = { draining: false };
   const keeping = keepMachine({
     fleet,
@@ -55,6 +56,12 @@ export async function openMachine({ fleet, store, words, onTrouble, log }: Serve
     timers,
     onReplaced: () => {
       log(words().machineReplaced);
+      process.kill(process.pid, "SIGTERM");
+    },
+    newerSchema: () => newerSchema(db),
+    onNewerSchema: ({ added, breaking }) => {
+      if (breaking.length === 0) return log(words().schemaAdded(added.join(", ")));
+      log(words().schemaBroken(breaking.join(", ")));
       process.kill(process.pid, "SIGTERM");
     },
     onTrouble,

@@ -2,13 +2,21 @@ import { startCleanUp } from "../application/environments/clean-up-rounds.ts";
 import { cleanUpStale } from "../application/environments/environments-now.ts";
 import { startPruning } from "../application/inbox/prune-rounds.ts";
 import { schedulesOf } from "../application/inbox/schedules.ts";
+import type { KeptKind } from "../application/ports/retention.ts";
+import type { Config } from "../config/config.ts";
 import { startSchedules } from "../infrastructure/inbox/schedules.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { createRetentionStore } from "../infrastructure/store/retention-store.ts";
 import { createScheduleStore } from "../infrastructure/store/schedule-store.ts";
 import type { Inbox } from "./serve-inbox.ts";
 import type { ServeParts } from "./serve-parts.ts";
 import { modelsNow } from "./serve-web.ts";
+
+/** `serve.keep_days` is the older name of one of them. */
+function daysKept({ retention, serve }: Config, kind: KeptKind): number {
+  return kind === "messages" ? (retention.messages ?? serve.keep_days) : retention[kind];
+}
 
 export interface Rounds {
   /** The configuration has changed. */
@@ -45,10 +53,10 @@ export async function startRounds(parts: ServeParts, { receiver, channels }: Inb
     startSchedules(configured(), { store: scheduled, newMessage, onFired, timers, onTrouble });
   const renewed = { schedules: await schedule(), models: watch() };
   const stopPruning = startPruning({
-    store,
+    store: createRetentionStore(db, timers.now),
     access,
-    keepDays: () => state.current().config.serve.keep_days,
-    now: timers.now,
+    days: (kind) => daysKept(state.current().config, kind),
+    timers,
     onTrouble,
   });
   const stopCleanUp = startCleanUp({

@@ -8,7 +8,18 @@ export interface KeepMachineParts {
   readonly timers: Timers;
   /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
   readonly onReplaced: () => void;
+  /** What later versions have done to the store's tables. */
+  readonly newerSchema: () => Promise<NewerSchema>;
+  /** Once for each name; when one is breaking, this process must end. */
+  readonly onNewerSchema: (newer: NewerSchema) => void;
   readonly onTrouble: (error: unknown) => void;
+}
+
+export interface NewerSchema {
+  /** This version can work on with. */
+  readonly added: readonly string[];
+  /** It cannot. */
+  readonly breaking: readonly string[];
 }
 
 /** So long a silent incarnation is watched; one that lives speaks twice in it. */
@@ -36,19 +47,30 @@ export async function enterFleet(
 }
 
 /** Beats until it is stopped. Drains when told so: the machine is still there, and takes nothing new. */
-export function keepMachine({ fleet, load, timers, onReplaced, onTrouble }: KeepMachineParts): {
+export function keepMachine(parts: KeepMachineParts): {
   start(): Promise<void>;
   /** Tells at once what `load` says now. */
   tell(): Promise<void>;
   stop(): Promise<void>;
 } {
+  const { fleet, load, timers, onReplaced, onTrouble } = parts;
   const state = { stopped: false, cancel: () => {} };
+  const told = new Set<string>();
 
   async function beat(): Promise<void> {
     if ((await fleet.beat(load())) === "replaced" && !state.stopped) {
       state.stopped = true;
       onReplaced();
+      return;
     }
+    await lookAtSchema();
+  }
+  async function lookAtSchema(): Promise<void> {
+    const { added, breaking } = await parts.newerSchema();
+    const fresh = [...added, ...breaking].filter((name) => !told.has(name));
+    if (fresh.length === 0 || state.stopped) return;
+    for (const name of fresh) told.add(name);
+    parts.onNewerSchema({ added, breaking });
   }
   function again(): void {
     if (state.stopped) return;

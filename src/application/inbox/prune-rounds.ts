@@ -1,26 +1,49 @@
 import type { AccessStore } from "../ports/access.ts";
-import type { MessageStore } from "../ports/message-store.ts";
+import { KEPT_KINDS, type KeptKind, type RetentionStore } from "../ports/retention.ts";
+import type { Timers } from "../ports/timers.ts";
+import { pause } from "./keep-work.ts";
 
-const ROUND_MS = 6 * 3_600_000;
+/** The store is gone through so often, by whichever process asks first. */
+const EVERY_MS = 6 * 3_600_000;
+const [FIRST_LOOK_MS, LOOK_MS] = [60_000, 600_000];
 const DAY_MS = 24 * 3_600_000;
+/** Few enough that nobody waits for them, with a pause in which others write. */
+const [BATCH, PAUSE_MS] = [200, 100];
 
 export interface PruneParts {
-  readonly store: Pick<MessageStore, "prune">;
+  readonly store: RetentionStore;
   readonly access: Pick<AccessStore, "prune">;
-  /** 0 keeps everything. */
-  readonly keepDays: () => number;
-  readonly now: () => Date;
+  /** Days that a kind is kept; 0 is for ever. */
+  readonly days: (kind: KeptKind) => number;
+  readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Old messages and worn-out links go, some times a day. The answer stops it. */
-export function startPruning({ store, access, keepDays, now, onTrouble }: PruneParts): () => void {
-  const round = setInterval(() => {
-    const days = keepDays();
-    const before = new Date(now().getTime() - days * DAY_MS).toISOString();
-    void (days > 0 ? store.prune(before) : Promise.resolve()).catch(onTrouble);
-    void access.prune(now().toISOString()).catch(onTrouble);
-  }, ROUND_MS);
-  round.unref();
-  return () => clearInterval(round);
+/** What has been kept for long enough goes, some times a day, in small steps. The answer stops it. */
+export function startPruning({ store, access, days, timers, onTrouble }: PruneParts): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function round(): Promise<void> {
+    if (!(await store.takeTurn(EVERY_MS))) return;
+    await access.prune(timers.now().toISOString());
+    for (const kind of KEPT_KINDS) {
+      const kept = days(kind);
+      if (kept === 0) continue;
+      const before = new Date(timers.now().getTime() - kept * DAY_MS);
+      while (!signal.aborted && (await store.forget(kind, before, BATCH)) > 0)
+        await pause(timers, PAUSE_MS, signal);
+    }
+  }
+
+  async function rounds(): Promise<void> {
+    await pause(timers, FIRST_LOOK_MS, signal);
+    while (!signal.aborted) {
+      await round().catch(onTrouble);
+      await pause(timers, LOOK_MS, signal);
+    }
+  }
+
+  void rounds();
+  return () => stopping.abort();
 }

@@ -71,8 +71,6 @@ export interface MessageStore {
     readonly user?: { readonly channel: string; readonly userId: string };
   }): Promise<UsageRow[]>;
   counts(): Promise<StoreCounts>;
-  /** Forgets what was finished before a time. */
-  prune(before: string): Promise<number>;
 }
 
 export interface NewMessage {

@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
-import { heartbeat, line, notify, schedules, serve, session, slack, telegram } from "./channels.ts";
+import {
+  heartbeat,
+  line,
+  notify,
+  retention,
+  schedules,
+  serve,
+  session,
+  slack,
+  telegram,
+} from "./channels.ts";
 import { checks, coder, research } from "./coder.ts";
 import { commandExecutor } from "./executor.ts";
 import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
@@ -30,6 +40,7 @@ export const configSchema = z.strictObject({
   mcp_servers: mcpServers,
   budget,
   serve,
+  retention,
   schedules,
   heartbeat,
   notify,

@@ -30,10 +30,12 @@ export interface ProcessHere {
 }
 
 const FORGET_PROCESS_MS = 24 * 3_600_000;
+const BEATS_TO_FORGET = 100;
 
 export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
   const clock = databaseClock(db, now);
   const { machineId, machineName: name, incarnation, workspace } = me;
+  const beats = { count: 0 };
 
   return {
     ...createFleetViews(db, clock),
@@ -77,10 +79,12 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
         .values({ ...processRow(me), started_at: clock(), ...changing })
         .onConflict((conflict) => conflict.column("owner").doUpdateSet(changing))
         .execute();
-      await db
-        .deleteFrom("machine_processes")
-        .where("beat_at", "<", (is) => is(clock(), "-", FORGET_PROCESS_MS))
-        .execute();
+      beats.count += 1;
+      if (beats.count % BEATS_TO_FORGET === 1)
+        await db
+          .deleteFrom("machine_processes")
+          .where("beat_at", "<", (is) => is(clock(), "-", FORGET_PROCESS_MS))
+          .execute();
       return "held";
     },
     async leave() {

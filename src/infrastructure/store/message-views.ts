@@ -6,16 +6,7 @@ import type { ReplyRow } from "./serve-tables.ts";
 
 type Views = Pick<
   MessageStore,
-  | "transcript"
-  | "chats"
-  | "message"
-  | "repliesTo"
-  | "jobsOf"
-  | "jobIdsOf"
-  | "ownerOf"
-  | "usage"
-  | "counts"
-  | "prune"
+  "transcript" | "chats" | "message" | "repliesTo" | "jobsOf" | "jobIdsOf" | "ownerOf" | "usage" | "counts"
 >;
 
 /** What people look at: of their workspace, and what came before messages had one. */
@@ -188,19 +179,6 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Vie
         waitingReplies: await of("replies", ["waiting", "sending"]),
         failedReplies: await of("replies", ["failed"]),
       };
-    },
-    async prune(before) {
-      await db
-        .deleteFrom("replies")
-        .where("state", "in", ["sent", "failed"])
-        .where("created_at", "<", before)
-        .execute();
-      const { numDeletedRows } = await db
-        .deleteFrom("messages")
-        .where("state", "=", "done")
-        .where("received_at", "<", before)
-        .executeTakeFirst();
-      return Number(numDeletedRows);
     },
   };
 

@@ -1,4 +1,5 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
+import type { NewerSchema } from "../../application/fleet/keep-machine.ts";
 import * as jobs from "./migrations/001-jobs.ts";
 import * as chats from "./migrations/002-chats.ts";
 import * as serve from "./migrations/004-serve.ts";
@@ -26,6 +27,21 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "012-kept-drafts", up: keptDrafts.up },
     { name: "013-fleet", up: fleet.up },
   ];
+
+/**
+ * A migration that an older process cannot work on with, because it takes away or changes what that one uses, has a name
+ * that ends so; one that only adds does not. A process that runs finishes and ends after the first kind.
+ */
+const BREAKING = /-breaking$/;
+
+/** What later versions have done to the tables. */
+export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
+  const { unknown } = await status(db);
+  return {
+    added: unknown.filter((name) => !BREAKING.test(name)),
+    breaking: unknown.filter((name) => BREAKING.test(name)),
+  };
+}
 
 /** Any number: whoever migrates a Postgres holds this lock. */
 const MIGRATION_LOCK = 7_433_001;

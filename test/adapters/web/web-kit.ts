@@ -61,6 +61,13 @@ export async function createServer(options: ServeOptions = {}) {
     restart: start,
     stop,
     pid: () => running.child?.pid ?? 0,
+    /** Its exit code, once it ends by itself. */
+    ended: () =>
+      new Promise<number | null>((resolve) => {
+        const { child } = running;
+        if (child === undefined || child.exitCode !== null) resolve(child?.exitCode ?? null);
+        else child.once("exit", resolve);
+      }),
     errors: () => running.err,
     run: cli.run,
     token: (...args: string[]) => {

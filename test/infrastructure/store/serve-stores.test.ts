@@ -206,10 +206,6 @@ function describeServeStores(
       expect((await store.chats({ channel: key.channel, limit: 5 })).map(({ messages }) => messages)).toEqual(
         [1],
       );
-      const sending = (await store.claimReply())?.work as Work;
-      await store.endReply(sending, { state: "sent", at: at(0), reason: null });
-      expect(await store.prune(at(60))).toBeGreaterThan(0);
-      expect(await store.message("msg_look_1")).toBeNull();
     });
 
     test("what nobody asked for stands with the message that it followed", async () => {

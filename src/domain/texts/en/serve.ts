@@ -23,6 +23,10 @@ export const texts = {
   machineTaken: (name: string, home: string) =>
     `Another machine (${name}) runs with the same machine id. Was its PicoClaw home copied? Give each machine a home of its own, or delete ${home}/machine-id here.`,
   machineReplaced: "Another machine has taken over this machine's id. PicoClaw ends here.",
+  schemaAdded: (names: string) =>
+    `A later version of PicoClaw has added to the store (${names}). This process goes on; start the later version here when it suits you.`,
+  schemaBroken: (names: string) =>
+    `A later version of PicoClaw has changed the store (${names}), and this version cannot go on with it: it finishes what runs and ends. Start the later version here.`,
   // On the terminal.
   listening: (url: string) => `PicoClaw listens on ${url}`,
   loginLink: (url: string) => `Open the console: ${url}`,

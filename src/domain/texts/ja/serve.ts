@@ -17,6 +17,10 @@ export const texts: typeof en = {
   machineTaken: (name: string, home: string) =>
     `同じマシンIDで別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
   machineReplaced: "別のマシンがこのマシンIDを引き継ぎました。ここでは終了します。",
+  schemaAdded: (names) =>
+    `新しいバージョンの PicoClaw がデータベースに項目を追加しました (${names})。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
+  schemaBroken: (names) =>
+    `新しいバージョンの PicoClaw がデータベースを変更したため (${names})、このバージョンでは続行できません。実行中の処理を終えてから終了します。ここでも新しいバージョンを起動してください。`,
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
