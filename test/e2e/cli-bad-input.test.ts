@@ -193,7 +193,10 @@ describe("a bad place", () => {
   test.if(process.getuid?.() !== 0)(
     "a workspace that may not be written applies nothing and says why",
     () => {
-      const ran = cli.run(["apply", "--workspace", "/usr/share"], {
+      // On the file system of the home: elsewhere the job itself would need a place in the workspace.
+      const shut = join(cli.folder, "shut");
+      mkdirSync(shut, { mode: 0o555 });
+      const ran = cli.run(["apply", "--workspace", shut], {
         input: JSON.stringify([create("x", "1")]),
       });
       expect(ran.code).toBe(1);

@@ -112,7 +112,7 @@ describe("LINE", () => {
     expect(received).toMatchObject([
       { channel: "line", chatId: "Ualice", userId: "Ualice", text: "こんにちは", forcedRoute: "CHAT" },
     ]);
-    await Bun.sleep(20);
+    while (line.loading.length === 0) await Bun.sleep(5);
     expect(line.loading).toEqual(["Ualice"]);
   });
 
@@ -229,7 +229,7 @@ describe("LINE", () => {
   test("before the token runs out an interim message spends it; its button brings a fresh one", async () => {
     await send(event());
     await timers.advance(41_000);
-    await Bun.sleep(20);
+    while (line.shown.length === 0) await Bun.sleep(5);
     expect(line.shown).toMatchObject([{ how: "reply", buttons: ["picoclaw:collect"] }]);
     await timers.advance(60_000);
     await send(event({ type: "postback", postback: { data: "picoclaw:collect" } }));

@@ -258,14 +258,14 @@ describe("Slack", () => {
     arrived = () => done.resolve();
     const id = slack.push("events_api", event({}));
     await done.promise;
-    for (let i = 0; i < 100 && slack.acks.length === 0; i++) await Bun.sleep(10);
+    while (slack.acks.length === 0) await Bun.sleep(10);
     expect(slack.acks.map(({ envelope_id }) => envelope_id)).toEqual([id]);
     answer = () => new Error("disk full");
     slack.push("events_api", event({}, "Ev2"));
     answer = (message) =>
       message.eventId === "Ev2" ? new Error("disk full") : { status: "accepted", messageId: "m" };
     const third = slack.push("events_api", event({}, "Ev3"));
-    for (let i = 0; i < 100 && slack.acks.length < 2; i++) await Bun.sleep(10);
+    while (slack.acks.length < 2) await Bun.sleep(10);
     expect(slack.acks.map(({ envelope_id }) => envelope_id)).toEqual([id, third]);
   });
 
@@ -290,7 +290,7 @@ describe("Slack", () => {
   test("what streams is updated at a polite rate, and the result takes its place", async () => {
     for (let i = 0; i < 50; i++)
       channel.progress?.(stored(), { type: "text", agent: "Mio", text: `word${i} ` });
-    for (let i = 0; i < 100 && (slack.messages[0]?.updates ?? 0) === 0; i++) await Bun.sleep(10);
+    while ((slack.messages[0]?.updates ?? 0) === 0) await Bun.sleep(10);
     expect(slack.messages.length).toBe(1);
     expect(slack.messages[0]?.updates).toBe(1);
     await timers.advance(1500);

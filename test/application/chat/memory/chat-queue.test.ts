@@ -4,6 +4,7 @@ import { type ChatQueue, createChatQueue } from "../../../../src/application/cha
 import type { QueueParts } from "../../../../src/application/chat/hold-lease.ts";
 import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
 import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
+import { createManualTimers } from "../../../fakes/timers.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;
@@ -159,15 +160,29 @@ describe("two processes", () => {
   });
 
   test("work that outlives its first lease keeps it", async () => {
-    const [here, there] = [openQueue({ leaseMs: 100 }), openQueue({ leaseMs: 100 })];
+    const timers = createManualTimers();
+    const parts = {
+      leaseMs: 100,
+      pollMs: 20,
+      now: timers.now,
+      setTimer: (run: () => void, ms: number) => timers.after(ms, run),
+    };
+    const [here, there] = [openQueue(parts), openQueue(parts)];
     const slow = gate();
     const first = there.run("c", slow.work, { signal });
     await slow.begun;
-    const second = here.run("c", async () => "after", { signal });
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    const order: string[] = [];
+    const waited = Promise.withResolvers<number>();
+    const after = async () => void order.push("second");
+    const second = here.run("c", after, { signal, onQueued: waited.resolve });
+    await waited.promise;
+    await timers.advance(350);
+    order.push("first ends");
     slow.end();
     expect(await first).toEqual({ ran: true, value: "done", stopped: null });
+    await timers.advance(40);
     await second;
+    expect(order).toEqual(["first ends", "second"]);
   });
 
   test("work whose lease was lost is ended", async () => {
