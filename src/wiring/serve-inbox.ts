@@ -10,7 +10,7 @@ import { createPairing } from "../application/inbox/pairing.ts";
 import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
 import { createSending } from "../application/inbox/send-replies.ts";
 import { settleEarlier } from "../application/inbox/settle-earlier.ts";
-import { createViewerJobs, type ViewerJobs } from "../application/inbox/viewer-jobs.ts";
+import { createViewerJobs, type OwnJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
 import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
@@ -44,7 +44,7 @@ export async function openInbox(parts: ServeParts) {
   const labels = () => chatMessagesFor(state.current().locale).actions;
   const sending = createSending({
     ...common,
-    present: (reply) => ({ ...reply, actions: viewerJobs.actions(reply, labels()) }),
+    present: (reply) => ({ ...reply, actions: own.actions(reply, labels()) }),
     chance: Math.random,
     onTrouble,
   });
@@ -66,7 +66,7 @@ export async function openInbox(parts: ServeParts) {
     isBusy: () => receiver.isBusy(),
     onTrouble: (error, message) => onTrouble(error, message?.id),
   });
-  const viewerJobs: ViewerJobs = createViewerJobs({
+  const own: OwnJobs = createViewerJobs({
     workspace: () => state.current().workspace,
     store,
     cancelMessage: (id) => answering.cancel(id),
@@ -74,6 +74,10 @@ export async function openInbox(parts: ServeParts) {
     pid: process.pid,
     now,
   });
+  const control =
+    parts.databaseUrl === undefined
+      ? null
+      : (await import("./control.ts")).openControl(parts, { own, bus, keeper });
   const receiver = createReceiver({
     store,
     admit: admissionOf(parts),
@@ -92,7 +96,8 @@ export async function openInbox(parts: ServeParts) {
     channels,
     sending,
     answering,
-    viewerJobs,
+    control,
+    viewerJobs: control?.viewerJobs ?? own,
     receive: receiver.receive,
     receiver,
     reached,

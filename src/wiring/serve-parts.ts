@@ -36,6 +36,7 @@ export interface ServeParts extends ListenParts {
   readonly store: MessageStore;
   readonly queue: WorkQueue;
   readonly fleet: FleetStore;
+  readonly newWorkId: () => string;
   readonly startedAt: Date;
   /** Without a slash at its end; null when nobody named it. */
   readonly publicUrl: string | null;

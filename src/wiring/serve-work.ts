@@ -68,6 +68,7 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
       const giveUp = timers.after(ANSWER_GRACE_MS + SEND_GRACE_MS, () => inbox.keeper.stop());
       await inbox.answering.stop(ANSWER_GRACE_MS);
       await inbox.sending.stop(SEND_GRACE_MS);
+      await inbox.control?.stop();
       giveUp();
       inbox.keeper.stop();
       await tasksEnd;
@@ -100,7 +101,7 @@ async function openWork(
     lanes,
   });
   const store = await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId });
-  return { queue, store, fleet };
+  return { queue, store, fleet, newWorkId };
 }
 
 /** First what an earlier process left half done, then what waits. */
@@ -113,6 +114,7 @@ async function startInbox({ state, queue }: ServeParts, inbox: Inbox, { kind }: 
     queue.onWork(look);
     look();
   }
+  await inbox.control?.start();
   // Only one that listens hears services; any may answer them.
   if (kind === "serve") await inbox.reached.start();
 }

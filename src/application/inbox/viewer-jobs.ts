@@ -1,5 +1,6 @@
 import type { ActionLabels } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
+import type { JobMachine } from "../ports/fleet-jobs.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { JournalLine } from "../ports/journal.ts";
 import type { MessageStore } from "../ports/message-store.ts";
@@ -36,6 +37,8 @@ export interface ViewedJob {
   readonly job: StoredJob;
   /** Whether it still runs, whatever its folder says. */
   readonly alive: boolean;
+  /** Where it was carried out; absent where there is one machine only. */
+  readonly machine?: JobMachine;
 }
 
 /**
@@ -54,9 +57,9 @@ export interface ViewerJobs {
   latest(): Promise<string>;
   /** Changes whenever the journal of the job does, or what it printed elsewhere. */
   version(jobId: string): Promise<string>;
-  journal(jobId: string): Promise<readonly JournalLine[]>;
-  /** What a running job printed so far. */
-  output(jobId: string): Promise<string>;
+  journal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
+  /** What a running job printed so far; of another machine's job, without a viewer, the end of it. */
+  output(jobId: string, viewer?: Viewer): Promise<string>;
   /** Of all its files, or of one. Null: they lie on a machine that is away. */
   differences(viewer: Viewer, jobId: string, path?: string): Promise<readonly FileDifference[] | null>;
   /** The buttons of a reply, as they make sense now. */
@@ -66,8 +69,15 @@ export interface ViewerJobs {
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
   /** What a preview changes beside the paths in conflict, as a job of its own. */
   applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
-  discard(viewer: Viewer, jobId: string): Promise<PreviewDiscard["status"]>;
+  discard(viewer: Viewer, jobId: string): Promise<PreviewDiscard["status"] | "machine-away" | "unsettled">;
   stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+}
+
+/** The jobs of the workspace that is served here. */
+export interface OwnJobs extends ViewerJobs {
+  has(jobId: string): boolean;
+  /** Oldest first. */
+  all(viewer: Viewer): Promise<readonly ViewedJob[]>;
 }
 
 export interface RestFacts {
@@ -89,7 +99,7 @@ const REST_MS = 60_000;
 /** Jobs of one user that are looked through. */
 const MOST_OWN = 20_000;
 
-export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
+export function createViewerJobs(parts: ViewerJobsParts): OwnJobs {
   const { workspace, store, bus } = parts;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
@@ -123,13 +133,9 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
         .filter((job) => job !== null)
         .map(viewed);
     },
-    async find(viewer, query, dayOf) {
-      const all = workspace().archive.list();
-      if (viewer.role === "operator") return findJobs(all.map(viewed), query, dayOf);
-      const own = new Set(await ownIds(viewer, MOST_OWN));
-      const jobs = all.filter(({ jobId }) => own.has(jobId));
-      return findJobs(jobs.map(viewed), query, dayOf);
-    },
+    has: (jobId) => isJobId(jobId) && workspace().archive.read(jobId) !== null,
+    all,
+    find: async (viewer, query, dayOf) => findJobs(await all(viewer), query, dayOf),
     beside: async ({ jobId, groupId }) =>
       workspace()
         .archive.list()
@@ -140,7 +146,7 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
       return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;
     },
     version: async (jobId) => String(workspace().archive.events(jobId).length),
-    journal: async (jobId) => workspace().archive.events(jobId),
+    journal: async (_, jobId) => workspace().archive.events(jobId),
     output: async (jobId) => tails.of(jobId),
     actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
     async differences(viewer, jobId, path) {
@@ -215,6 +221,13 @@ export function createViewerJobs(parts: ViewerJobsParts): ViewerJobs {
     },
     stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
   };
+
+  async function all(viewer: Viewer): Promise<readonly ViewedJob[]> {
+    const jobs = workspace().archive.list();
+    if (viewer.role === "operator") return jobs.map(viewed);
+    const own = new Set(await ownIds(viewer, MOST_OWN));
+    return jobs.filter(({ jobId }) => own.has(jobId)).map(viewed);
+  }
 
   async function stop(viewer: Viewer, jobId: string): Promise<StopJob> {
     const found = await read(viewer, jobId);

@@ -81,6 +81,8 @@ export interface WorkEnd<Within> {
   /** Work that follows from this one. */
   readonly add?: readonly NewWork[];
   readonly write?: (within: Within) => Promise<void>;
+  /** Wakes every listener, though nothing is added: somebody waits for this end. */
+  readonly wake?: boolean;
   /** Why it is given up; it is kept among the dead. */
   readonly dead?: string;
 }

@@ -37,6 +37,9 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   machines: "passing",
   machine_processes: "passing",
   told_away: "passing",
+  control_orders: "passing",
+  order_answers: "passing",
+  fleet_jobs: "passing",
 };
 
 export type KeptTable = keyof Database;

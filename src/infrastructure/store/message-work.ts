@@ -3,15 +3,16 @@ import type { NewWork } from "../../application/ports/work-queue.ts";
 import { hashHex } from "../runtime/hash.ts";
 import { storable } from "./storable.ts";
 
-/** Where the work of one workspace is found: messages to answer, replies to send. */
+/** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
 export interface WorkPlaces {
   readonly messages: string;
   readonly replies: string;
+  readonly control: string;
 }
 
 export function workPlaces(workspace: string): WorkPlaces {
   const place = hashHex("sha256", workspace).slice(0, 16);
-  return { messages: `messages.${place}`, replies: `replies.${place}` };
+  return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
 }
 
 /** Longer keys would not fit into an index. */

@@ -54,7 +54,7 @@ export function jobApi(app: Api, { host }: Web): void {
     if (refused !== null) return refused;
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
-    return c.json({ ...toJson(viewed), events: await viewerJobs.journal(viewed.job.jobId) });
+    return c.json({ ...toJson(viewed), events: await viewerJobs.journal(c.var.viewer, viewed.job.jobId) });
   });
   app.get("/jobs/:job/diff", async (c) => {
     const refused = lacks(c.var.viewer, "read");
@@ -96,6 +96,6 @@ export function jobApi(app: Api, { host }: Web): void {
   });
 }
 
-function toJson({ job, alive }: ViewedJob): Record<string, unknown> {
-  return { ...toJobJson(listed(job), alive), alive };
+function toJson({ job, alive, machine }: ViewedJob): Record<string, unknown> {
+  return { ...toJobJson(listed(job), alive), alive, ...(machine !== undefined && { machine }) };
 }

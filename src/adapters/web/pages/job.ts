@@ -10,7 +10,7 @@ import type { FileDiff } from "../parts/diff-rows.ts";
 import { awayDiff, type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
-import { statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
+import { machineName, statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { timeline } from "../parts/timeline.ts";
 import { duration, moment } from "../parts/times.ts";
@@ -44,7 +44,7 @@ export function jobPage(
   { viewed, journal, files, conflicts, beside, output, view, notice }: JobView,
 ): Markup {
   const { t } = context;
-  const { job, alive } = viewed;
+  const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
@@ -69,6 +69,7 @@ ${jobNotesOf(context.words, storedFacts(job, journal, alive)).map((note) => html
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
+${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
 <dt>${t.facts.source}</dt><dd>${job.source}</dd>
 ${chatLink(context, chatOf(job))}
 ${attemptsOf(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsOf(journal)}</dd>`}

@@ -25,3 +25,8 @@ export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
   const { failedCmds } = viewed.job;
   return html`<span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span>`;
 }
+
+/** Where a job was carried out, and whether anybody answers there. */
+export function machineName(t: PageContext["t"], { name, here }: NonNullable<ViewedJob["machine"]>): string {
+  return here ? visible(name) : t.machineAway(visible(name));
+}

@@ -32,8 +32,8 @@ export function jobRoutes(app: WebApp, web: Web): void {
     const notice = flashes.take(c.req.query("flash"));
     const [differences, journal, output, beside] = await Promise.all([
       viewerJobs.differences(c.var.person.viewer, jobId),
-      viewerJobs.journal(jobId),
-      viewerJobs.output(jobId),
+      viewerJobs.journal(c.var.person.viewer, jobId),
+      viewerJobs.output(jobId, c.var.person.viewer),
       viewerJobs.beside(viewed.job),
     ]);
     return respond(
@@ -85,7 +85,12 @@ export function jobRoutes(app: WebApp, web: Web): void {
     const status = await viewerJobs.discard(c.var.page.viewer, jobId);
     if (status === "unknown") return missing(c.var.page);
     const { t, words } = c.var.page;
-    const text = status === "done" ? t.discarded : words.notAPreview(jobId);
+    const text =
+      status === "done"
+        ? t.discarded
+        : status === "not-a-preview"
+          ? words.notAPreview(jobId)
+          : t.notDiscarded;
     return c.redirect(
       `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
       303,

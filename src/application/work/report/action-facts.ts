@@ -169,6 +169,26 @@ export function discardFacts(
   }
 }
 
+/** Nothing is known of what another machine did, or it did nothing. */
+export function orderFacts(
+  action: ActionFacts["action"],
+  name: string,
+  { code, machine }: { readonly code: "machine-away" | "unsettled"; readonly machine: string },
+): ActionFacts {
+  return {
+    about: "action",
+    action,
+    code,
+    status: code === "machine-away" ? "refused" : null,
+    name,
+    workspace: "",
+    done: [],
+    conflicts: [],
+    failedCmds: 0,
+    machine,
+  };
+}
+
 export function stopFacts(
   { root: workspace }: Pick<Workspace, "root">,
   name: string,

@@ -150,6 +150,10 @@ export const texts = {
     undone: "taken back",
   },
   changesTitle: "Changes",
+  notDiscarded:
+    "The machine of this preview is away, or has not said what became of it. Look again in a moment.",
+  machine: "Machine",
+  machineAway: (name: string) => `${name} (away)`,
   diffAway: "What changed lies on the machine of this job, and that machine is away.",
   noChanges: "This job changed no file.",
   viewInline: "Inline",

@@ -144,6 +144,10 @@ export const texts: typeof en = {
   },
   undoStates: { available: "できます", unavailable: "できません", none: "対象なし", undone: "取り消し済み" },
   changesTitle: "変更",
+  notDiscarded:
+    "このプレビューのマシンが応答していないか、結果がまだ届いていません。少し後で確認してください。",
+  machine: "マシン",
+  machineAway: (name) => `${name}（応答なし）`,
   diffAway: "差分はこのジョブのマシンにありますが、そのマシンは応答していません。",
   noChanges: "このジョブはファイルを変更していません。",
   viewInline: "1 列",

@@ -57,13 +57,14 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
       if (claimed !== null) inHand.set(claimName(claimed.work), claimed.work);
       return claimed;
     },
-    finish: (work, { add = [], write, dead }) =>
+    finish: (work, { add = [], write, dead, wake = false }) =>
       end(work, async (within) => {
         if (!(await engine.complete(within, work))) return false;
         await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
         if (dead !== undefined) await noteDead(within, work, dead, clock());
         await write?.(within);
         await insert(within, add);
+        if (wake && add.length === 0) await engine.notify(within);
         return true;
       }),
     handBack: (work, { begun, write }) =>

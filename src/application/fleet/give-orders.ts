@@ -1,0 +1,90 @@
+import type { ControlOrder, ControlOrders, OrderVerb } from "../ports/control-orders.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { WorkQueue } from "../ports/work-queue.ts";
+import type { OrderAnswers } from "./order-answers.ts";
+
+export interface GiveOrdersParts {
+  readonly orders: Pick<ControlOrders, "place" | "look" | "collect" | "withdraw">;
+  readonly queue: Pick<WorkQueue, "onWork">;
+  readonly newId: () => string;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. */
+export type Given<T> =
+  | { readonly status: "answered"; readonly answer: T }
+  | { readonly status: "away" }
+  | { readonly status: "unsettled" };
+
+export interface OrderGiver {
+  give<Verb extends OrderVerb>(
+    order: Omit<ControlOrder, "id"> & { readonly verb: Verb },
+  ): Promise<Given<OrderAnswers[Verb]>>;
+  close(): void;
+}
+
+/** Within this an order is begun, or never. */
+export const ORDER_LIMIT_MS = 5_000;
+/** One that was begun may take as long as a large job takes to be taken back. */
+const LONGEST_MS = 60_000;
+
+/** Gives orders to other machines and waits for what comes of them. */
+export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
+  const { orders, timers } = parts;
+  const pending = new Map<string, (given: Given<unknown>) => void>();
+  const state = { looking: false, again: false };
+
+  async function settle(id: string): Promise<void> {
+    const { value, failed } = JSON.parse(await orders.collect(id)) as { value?: unknown; failed?: true };
+    pending.get(id)?.(failed === true ? { status: "unsettled" } : { status: "answered", answer: value });
+  }
+
+  async function lookOnce(): Promise<void> {
+    const states = await orders.look([...pending.keys()]);
+    for (const [id, now] of states) {
+      if (now === "answered") await settle(id);
+      if (now === "cut-off") pending.get(id)?.({ status: "unsettled" });
+    }
+  }
+
+  async function look(): Promise<void> {
+    state.again = true;
+    if (state.looking) return;
+    state.looking = true;
+    while (state.again && pending.size > 0) {
+      state.again = false;
+      await lookOnce().catch(parts.onTrouble);
+    }
+    state.looking = false;
+  }
+
+  async function giveUp(id: string): Promise<void> {
+    const never = await orders.withdraw(id).catch(() => false);
+    if (never) pending.get(id)?.({ status: "away" });
+    else await look();
+  }
+
+  const unlisten = parts.queue.onWork(() => {
+    if (pending.size > 0) void look();
+  });
+
+  return {
+    async give(order) {
+      const id = parts.newId();
+      const cancels: (() => void)[] = [];
+      const given = new Promise<Given<unknown>>((resolve) => void pending.set(id, resolve));
+      try {
+        await orders.place({ ...order, id }, ORDER_LIMIT_MS);
+        cancels.push(timers.after(ORDER_LIMIT_MS, () => void giveUp(id)));
+        cancels.push(timers.after(LONGEST_MS, () => pending.get(id)?.({ status: "unsettled" })));
+        void look();
+        return (await given) as Given<OrderAnswers[typeof order.verb]>;
+      } finally {
+        for (const cancel of cancels) cancel();
+        pending.delete(id);
+      }
+    },
+    close: unlisten,
+  };
+}

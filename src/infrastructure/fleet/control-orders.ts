@@ -1,0 +1,179 @@
+import type { Kysely } from "kysely";
+import type { Role } from "../../application/ports/access.ts";
+import type {
+  ControlOrder,
+  ControlOrders,
+  OrderState,
+  OrderVerb,
+} from "../../application/ports/control-orders.ts";
+import { LOOKING } from "../../application/ports/control-orders.ts";
+import type { WorkQueue } from "../../application/ports/work-queue.ts";
+import type { Within } from "../inbox/queue/work-engine.ts";
+import { databaseClock } from "../store/database-clock.ts";
+import type { OrderRow } from "../store/fleet-tables.ts";
+import { workPlaces } from "../store/message-work.ts";
+import type { Database } from "../store/schema.ts";
+import { storable } from "../store/storable.ts";
+
+export interface ControlOrdersParts {
+  readonly db: Kysely<Database>;
+  readonly queue: WorkQueue<Within>;
+  readonly now: () => Date;
+  /** Whose orders are taken here, as the store names it. */
+  readonly workspace: string;
+}
+
+/** A character is at most four bytes of UTF-8: a piece is at most 64 KiB. */
+const PIECE_CHARACTERS = 16_000;
+/** Longer than anybody waits for an answer. */
+const KEEP_MS = 120_000;
+
+/** Orders as rows, and as work in a queue of their own for each workspace. */
+export function createControlOrders({ db, queue, now, workspace }: ControlOrdersParts): ControlOrders {
+  const clock = databaseClock(db, now);
+  const own = workPlaces(workspace).control;
+
+  const orders: ControlOrders = {
+    place: (order, limitMs) =>
+      db.transaction().execute(async (within) => {
+        const { numInsertedOrUpdatedRows = 0n } = await within
+          .insertInto("control_orders")
+          .values((is) => ({ ...toRow(order), state: "waiting", deadline_at: is(clock(), "+", limitMs) }))
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows > 0n) await queue.add([workOf(order)], within);
+      }),
+    async take() {
+      const claimed = await queue.claim({ queue: own }, (work, within) =>
+        within
+          .updateTable("control_orders")
+          .set({ state: "taken" })
+          .where("id", "=", work.ref)
+          .where("state", "=", "waiting")
+          .where("deadline_at", ">", clock())
+          .returningAll()
+          .executeTakeFirst(),
+      );
+      if (claimed === null) return null;
+      const { work, read: row } = claimed;
+      if (row !== undefined) return { work, order: fromRow(row) };
+      // Withdrawn, too late, or begun by a process that died: nobody knows how far that one came.
+      await queue.finish(work, {
+        wake: true,
+        write: async (within) =>
+          void (await within
+            .updateTable("control_orders")
+            .set({ state: "cut-off" })
+            .where("id", "=", work.ref)
+            .where("state", "=", "taken")
+            .execute()),
+      });
+      return orders.take();
+    },
+    answer: (work, answer) =>
+      queue.finish(work, {
+        wake: true,
+        write: async (within) => {
+          for (const [position, body] of piecesOf(storable(answer)).entries())
+            await within.insertInto("order_answers").values({ order_id: work.ref, position, body }).execute();
+          await within
+            .updateTable("control_orders")
+            .set({ state: "answered" })
+            .where("id", "=", work.ref)
+            .execute();
+        },
+      }),
+    async look(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await db
+        .selectFrom("control_orders")
+        .select(["id", "state"])
+        .where("id", "in", ids)
+        .execute();
+      return new Map(rows.map(({ id, state }) => [id, state as OrderState]));
+    },
+    async collect(id) {
+      const rows = await db
+        .selectFrom("order_answers")
+        .select("body")
+        .where("order_id", "=", id)
+        .orderBy("position")
+        .execute();
+      await db.deleteFrom("order_answers").where("order_id", "=", id).execute();
+      await db.deleteFrom("control_orders").where("id", "=", id).execute();
+      return rows.map(({ body }) => body).join("");
+    },
+    async withdraw(id) {
+      const { numUpdatedRows } = await db
+        .updateTable("control_orders")
+        .set({ state: "withdrawn" })
+        .where("id", "=", id)
+        .where("state", "=", "waiting")
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    async sweep() {
+      await db
+        .deleteFrom("order_answers")
+        .where("order_id", "not in", ({ selectFrom }) => selectFrom("control_orders").select("id"))
+        .execute();
+      await db
+        .deleteFrom("control_orders")
+        .where("deadline_at", "<", (is) => is(clock(), "-", KEEP_MS))
+        .execute();
+    },
+  };
+  return orders;
+}
+
+/** What changes a job waits for its turn there; whoever only looks does not. */
+function workOf({ id, workspace, jobId, verb, asker }: ControlOrder) {
+  const looks = (LOOKING as readonly string[]).includes(verb);
+  return {
+    id,
+    queue: workPlaces(workspace).control,
+    key: looks ? id : jobId,
+    group: storable(`${asker.channel}:${asker.userId}`).slice(0, 500),
+    ref: id,
+    light: false,
+  };
+}
+
+function toRow(order: ControlOrder): Omit<OrderRow, "state" | "deadline_at"> {
+  const { id, workspace, jobId, verb, asker, force = false, path = null } = order;
+  return {
+    id,
+    workspace,
+    job_id: storable(jobId),
+    verb,
+    channel: storable(asker.channel),
+    user_id: storable(asker.userId),
+    role: asker.role,
+    force: force ? 1 : 0,
+    path: path === null ? null : storable(path),
+  };
+}
+
+function fromRow(row: OrderRow): ControlOrder {
+  return {
+    id: row.id,
+    workspace: row.workspace,
+    jobId: row.job_id,
+    verb: row.verb as OrderVerb,
+    asker: { channel: row.channel, userId: row.user_id, role: row.role as Role },
+    force: Number(row.force) === 1,
+    ...(row.path !== null && { path: row.path }),
+  };
+}
+
+/** No piece ends within a character. */
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + PIECE_CHARACTERS, text.length);
+    if (/[\uD800-\uDBFF]/.test(text[to - 1] as string) && to < text.length) to -= 1;
+    pieces.push(text.slice(from, to));
+    from = to;
+  }
+  return pieces;
+}

@@ -1,0 +1,183 @@
+import { type Kysely, type Selectable, sql } from "kysely";
+import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet-jobs.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { JournalLine } from "../../application/ports/journal.ts";
+import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
+import { databaseClock } from "../store/database-clock.ts";
+import type { FleetJobRow } from "../store/fleet-tables.ts";
+import type { Database } from "../store/schema.ts";
+import { storable } from "../store/storable.ts";
+import { placeOfWorkspace } from "./workspace-name.ts";
+
+export interface FleetJobsParts {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  /** The one that this process serves, as the store names it. */
+  readonly workspace: string;
+  readonly machineId: string;
+  readonly machineName: string;
+}
+
+const AT_ONCE = 500;
+
+/** Who is asked of jobs needs their machines with them; both change seldom within a page. */
+export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
+  const { db, workspace } = parts;
+  const clock = databaseClock(db, parts.now);
+
+  async function places(): Promise<(name: string) => JobMachine> {
+    const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
+    const served = await db
+      .selectFrom("machine_processes")
+      .select("workspace")
+      .distinct()
+      .where("state", "!=", "left")
+      .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
+      .execute();
+    const names = new Map(machines.map(({ id, name }) => [id, name]));
+    const here = new Set(served.map((row) => row.workspace));
+    return (name) => {
+      const id = placeOfWorkspace(name).machineId ?? "";
+      return { id, name: names.get(id) ?? id.slice(0, 8), here: here.has(name) };
+    };
+  }
+
+  async function withPlaces(rows: readonly Listed[]): Promise<FleetJob[]> {
+    if (rows.length === 0) return [];
+    const placeOf = await places();
+    return rows.map((row) => toFleetJob(row, placeOf(row.workspace)));
+  }
+
+  const listed = () =>
+    db
+      .selectFrom("fleet_jobs")
+      .select(["job_id", "workspace", "record", "alive", "changed_at"])
+      .select([sql<string>`'[]'`.as("events"), sql<string>`''`.as("tail")]);
+
+  return {
+    async write({ job, alive, events, tail }) {
+      const told = {
+        state_at: job.stateAt,
+        alive: alive ? 1 : 0,
+        record: storable(JSON.stringify(job)),
+        events: storable(JSON.stringify(events)),
+        ...(tail !== undefined && { tail: storable(tail) }),
+        changed_at: clock(),
+      };
+      await db
+        .insertInto("fleet_jobs")
+        .values({
+          job_id: job.jobId,
+          workspace,
+          group_id: storable(job.groupId),
+          created_at: job.createdAt,
+          tail: "",
+          ...told,
+        })
+        .onConflict((conflict) => conflict.column("job_id").doUpdateSet(told))
+        .execute();
+    },
+    async told() {
+      const rows = await db
+        .selectFrom("fleet_jobs")
+        .select(["job_id", "state_at"])
+        .where("workspace", "=", workspace)
+        .execute();
+      return new Map(rows.map(({ job_id, state_at }) => [job_id, state_at]));
+    },
+    async forget(jobIds) {
+      for (let from = 0; from < jobIds.length; from += AT_ONCE)
+        await db
+          .deleteFrom("fleet_jobs")
+          .where("workspace", "=", workspace)
+          .where("job_id", "in", jobIds.slice(from, from + AT_ONCE))
+          .execute();
+    },
+    async prune(keepMs) {
+      await db
+        .deleteFrom("fleet_jobs")
+        .where("changed_at", "<", (is) => is(clock(), "-", keepMs))
+        .where("workspace", "not in", ({ selectFrom }) => selectFrom("machine_processes").select("workspace"))
+        .execute();
+    },
+    async read(jobId) {
+      const row = await db
+        .selectFrom("fleet_jobs")
+        .selectAll()
+        .where("job_id", "=", jobId)
+        .executeTakeFirst();
+      return row === undefined ? null : ((await withPlaces([row]))[0] ?? null);
+    },
+    async others({ limit, of }) {
+      let query = listed()
+        .where("workspace", "!=", workspace)
+        .orderBy("created_at", "desc")
+        .orderBy("job_id", "desc")
+        .limit(limit);
+      if (of !== undefined)
+        query = query.where("job_id", "in", ({ selectFrom, or, and }) =>
+          selectFrom("job_owners")
+            .select("job_owners.job_id")
+            .where(
+              or(
+                of.map(({ channel, userId }) => and({ channel, user_id: userId } as Record<string, string>)),
+              ),
+            ),
+        );
+      return (await withPlaces(await query.execute())).reverse();
+    },
+    async ofGroup(groupId, of) {
+      const rows = await listed()
+        .where("group_id", "=", storable(groupId))
+        .where("workspace", "=", of)
+        .orderBy("created_at")
+        .orderBy("job_id")
+        .execute();
+      return withPlaces(rows);
+    },
+    async latest() {
+      const row = await db
+        .selectFrom("fleet_jobs")
+        .select(({ fn }) => fn.max("changed_at").as("at"))
+        .where("workspace", "!=", workspace)
+        .executeTakeFirst();
+      return String(row?.at ?? "");
+    },
+    async version(jobId) {
+      const row = await db
+        .selectFrom("fleet_jobs")
+        .select("changed_at")
+        .where("job_id", "=", jobId)
+        .executeTakeFirst();
+      return String(row?.changed_at ?? "");
+    },
+    async home() {
+      const rows = await db
+        .selectFrom("machines")
+        .select("id")
+        .where("id", "!=", parts.machineId)
+        .limit(1)
+        .execute();
+      const machine = { id: parts.machineId, name: parts.machineName, here: true };
+      return { machine, alone: rows.length === 0 };
+    },
+  };
+}
+
+type Listed = Pick<
+  Selectable<FleetJobRow>,
+  "job_id" | "workspace" | "record" | "alive" | "changed_at" | "events" | "tail"
+>;
+
+function toFleetJob(row: Listed, machine: JobMachine): FleetJob {
+  return {
+    job: JSON.parse(row.record) as StoredJob,
+    alive: Number(row.alive) === 1 && machine.here,
+    events: JSON.parse(row.events) as JournalLine[],
+    tail: row.tail,
+    workspace: row.workspace,
+    root: placeOfWorkspace(row.workspace).root,
+    machine,
+    version: String(row.changed_at),
+  };
+}

@@ -1,0 +1,59 @@
+import { hostname } from "node:os";
+import { createFleetViewerJobs } from "../application/fleet/fleet-viewer-jobs.ts";
+import { createOrderGiver } from "../application/fleet/give-orders.ts";
+import { serveOrders } from "../application/fleet/serve-orders.ts";
+import { createJobTeller } from "../application/fleet/tell-jobs.ts";
+import type { Bus } from "../application/inbox/bus.ts";
+import type { WorkKeeper } from "../application/inbox/keep-work.ts";
+import type { OwnJobs, ViewerJobs } from "../application/inbox/viewer-jobs.ts";
+import type { WorkQueue } from "../application/ports/work-queue.ts";
+import { createControlOrders } from "../infrastructure/fleet/control-orders.ts";
+import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
+import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import type { Within } from "../infrastructure/inbox/queue/work-engine.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
+import type { ServeParts } from "./serve-parts.ts";
+
+export interface Control {
+  readonly viewerJobs: ViewerJobs;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Jobs among the machines of a shared store: what is told of them, and orders about them. */
+export function openControl(
+  parts: ServeParts,
+  { own, bus, keeper }: { readonly own: OwnJobs; readonly bus: Bus; readonly keeper: WorkKeeper },
+): Control {
+  const { db, state, store, access, workspaceName: workspace, newWorkId, onTrouble } = parts;
+  const queue = parts.queue as WorkQueue<Within>;
+  const { now } = timers;
+  const machine = { machineId: machineIdOf(parts.home), machineName: hostname() };
+  const jobs = createFleetJobs({ db, now, workspace, ...machine });
+  const orders = createControlOrders({ db, queue, now, workspace });
+  const giver = createOrderGiver({ orders, queue, newId: newWorkId, timers, onTrouble });
+  const teller = createJobTeller({
+    jobs,
+    workspace: () => state.current().workspace,
+    output: own.output,
+    bus,
+    pid: process.pid,
+    keepDays: () => state.current().config.serve.keep_days,
+    timers,
+    onTrouble,
+  });
+  const serving = serveOrders({ orders, jobs: own, access, tell: teller.tellNow, keeper, timers, onTrouble });
+  return {
+    viewerJobs: createFleetViewerJobs({ own, jobs, giver, store }),
+    async start() {
+      await teller.start();
+      queue.onWork(serving.look);
+      serving.look();
+    },
+    async stop() {
+      giver.close();
+      await serving.stop();
+      await teller.stop();
+    },
+  };
+}

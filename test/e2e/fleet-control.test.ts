@@ -1,0 +1,104 @@
+/** Two machines on one store: the console of one shows, diffs, takes back and stops jobs of the other. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createServer, type Server, signIn } from "../adapters/web/web-kit.ts";
+import { type PostgresServer, startPostgres } from "../infrastructure/store/postgres-server.ts";
+import { requirePart } from "../require.ts";
+import { create, jobIdIn, shell } from "./cli-kit.ts";
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+}, 30_000);
+
+async function open(url: string): Promise<Server> {
+  const server = await createServer({ config: `database_url: "${url}"\n` });
+  closing.push(server.close);
+  return server;
+}
+
+/** A program's way to a machine. */
+function apiOf(server: Server, url = server.url) {
+  const token = server.token("--scope", "read,jobs");
+  return async (path: string, body?: unknown) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, never> };
+  };
+}
+
+/** Asks until it is so. */
+async function eventually<T>(ask: () => Promise<T | null>): Promise<T> {
+  for (const end = performance.now() + 30_000; performance.now() < end; ) {
+    const found = await ask();
+    if (found !== null) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("it never came");
+}
+
+describe.if(requirePart("postgres"))("two machines", () => {
+  let postgres: PostgresServer;
+  beforeAll(() => {
+    postgres = startPostgres();
+  }, 60_000);
+  afterAll(() => postgres.stop());
+
+  test("one console shows, diffs, takes back and stops what another machine did; a machine that is away is told, and does nothing later", async () => {
+    const url = postgres.newDatabase();
+    const [near, far] = [await open(url), await open(url)];
+    const [nearApi, farApi] = [apiOf(near), apiOf(far)];
+    const browser = await signIn(near.login);
+    const file = join(far.workspace, "far.txt");
+    const made = await farApi("/jobs", { patch: JSON.stringify([create("far.txt", "from afar\n")]) });
+    expect(made.status).toBe(200);
+    const jobId = jobIdIn(JSON.stringify(made.body));
+    const listed = await eventually(async () => {
+      const { jobs } = (await nearApi("/jobs")).body as unknown as { jobs: { job_id: string }[] };
+      return jobs.find(({ job_id }) => job_id === jobId) ?? null;
+    });
+    expect(listed).toMatchObject({ machine: { here: true }, state: "committed" });
+    expect(await browser.text("/jobs")).toContain(`/jobs/${jobId}`);
+    const page = await browser.text(`/jobs/${jobId}`);
+    expect(page).toContain("from afar");
+    expect(page).toContain("<dt>Machine</dt>");
+
+    expect((await browser.post(`/jobs/${jobId}/undo`)).status).toBe(303);
+    expect(existsSync(file)).toBe(false);
+    // Whoever asked sees at once what became of it.
+    expect((await nearApi(`/jobs/${jobId}`)).body).toMatchObject({ state: "undone" });
+    expect((await nearApi(`/jobs/${jobId}/redo`, {})).status).toBe(200);
+    expect(existsSync(file)).toBe(true);
+    expect((await nearApi(`/jobs/${jobId}/diff`)).body).toMatchObject({
+      diff: expect.stringContaining("+from afar") as unknown as string,
+    });
+
+    const running = farApi("/jobs", { patch: JSON.stringify([shell("echo $((40 + 2)) lines; sleep 300")]) });
+    const longId = await eventually(async () => {
+      const { jobs } = (await nearApi("/jobs")).body as unknown as {
+        jobs: { job_id: string; alive: boolean }[];
+      };
+      return jobs.find(({ alive }) => alive)?.job_id ?? null;
+    });
+    await eventually(async () =>
+      (await browser.text(`/jobs/${longId}`)).includes("42 lines") ? true : null,
+    );
+    expect((await nearApi(`/jobs/${longId}/stop`, {})).status).toBe(200);
+    expect((await running).body).toMatchObject({ outcome: "aborted" });
+
+    await far.stop("SIGKILL");
+    const refused = await nearApi(`/jobs/${jobId}/undo`, {});
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: "machine-away" } } });
+    await far.restart();
+    // Orders about one job are taken in their order: the one that came too late was passed over before this one.
+    const again = await eventually(async () => {
+      const given = await nearApi(`/jobs/${jobId}/redo`, {});
+      return given.status === 503 ? null : given;
+    });
+    expect(again.status).toBe(409);
+    expect(existsSync(file)).toBe(true);
+  }, 120_000);
+});
