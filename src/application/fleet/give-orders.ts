@@ -25,7 +25,7 @@ export interface OrderGiver {
 }
 
 /** Within this an order is begun, or never. */
-export const ORDER_LIMIT_MS = 5_000;
+const ORDER_LIMIT_MS = 5_000;
 /** One that was begun may take as long as a large job takes to be taken back. */
 const LONGEST_MS = 60_000;
 
