@@ -41,7 +41,7 @@ export async function createServer(options: ServeOptions = {}) {
     child.stderr?.on("data", (data) => {
       running.err += String(data);
     });
-    await until(() => out.includes("\n") || child.exitCode !== null, 20_000);
+    await until(() => out.includes("\n") || child.exitCode !== null, 60_000);
     if (!out.includes("\n")) throw new Error(`serve ended: ${running.err}`);
     return JSON.parse(out) as { url: string; login: string; demo: boolean };
   }
