@@ -86,6 +86,7 @@ async function taskEnvironments({ env, opened, environments }: TaskWiring) {
     sandboxes,
     locale: opened.messages.locale,
     secrets: opened.loaded.secrets.values(),
+    keyLimits: { requests: opened.config.tasks.key_requests, bytes: opened.config.tasks.key_traffic },
   };
   return createContainerEnvironments({
     manager: environments.manager,

@@ -57,6 +57,7 @@ export function openTaskExecutor(
     staleThresholdMs: config.command_executor.cleanup.stale_threshold_hours * 3_600_000,
     user: userOf(workspace.root),
     credentials,
+    keyLimits: { requests: config.tasks.key_requests, bytes: config.tasks.key_traffic },
     ...docker,
     execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
     messages: taskMessagesFor(resolveLocale({ env, config })),

@@ -94,6 +94,10 @@ export const tasks = z
       [],
       "Labels that a machine of the fleet must have to carry tasks out (`picoclaw join --labels`).",
     ),
+    key_requests: count(5000, "Requests that a worker CLI may make with your API key in one task.", {
+      min: 1,
+    }),
+    key_traffic: size(2 * 1024 ** 3, "Bytes that may go through for them in one task, both ways together."),
     rules: texts([], "What a coder should know about this project."),
     allow_ci_files: flag(
       false,

@@ -1,4 +1,5 @@
 import type { TaskState } from "../../tasks/state.ts";
+import { formatBytes } from "../bytes.ts";
 import { figuresText, type ShownFigures } from "../figures-text.ts";
 import { listPaths } from "../list-paths.ts";
 
@@ -52,6 +53,14 @@ export const texts = {
   workerLost: (detail: string) => `the connection to the container was lost: ${detail}`,
   keysOutside: (detail: string) => `the way by which the worker gets its key could not be laid: ${detail}`,
   workerAborted: "stopped",
+  keyQuota: (
+    kind: string,
+    reached: "requests" | "bytes",
+    limits: { readonly requests: number; readonly bytes: number },
+  ) =>
+    reached === "requests"
+      ? `${kind} was ended: it made more than ${limits.requests} requests with your API key in this task (\`tasks.key_requests\`). Code of the project can make requests, too.`
+      : `${kind} was ended: more than ${formatBytes(limits.bytes)} went through with your API key in this task (\`tasks.key_traffic\`). Code of the project can make requests, too.`,
   unauthorized: (kind: string, variables: readonly string[]) =>
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
   unreachable: (kind: string, detail: string) => `${kind} does not reach its model's server: ${detail}`,

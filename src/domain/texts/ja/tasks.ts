@@ -1,3 +1,4 @@
+import { formatBytes } from "../bytes.ts";
 import type { texts as en } from "../en/tasks.ts";
 import { figuresText } from "../figures-text.ts";
 import { listPaths } from "../list-paths.ts";
@@ -42,6 +43,10 @@ export const texts: typeof en = {
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
   keysOutside: (detail) => `Worker にキーを渡す経路を用意できません: ${detail}`,
   workerAborted: "中断しました",
+  keyQuota: (kind, reached, limits) =>
+    reached === "requests"
+      ? `${kind} を終了しました。このタスクで API キーを使ったリクエストが ${limits.requests} 件を超えました（\`tasks.key_requests\`）。プロジェクトのコードもリクエストを送れます。`
+      : `${kind} を終了しました。このタスクで API キーを使った通信量が ${formatBytes(limits.bytes)} を超えました（\`tasks.key_traffic\`）。プロジェクトのコードもリクエストを送れます。`,
   unauthorized: (kind, variables) =>
     `${kind} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。このマシンでログインするか、${variables.join(" または ")} を設定してください。`,
   unreachable: (kind, detail) => `${kind} がモデルのサーバーに接続できません: ${detail}`,

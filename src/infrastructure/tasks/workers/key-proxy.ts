@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { Readable, Transform } from "node:stream";
+import type { KeyQuota } from "./key-quota.ts";
 import { sweepKeys } from "./sweep-keys.ts";
 
 export interface KeyProxyParts {
@@ -10,6 +11,10 @@ export interface KeyProxyParts {
   readonly upstream: string;
   /** What a caller has in a key's place, and the key. */
   readonly keys: ReadonlyMap<string, string>;
+  /** Of the task; whoever runs in its container could use the keys up. */
+  readonly quota: KeyQuota;
+  /** Told when nothing is left of it. */
+  readonly onUsedUp: () => void;
 }
 
 export interface KeyProxy {
@@ -39,9 +44,9 @@ const LEFT_OUT = new Set([
 
 /**
  * Passes requests on to one server and puts the keys where their stand-ins are, in headers and in the address. Whoever
- * has no stand-in is refused.
+ * has no stand-in is refused, and so is everybody once the quota is used up.
  */
-export async function startKeyProxy({ upstream, keys }: KeyProxyParts): Promise<KeyProxy> {
+export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProxyParts): Promise<KeyProxy> {
   await sweepKeys(tmpdir(), FOLDER);
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
   const socket = join(folder, "s");
@@ -49,15 +54,22 @@ export async function startKeyProxy({ upstream, keys }: KeyProxyParts): Promise<
   const swap = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(stand, key), text);
   const hide = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(key, stand), text);
 
+  const take: KeyQuota["take"] = (what, amount) => {
+    const is = quota.take(what, amount);
+    if (!is) onUsedUp();
+    return is;
+  };
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = [request.url ?? "/", ...Object.values(request.headers).flat()].join("\n");
     const path = request.url ?? "";
     // Put behind the server's own address as it stands: resolved, `//other.host/` would be another server.
     if (!path.startsWith("/") || ![...keys.keys()].some((stand) => asked.includes(stand)))
       return void response.writeHead(403, PLAIN).end("no key of this task\n");
+    const body = take("requests", 1) ? await bodyOf(request, (bytes) => take("bytes", bytes)) : null;
+    if (body === null) return void response.writeHead(403, PLAIN).end("the quota of this task is used up\n");
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const body = await bodyOf(request);
     try {
       const got = await fetch(`${target.origin}${swap(path)}`, {
         method: request.method ?? "GET",
@@ -73,6 +85,8 @@ export async function startKeyProxy({ upstream, keys }: KeyProxyParts): Promise<
       if (got.body === null) response.end();
       else
         Readable.fromWeb(got.body as never)
+          .on("error", () => response.destroy())
+          .pipe(counted((bytes) => take("bytes", bytes)))
           .on("error", () => response.destroy())
           .pipe(response);
     } catch (error) {
@@ -115,8 +129,25 @@ function* headersOf({ rawHeaders }: IncomingMessage): Generator<[string, string]
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+/** Null when more comes than may. */
+async function bodyOf(
+  request: IncomingMessage,
+  take: (bytes: number) => boolean,
+): Promise<Buffer<ArrayBuffer> | null> {
   const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece as Buffer);
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    if (!take(piece.length)) return null;
+    pieces.push(piece);
+  }
   return Buffer.concat(pieces);
+}
+
+/** Passes on what may pass, and breaks off then. */
+function counted(take: (bytes: number) => boolean): Transform {
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      if (take(piece.length)) done(null, piece);
+      else done(new Error("the quota of this task is used up"));
+    },
+  });
 }

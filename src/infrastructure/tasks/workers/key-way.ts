@@ -1,6 +1,7 @@
 import type { SandboxFailure, SandboxManager } from "../../../application/ports/sandbox.ts";
 import type { Credentials } from "./credentials.ts";
 import { startKeyProxy } from "./key-proxy.ts";
+import type { KeyQuota } from "./key-quota.ts";
 import type { WorkerKind } from "./worker-kind.ts";
 
 /** How a CLI is called so that its keys stay outside of the container. */
@@ -16,12 +17,14 @@ export interface KeyWayParts {
   readonly container: string;
   readonly kind: WorkerKind;
   readonly credentials: Credentials;
+  readonly quota: KeyQuota;
+  readonly onUsedUp: () => void;
   readonly signal: AbortSignal;
 }
 
 /** A proxy on this machine that has the keys, and a way to it from inside, for one run. Without keys, nothing is needed. */
 export async function openKeyWay(parts: KeyWayParts): Promise<KeyWay | SandboxFailure> {
-  const { sandbox, container, kind, credentials, signal } = parts;
+  const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = parts;
   const { env, files, keys } = credentials;
   if (keys.size === 0) return { ok: true, argv: kind.argv, env, close: async () => {} };
   const decoder = new TextDecoder();
@@ -32,7 +35,7 @@ export async function openKeyWay(parts: KeyWayParts): Promise<KeyWay | SandboxFa
       return file === undefined ? null : decoder.decode(file.bytes);
     },
   });
-  const proxy = await startKeyProxy({ upstream: route.upstream, keys });
+  const proxy = await startKeyProxy({ upstream: route.upstream, keys, quota, onUsedUp });
   const way = await sandbox.forward(container, { socket: proxy.socket, signal });
   if (!way.ok) {
     await proxy.close();

@@ -5,6 +5,7 @@ import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import { bringBackLogins } from "./bring-back-login.ts";
 import type { Credentials } from "./credentials.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
+import type { KeyQuota } from "./key-quota.ts";
 import { openKeyWay } from "./key-way.ts";
 import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
 
@@ -19,6 +20,8 @@ export interface CliRun {
   readonly prompt: string;
   readonly cwd: string;
   readonly credentials: Credentials;
+  /** Of the task, over all its runs. */
+  readonly quota: KeyQuota;
   readonly messages: TaskMessages;
   readonly mask: (text: string) => string;
   readonly options: RunOptions;
@@ -48,32 +51,36 @@ export async function runCli(run: CliRun): Promise<CliResult> {
     seen.last = progress.text;
     if (seen[progress.code] >= PATIENCE[progress.code]) giveUp.abort();
   }
-  const way = await openKeyWay({ ...run, signal: options.signal });
+  const way = await openKeyWay({ ...run, signal: options.signal, onUsedUp: () => giveUp.abort() });
   if (!way.ok) return notStarted(way, messages);
-  const exec = await sandbox.exec(container, {
-    command: way.argv,
-    cwd: run.cwd,
-    env: { HOME: CONTAINER_HOME, ...kind.env, ...way.env },
-    stdin: run.prompt,
-    timeoutMs: options.timeoutMs,
-    signal: AbortSignal.any([options.signal, giveUp.signal]),
-    outputLimitBytes: OUTPUT_LIMIT,
-    onOutput(stream, text) {
-      if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
-      else
-        for (const line of text.split("\n"))
-          if (troubleOf(line).code === "unreachable") tell(troubleOf(line));
-    },
-  });
-  await way.close();
+  const exec = await sandbox
+    .exec(container, {
+      command: way.argv,
+      cwd: run.cwd,
+      env: { HOME: CONTAINER_HOME, ...kind.env, ...way.env },
+      stdin: run.prompt,
+      timeoutMs: options.timeoutMs,
+      signal: AbortSignal.any([options.signal, giveUp.signal]),
+      outputLimitBytes: OUTPUT_LIMIT,
+      onOutput(stream, text) {
+        if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
+        else
+          for (const line of text.split("\n"))
+            if (troubleOf(line).code === "unreachable") tell(troubleOf(line));
+      },
+    })
+    .finally(way.close);
   const notes = await bringBackLogins(run);
   const findings = reader.end();
+  const usedUp = run.quota.usedUp();
   const trouble =
-    seen.unauthorized > 0
-      ? messages.unauthorized(kind.name, kind.keyVariables)
-      : seen.unreachable > 0
-        ? messages.unreachable(kind.name, mask(seen.last))
-        : null;
+    usedUp !== null
+      ? messages.keyQuota(kind.name, usedUp, run.quota.limits)
+      : seen.unauthorized > 0
+        ? messages.unauthorized(kind.name, kind.keyVariables)
+        : seen.unreachable > 0
+          ? messages.unreachable(kind.name, mask(seen.last))
+          : null;
   return {
     exec,
     findings: { ...findings, summary: mask(findings.summary) },

@@ -9,6 +9,7 @@ import { taskMessagesFor } from "../../../domain/texts/texts.ts";
 import { findCredentials, readableLogins } from "./credentials.ts";
 import { findWorkerKind } from "./find-kind.ts";
 import { placeCredentials } from "./in-container.ts";
+import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
 import { runCli } from "./run-cli.ts";
 
 const RUN_MS = 1_800_000;
@@ -22,11 +23,12 @@ export interface SolveWorkerParts {
   readonly sandboxes: SandboxManager;
   readonly locale: Locale;
   readonly secrets: readonly string[];
+  readonly keyLimits: KeyLimits;
 }
 
 /** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
 export async function openSolveWorker(
-  { env, sandboxes, locale, secrets }: SolveWorkerParts,
+  { env, sandboxes, locale, secrets, keyLimits }: SolveWorkerParts,
   name: string,
   info: ContainerInfo,
 ): Promise<NonNullable<TaskEnvironment["runWorker"]> | string> {
@@ -39,6 +41,7 @@ export async function openSolveWorker(
   if (placed !== null) return placed;
   const { mask } = createMasker({ secrets: [...secrets, ...credentials.keys.values()] });
   const logins = readableLogins(credentials);
+  const quota = createKeyQuota(keyLimits);
   return async (prompt, { signal, onProgress }) => {
     let words = "";
     const flush = () => {
@@ -52,6 +55,7 @@ export async function openSolveWorker(
       prompt,
       cwd: info.workspace_path,
       credentials,
+      quota,
       messages,
       mask,
       options: {

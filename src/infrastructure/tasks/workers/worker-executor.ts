@@ -19,6 +19,7 @@ import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { beginContainerTransaction } from "./container-transaction.ts";
 import { type Credentials, readableLogins } from "./credentials.ts";
 import { CONTAINER_HOME, firstMissing, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
+import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
 import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
 import { sweepLayers } from "./sweep-layers.ts";
@@ -40,6 +41,7 @@ export interface WorkerExecutorParts {
   readonly staleThresholdMs: number;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly credentials: Credentials;
+  readonly keyLimits: KeyLimits;
   readonly limits: ContainerLimits;
   readonly network: ContainerNetwork;
   readonly engineHost: string;
@@ -74,6 +76,7 @@ const TEST_OUTPUT = 256 * 1024;
 export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor {
   const { sandbox, kind, messages, mask } = parts;
   const name = `agent-runner-${parts.taskId}`;
+  const quota = createKeyQuota(parts.keyLimits);
   let standing: Standing | null = null;
 
   async function start({
@@ -205,6 +208,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
           prompt,
           cwd: layers.directory,
           credentials: parts.credentials,
+          quota,
           messages,
           mask,
           options,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { createServer, get, type Server } from "node:http";
@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/workers/key-proxy.ts";
+import { createKeyQuota, type KeyLimits } from "../../../../src/infrastructure/tasks/workers/key-quota.ts";
 import { sweepKeys } from "../../../../src/infrastructure/tasks/workers/sweep-keys.ts";
 
 let server: Server;
@@ -30,6 +31,8 @@ beforeAll(async () => {
   proxy = await startKeyProxy({
     upstream: `http://host.docker.internal:${port}/v1`,
     keys: new Map([["stand-in", "sk-real"]]),
+    quota: createKeyQuota({ requests: 1000, bytes: 1_000_000 }),
+    onUsedUp: () => {},
   });
 });
 afterAll(async () => {
@@ -65,10 +68,77 @@ test("who has no stand-in is refused, and nothing leads to another server", asyn
 });
 
 test("a server that is not there is told as such", async () => {
-  const gone = await startKeyProxy({ upstream: "http://127.0.0.1:9", keys: new Map([["s", "k-real"]]) });
+  const gone = await startKeyProxy({
+    upstream: "http://127.0.0.1:9",
+    keys: new Map([["s", "k-real"]]),
+    quota: createKeyQuota({ requests: 1, bytes: 1 }),
+    onUsedUp: () => {},
+  });
   const answer = await fetch("http://127.0.0.1/", { headers: { a: "s" }, unix: gone.socket } as RequestInit);
   expect([answer.status, (await answer.text()).includes("k-real")]).toEqual([502, false]);
   await gone.close();
+});
+
+describe("what one task may use of a key", () => {
+  const within = async (
+    limits: KeyLimits,
+    use: (headers: Record<string, string>, socket: string) => Promise<void>,
+  ) => {
+    const { port } = server.address() as AddressInfo;
+    const told = { usedUp: 0 };
+    const quota = createKeyQuota(limits);
+    const open = () =>
+      startKeyProxy({
+        upstream: `http://127.0.0.1:${port}/v1`,
+        keys: new Map([["s", "k-real"]]),
+        quota,
+        onUsedUp: () => told.usedUp++,
+      });
+    const first = await open();
+    await use({ a: "s" }, first.socket);
+    await first.close();
+    // The next run of the same task has what is left.
+    const next = await open();
+    const answer = await fetch("http://127.0.0.1/v1/x", {
+      headers: { a: "s" },
+      unix: next.socket,
+    } as RequestInit);
+    await answer.text();
+    await next.close();
+    return { status: answer.status, usedUp: quota.usedUp(), told: told.usedUp > 0 };
+  };
+  const send = (socket: string, init: RequestInit) =>
+    fetch("http://127.0.0.1/v1/x", { ...init, unix: socket } as RequestInit);
+
+  test("requests beyond the quota reach nobody, also those of a later run", async () => {
+    const count = seen.length;
+    const end = await within({ requests: 2, bytes: 1_000_000 }, async (headers, socket) => {
+      const answers = [1, 2, 3].map(async () => (await send(socket, { headers })).status);
+      expect((await Promise.all(answers)).sort()).toEqual([200, 200, 403]);
+      expect((await send(socket, { headers: { a: "none" } })).status).toBe(403);
+    });
+    expect(end).toEqual({ status: 403, usedUp: "requests", told: true });
+    expect(seen.length).toBe(count + 2);
+  });
+
+  test("a body that is larger than what is left is not passed on", async () => {
+    const count = seen.length;
+    const end = await within({ requests: 99, bytes: 50_000 }, async (headers, socket) => {
+      const body = new Uint8Array(200_000);
+      const answer = await send(socket, { method: "POST", body, headers }).catch(() => ({ status: 403 }));
+      expect(answer.status).toBe(403);
+    });
+    expect(end).toEqual({ status: 403, usedUp: "bytes", told: true });
+    expect(seen.length).toBe(count);
+  });
+
+  test("an answer that is larger than what is left is broken off", async () => {
+    const end = await within({ requests: 99, bytes: 5 }, async (headers, socket) => {
+      const answer = await send(socket, { headers });
+      expect(await answer.text().catch(() => "broken off")).not.toBe("one two");
+    });
+    expect(end).toEqual({ status: 403, usedUp: "bytes", told: true });
+  });
 });
 
 test("what a killed process left is swept, and what is in use stays", async () => {
