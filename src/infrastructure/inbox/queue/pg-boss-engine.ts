@@ -35,6 +35,8 @@ export async function createPgBossEngine(
     schedule: false,
     superviseIntervalSeconds: 60,
     maintenanceIntervalSeconds: 600,
+    // No job waits for another by name.
+    flowIntervalSeconds: DAY_S,
   });
   boss.on("error", onTrouble);
   await boss.start();
@@ -54,8 +56,15 @@ export async function createPgBossEngine(
     async insert(within, work) {
       for (const [queue, part] of Map.groupBy(work, (one) => one.queue)) {
         await ready(queue);
-        await boss.insert(queue, part.map(toJob), { db: over(within) });
+        await boss.insert(queue, part.map(toJob), { db: over(within, andNotify) });
       }
+    },
+    async waits(db) {
+      const { rows } = await sql<{
+        waits: boolean;
+      }>`select exists (select 1 from ${sql.table(`${SCHEMA}.job`)}
+        where name = any(${[...known.keys()]}) and state < 'active' and not blocked) as waits`.execute(db);
+      return rows[0]?.waits === true;
     },
     async fetch(within, { queue, lightOnly = false, notGroups = [] }) {
       const [job] = await boss.fetch<JobData>(queue, {
@@ -104,11 +113,14 @@ function hit(response: CommandResponse): boolean {
   return "affected" in response && response.affected === 1;
 }
 
+/** One statement instead of two. */
+const andNotify = (text: string) => `with added as (${text}) select pg_notify('${CHANNEL}', '')`;
+
 /** Our transaction, as the engine writes to it. */
-function over(within: Within): Db {
+function over(within: Within, change: (text: string) => string = (text) => text): Db {
   return {
     executeSql: async (text, values = []) => {
-      const { rows } = await within.executeQuery(CompiledQuery.raw(text, [...values]));
+      const { rows } = await within.executeQuery(CompiledQuery.raw(change(text), [...values]));
       return { rows };
     },
   };

@@ -12,6 +12,7 @@ import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
 export function createSqliteEngine(): WorkEngine {
   return {
     mayHave: async (db, request) => (await next(db, request).select("seq").execute()).length > 0,
+    waits: async () => true,
     async insert(within, work) {
       for (const { id, queue, key, group, ref, light } of work)
         await sql`insert into work (id, queue, work_key, owner_group, ref, light, claimed, fence, head)

@@ -22,6 +22,9 @@ export interface Fetched extends NewWork {
 export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */
   mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
+  /** Whether anything waits in a queue that this process claims from; asked each second while nothing is heard. */
+  waits(db: Kysely<Database>): Promise<boolean>;
+  /** Tells the listeners as well. */
   insert(within: Within, work: readonly NewWork[]): Promise<void>;
   fetch(within: Within, request: ClaimRequest): Promise<Fetched | null>;
   /** False when the claim is not held any more. */

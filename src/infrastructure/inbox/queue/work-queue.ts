@@ -31,7 +31,6 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
   async function insert(within: Within, work: readonly NewWork[]): Promise<void> {
     if (work.length === 0) return;
     await engine.insert(within, work);
-    await engine.notify(within);
     signals.soon();
   }
 
@@ -124,18 +123,19 @@ async function release({ db, engine }: WorkQueueParts, held: Held): Promise<void
   });
 }
 
-function createSignals({ engine, timers }: WorkQueueParts) {
+function createSignals({ db, engine, timers }: WorkQueueParts) {
   const listeners = new Set<() => void>();
   const now = () => {
     for (const listener of listeners) listener();
   };
   const state = { closed: false, stop: () => {} };
+  /** Whoever claims finds out about a store that fails, and says so. */
+  const lookOut = async () => {
+    if (await engine.waits(db).catch(() => true)) now();
+  };
   const poll = () => {
     if (state.closed) return;
-    state.stop = timers.after(POLL_MS, () => {
-      now();
-      poll();
-    });
+    state.stop = timers.after(POLL_MS, () => void lookOut().finally(poll));
   };
   poll();
   const unlisten = engine.listen(now);

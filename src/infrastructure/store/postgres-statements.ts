@@ -1,0 +1,80 @@
+import type { PostgresPool, PostgresPoolClient } from "kysely";
+import type { Pool, PoolClient } from "pg";
+
+/** Texts beyond that are planned each time. */
+const MOST_NAMES = 200;
+/** The plan of a claim depends on how much waits. */
+const PLANNED_EACH_TIME = /\bstrict_fifo_heads\b/;
+/** A kept plan that answers with every column fails when a later version adds one. */
+const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
+
+/**
+ * Connections whose statements are prepared once and go by name after, unless somebody stands between them and the
+ * server; and whose transactions begin together with their first statement, without a round trip of their own.
+ */
+export function preparing(pool: Pool): PostgresPool {
+  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  const names = createNames();
+  return {
+    async connect() {
+      const client = await pool.connect();
+      const known = clients.get(client);
+      if (known !== undefined) return known;
+      try {
+        const made = prepared(client, (await isDirect(client)) ? names : () => undefined);
+        clients.set(client, made);
+        return made;
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    },
+    end: () => pool.end(),
+    options: pool.options,
+  };
+}
+
+/** Behind a pooler each transaction may meet another process of the server, which knows no names. */
+async function isDirect(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return "processID" in client && client.processID === rows[0]?.pid;
+}
+
+type Names = (text: string) => string | undefined;
+
+/** One name a text in all connections of this process. */
+function createNames(): Names {
+  const names = new Map<string, string>();
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= MOST_NAMES) return known;
+    if (PLANNED_EACH_TIME.test(text) || EVERY_COLUMN.test(text)) return undefined;
+    const name = `picoclaw_${names.size}`;
+    names.set(text, name);
+    return name;
+  };
+}
+
+function prepared(client: PoolClient, names: Names): PostgresPoolClient {
+  const state: { begun: Promise<unknown> | null } = { begun: null };
+  const begin = () => {
+    state.begun = client.query("begin");
+    // Told with the first statement.
+    state.begun.catch(() => {});
+    return { command: "BEGIN" as const, rowCount: 0, rows: [] };
+  };
+  const query = async (text: string, values: readonly unknown[]) => {
+    if (text === "begin") return begin();
+    const { begun } = state;
+    state.begun = null;
+    const name = names(text);
+    const answer = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    await Promise.all([begun, answer]);
+    return answer;
+  };
+  // Nothing is read through a cursor here.
+  return {
+    query: query as unknown as PostgresPoolClient["query"],
+    release: (broken) => client.release(broken),
+  };
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { startPooler } from "../../fakes/pooler.ts";
+import { requirePart } from "../../require.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
+
+const rowsOf = async (db: Kysely<Database>) =>
+  (await sql<{ a: number }>`select * from t order by a`.execute(db)).rows;
+const insert = (db: Kysely<Database>, a: number) => sql`insert into t (a) values (${a})`.execute(db);
+const namedInserts = async (db: Kysely<Database>) =>
+  (await sql`select name from pg_prepared_statements where statement like 'insert into t%'`.execute(db)).rows
+    .length;
+
+describe.if(requirePart("postgres"))("statements on Postgres", () => {
+  let server: PostgresServer;
+  let db: Kysely<Database>;
+
+  beforeAll(() => {
+    server = startPostgres();
+  }, 60_000);
+  afterAll(() => server?.stop());
+
+  const opened = async (at: string, act: (db: Kysely<Database>) => Promise<void>) => {
+    db = openPostgres(at);
+    try {
+      await sql`create table t (a integer primary key)`.execute(db);
+      await act(db);
+    } finally {
+      await db.destroy();
+    }
+  };
+
+  test("one that was prepared goes by its name; a column that was added since is seen", () =>
+    opened(server.newDatabase(), async () => {
+      await insert(db, 1);
+      await insert(db, 2);
+      expect(await namedInserts(db)).toBe(1);
+      expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 2 }]);
+      await sql`alter table t add column b integer default 7`.execute(db);
+      await insert(db, 3);
+      expect(await rowsOf(db)).toContainEqual({ a: 3, b: 7 } as never);
+    }));
+
+  test("a transaction whose first statement fails leaves nothing, and its connection goes on", () =>
+    opened(server.newDatabase(), async () => {
+      await insert(db, 1);
+      const failing = db.transaction().execute(async (within) => {
+        await sql`insert into t (a) values (${1})`.execute(within);
+      });
+      await expect(failing).rejects.toThrow("duplicate key");
+      const late = db.transaction().execute(async (within) => {
+        await sql`insert into t (a) values (${2})`.execute(within);
+        throw new Error("late");
+      });
+      await expect(late).rejects.toThrow("late");
+      await db.transaction().execute((within) => sql`insert into t (a) values (${3})`.execute(within));
+      expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 3 }]);
+    }));
+
+  test("behind a pooler nothing is prepared by name", async () => {
+    const url = server.newDatabase();
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-pooler-"));
+    const real = decodeURIComponent(new URL(url).searchParams.get("host") ?? "");
+    const pooler = await startPooler(folder, real);
+    try {
+      await opened(url.replace(encodeURIComponent(real), encodeURIComponent(folder)), async () => {
+        await insert(db, 1);
+        await insert(db, 2);
+        expect(await namedInserts(db)).toBe(0);
+        expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 2 }]);
+      });
+    } finally {
+      pooler.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
