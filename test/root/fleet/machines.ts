@@ -115,7 +115,8 @@ function writeHome({ home }: Cli, { url, config = "", script }: MachineOptions):
 
 /** What `nsenter` started, all of it: its children are processes of the namespace. */
 export function signalTree(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.exitCode !== null || child.pid === undefined) return;
+  // The number of one that is gone may be somebody else's by now.
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const of = (pid: string): string[] => childrenOf(pid).flatMap((one) => [...of(one), one]);
   for (const pid of [...of(String(child.pid)), String(child.pid)])
     try {
