@@ -1,12 +1,17 @@
 import { hostname } from "node:os";
+import { createAwayReplies } from "../application/fleet/away-replies.ts";
 import { createFleetViewerJobs } from "../application/fleet/fleet-viewer-jobs.ts";
 import { createOrderGiver } from "../application/fleet/give-orders.ts";
+import { jobsOfReply, presentTold } from "../application/fleet/present-told.ts";
 import { serveOrders } from "../application/fleet/serve-orders.ts";
 import { createJobTeller } from "../application/fleet/tell-jobs.ts";
 import type { Bus } from "../application/inbox/bus.ts";
 import type { WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { OwnJobs, ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { WorkQueue } from "../application/ports/work-queue.ts";
+import type { Reply } from "../application/ports/conversation.ts";
+import type { AwayReplies } from "../application/ports/message-store.ts";
+import type { ActionLabels } from "../domain/work/job-actions.ts";
 import { createControlOrders } from "../infrastructure/fleet/control-orders.ts";
 import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
 import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
@@ -16,14 +21,27 @@ import type { ServeParts } from "./serve-parts.ts";
 
 export interface Control {
   readonly viewerJobs: ViewerJobs;
+  /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Promise<Reply["actions"]>;
+  readonly awayReplies: () => readonly AwayReplies[];
   start(): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface InboxHere {
+  readonly own: OwnJobs;
+  readonly bus: Bus;
+  readonly keeper: WorkKeeper;
+  /** Whether this process can speak on a channel. */
+  readonly reaches: (channel: string) => boolean;
+  /** There are replies to send. */
+  readonly send: () => void;
 }
 
 /** Jobs among the machines of a shared store: what is told of them, and orders about them. */
 export function openControl(
   parts: ServeParts,
-  { own, bus, keeper }: { readonly own: OwnJobs; readonly bus: Bus; readonly keeper: WorkKeeper },
+  { own, bus, keeper, reaches, send }: InboxHere,
 ): Control {
   const { db, state, store, access, workspaceName: workspace, newWorkId, onTrouble } = parts;
   const queue = parts.queue as WorkQueue<Within>;
@@ -43,14 +61,23 @@ export function openControl(
     onTrouble,
   });
   const serving = serveOrders({ orders, jobs: own, access, tell: teller.tellNow, keeper, timers, onTrouble });
+  const away = createAwayReplies({ fleet: parts.fleet, reaches, onFound: send, timers, onTrouble });
+  const started = { stopLooking: () => {} };
   return {
+    async actions(reply, labels) {
+      const isOurs = jobsOfReply(reply).every(own.has);
+      return isOurs ? own.actions(reply, labels) : presentTold(jobs, reply, labels);
+    },
+    awayReplies: away.list,
     viewerJobs: createFleetViewerJobs({ own, jobs, giver, store }),
     async start() {
       await teller.start();
       queue.onWork(serving.look);
       serving.look();
+      started.stopLooking = away.start();
     },
     async stop() {
+      started.stopLooking();
       giver.close();
       await serving.stop();
       await teller.stop();

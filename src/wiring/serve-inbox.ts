@@ -17,6 +17,7 @@ import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
+import type { Control } from "./control.ts";
 import type { ServeParts } from "./serve-parts.ts";
 
 const { now } = timers;
@@ -44,7 +45,11 @@ export async function openInbox(parts: ServeParts) {
   const labels = () => chatMessagesFor(state.current().locale).actions;
   const sending = createSending({
     ...common,
-    present: (reply) => ({ ...reply, actions: own.actions(reply, labels()) }),
+    present: async (reply) => {
+      const actions = control === null ? own.actions(reply, labels()) : control.actions(reply, labels());
+      return { ...reply, actions: await actions };
+    },
+    away: () => control?.awayReplies() ?? [],
     chance: Math.random,
     onTrouble,
   });
@@ -74,10 +79,16 @@ export async function openInbox(parts: ServeParts) {
     pid: process.pid,
     now,
   });
-  const control =
+  const control: Control | null =
     parts.databaseUrl === undefined
       ? null
-      : (await import("./control.ts")).openControl(parts, { own, bus, keeper });
+      : (await import("./control.ts")).openControl(parts, {
+          own,
+          bus,
+          keeper,
+          reaches: (channel) => channels.has(channel),
+          send: sending.look,
+        });
   const receiver = createReceiver({
     store,
     admit: admissionOf(parts),

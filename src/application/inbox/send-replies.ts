@@ -1,6 +1,6 @@
 import type { Channel, Delivered } from "../ports/channel.ts";
 import type { Reply } from "../ports/conversation.ts";
-import type { ChatKey, ClaimedReply, MessageStore } from "../ports/message-store.ts";
+import type { AwayReplies, ChatKey, ClaimedReply, MessageStore } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Work } from "../ports/work-queue.ts";
 import type { Bus } from "./bus.ts";
@@ -12,7 +12,9 @@ export interface SendParts {
   readonly store: MessageStore;
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
   /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
-  readonly present: (reply: Reply) => Reply;
+  readonly present: (reply: Reply) => Reply | Promise<Reply>;
+  /** Workspaces whose replies are sent here because their machine is away. */
+  readonly away?: () => readonly AwayReplies[];
   readonly bus: Bus;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
   readonly timers: Timers;
@@ -52,13 +54,23 @@ export function createSending(parts: SendParts): Sending {
   const resting = new Map<string, AbortController>();
   const closed = { now: false };
   const taking = createTaking<Claimed>({
-    claim: () => store.claimReply(),
+    claim,
     run: bringOut,
     limit: SENDERS,
     perGroup: SENDERS,
     timers,
     onTrouble: parts.onTrouble,
   });
+
+  async function claim(): Promise<Claimed | null> {
+    const own = await store.claimReply();
+    if (own !== null) return own;
+    for (const workspace of parts.away?.() ?? []) {
+      const claimed = await store.claimReply(workspace);
+      if (claimed !== null) return claimed;
+    }
+    return null;
+  }
 
   /** A reply stays in hand until it is sent or given up, so that none of its chat can overtake it. */
   async function bringOut({ work, reply }: Claimed, lane: Lane): Promise<void> {
@@ -107,7 +119,7 @@ export function createSending(parts: SendParts): Sending {
     const cancel = timers.after(DELIVERY_MS, abort);
     stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      const now = present(reply);
+      const now = await present(reply);
       if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
         return { status: "sent" };
       return await channel.deliver(now, limit.signal);
@@ -121,10 +133,10 @@ export function createSending(parts: SendParts): Sending {
     }
   }
 
-  function present(reply: ClaimedReply): ClaimedReply {
+  async function present(reply: ClaimedReply): Promise<ClaimedReply> {
     const { content } = reply;
     if (content.kind !== "reply") return reply;
-    return { ...reply, content: { kind: "reply", reply: parts.present(content.reply) } };
+    return { ...reply, content: { kind: "reply", reply: await parts.present(content.reply) } };
   }
 
   function tell({ channel, messageId, attempt }: ClaimedReply, { status }: Delivered, ms: number): void {

@@ -22,6 +22,10 @@ export interface FleetStore {
   queues(): Promise<readonly QueueDepth[]>;
   /** Chats whose messages wait for a workspace that nobody has served for `DEAD_AFTER_MS`, untold yet. */
   waitingForAway(limit: number): Promise<readonly WaitingChat[]>;
+  /** To whom replies wait whose workspace nobody has served for `DEAD_AFTER_MS`. */
+  repliesOfAway(): Promise<
+    readonly { readonly workspace: string; readonly channel: string; readonly userId: string }[]
+  >;
   /** Notes, within the transaction that posts the notice, that a chat is told; false when somebody did. */
   noteTold(chat: WaitingChat, within: unknown): Promise<boolean>;
   /** Chats that were told that they wait for this process's workspace. */

@@ -33,8 +33,11 @@ export interface MessageStore {
   handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /** Puts a reply of nobody's asking into the outbox, unless `onlyIf`, asked within that transaction, says no. */
   post(reply: NewReply, onlyIf?: (within: unknown) => Promise<boolean>): Promise<void>;
-  /** The next reply that may be sent, now claimed and marked as being sent; null when there is none. */
-  claimReply(): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
+  /**
+   * The next reply that may be sent, now claimed and marked as being sent; null when there is none. With `away`, of a
+   * workspace whose machine is away.
+   */
+  claimReply(away?: AwayReplies): Promise<{ readonly work: Work; readonly reply: ClaimedReply } | null>;
   /** Ends a reply: it was sent, or it never will be. */
   endReply(
     work: Work,
@@ -129,6 +132,12 @@ export interface UsageRow {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
+}
+
+export interface AwayReplies {
+  readonly workspace: string;
+  /** To these nobody here can speak. */
+  readonly except: readonly { readonly channel: string; readonly userId: string }[];
 }
 
 export interface ClaimedReply extends Delivery {

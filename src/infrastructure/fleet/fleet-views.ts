@@ -5,7 +5,9 @@ import type { ProcessRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
 import { placeOfWorkspace } from "./workspace-name.ts";
 
-type Views = Pick<FleetStore, "machines" | "queues" | "waitingForAway">;
+type Views = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
+
+const MOST_AWAY = 1_000;
 
 /** What is known of all machines, by the database's clock. */
 export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<number>): Views {
@@ -57,6 +59,16 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
         replies: count(replies, workspace),
       }));
     },
+    repliesOfAway: () =>
+      db
+        .selectFrom("replies")
+        .select(["workspace", "channel", "user_id as userId"])
+        .distinct()
+        .where("state", "in", ["waiting", "sending"])
+        .where("workspace", "like", "%:%")
+        .where("workspace", "not in", heardOf().select("workspace"))
+        .limit(MOST_AWAY)
+        .execute(),
     async waitingForAway(limit) {
       const rows = await db
         .selectFrom("messages")

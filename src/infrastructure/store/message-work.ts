@@ -62,7 +62,7 @@ export function workOfReply(
   };
 }
 
-function groupOf(channel: string, userId: string): string {
+export function groupOf(channel: string, userId: string): string {
   const group = storable(`${channel}:${userId}`);
   return group.length <= LONGEST_KEY ? group : hashHex("sha256", group);
 }

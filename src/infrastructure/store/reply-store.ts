@@ -3,7 +3,7 @@ import type { MessageStore, NewReply } from "../../application/ports/message-sto
 import type { WorkQueue } from "../../application/ports/work-queue.ts";
 import type { Within } from "../inbox/queue/work-engine.ts";
 import { toClaimedReply, toReplyRow } from "./message-rows.ts";
-import { workOfReply } from "./message-work.ts";
+import { groupOf, workOfReply, workPlaces } from "./message-work.ts";
 import type { Database } from "./schema.ts";
 
 type ReplyStore = Pick<
@@ -54,14 +54,21 @@ export function createReplyStore(parts: ReplyStoreParts) {
         await within.insertInto("replies").values(row).execute();
         await queue.add([work], within);
       }),
-    async claimReply() {
-      const claimed = await queue.claim({ queue: queueName }, (work, within) => read(within, work.ref));
+    async claimReply(away) {
+      const request =
+        away === undefined
+          ? { queue: queueName }
+          : {
+              queue: workPlaces(away.workspace).replies,
+              notGroups: away.except.map(({ channel, userId }) => groupOf(channel, userId)),
+            };
+      const claimed = await queue.claim(request, (work, within) => read(within, work.ref));
       if (claimed === null) return null;
       const { work, read: reply } = claimed;
       if (reply !== null) return { work, reply };
       // Somebody deleted it; there is nothing to send.
       await queue.finish(work, {});
-      return store.claimReply();
+      return store.claimReply(away);
     },
     endReply: (work, { state, at, reason }) =>
       queue.finish(work, {

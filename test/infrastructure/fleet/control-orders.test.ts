@@ -1,0 +1,218 @@
+/** Orders between machines, jobs that are told, and replies of machines that are away: on a real Postgres. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { type Kysely, sql } from "kysely";
+import { createAwayReplies } from "../../../src/application/fleet/away-replies.ts";
+import { createOrderGiver } from "../../../src/application/fleet/give-orders.ts";
+import { serveOrders } from "../../../src/application/fleet/serve-orders.ts";
+import { createBus } from "../../../src/application/inbox/bus.ts";
+import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
+import { createSending } from "../../../src/application/inbox/send-replies.ts";
+import type { Viewer } from "../../../src/application/inbox/viewer.ts";
+import type { OwnJobs } from "../../../src/application/inbox/viewer-jobs.ts";
+import type { ControlOrder } from "../../../src/application/ports/control-orders.ts";
+import { createControlOrders } from "../../../src/infrastructure/fleet/control-orders.ts";
+import { createFleetJobs } from "../../../src/infrastructure/fleet/fleet-jobs.ts";
+import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
+import { createWorkIds } from "../../../src/infrastructure/inbox/queue/work-ids.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
+import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createFakeChannel } from "../../fakes/channel.ts";
+import { requirePart } from "../../require.ts";
+import { openMessages } from "../store/open-messages.ts";
+import { type PostgresServer, startPostgres } from "../store/postgres-server.ts";
+
+const { now } = timers;
+const newId = createWorkIds(now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+const JOB = "job_1700000000_aaaaaaaa";
+const onTrouble = (error: unknown) => {
+  throw error;
+};
+
+describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
+  let postgres: PostgresServer;
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeAll(() => {
+    postgres = startPostgres();
+  }, 60_000);
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close().catch(() => {});
+  }, 30_000);
+  afterAll(() => postgres.stop());
+
+  function open() {
+    const url = postgres.newDatabase();
+    const db = openPostgres(url);
+    closing.push(() => db.destroy());
+    return { db, url };
+  }
+
+  async function machine(
+    { db, url }: { readonly db: Kysely<Database>; readonly url: string },
+    name: string,
+    isGone: (owner: string) => boolean = () => false,
+    pid = 1,
+  ) {
+    const machineId = name.repeat(32);
+    const workspace = `${machineId}:/ws`;
+    const owner = `boot-${name} ${pid} a.1`;
+    const messages = await openMessages({ db, databaseUrl: url, now, workspace, owner, isGone });
+    closing.push(() => messages.queue.close());
+    const { queue } = messages;
+    const place = { machineId, machineName: `host-${name}` };
+    const me = { owner, ...place, incarnation: `boot-${name}`, kind: "serve" as const, workspace };
+    const fleet = createFleetStore({
+      db,
+      now,
+      me: { ...me, root: "/ws", labels: [], lanes: 1, version: "1" },
+    });
+    const keeper = createWorkKeeper({ queue, timers, onTrouble });
+    const orders = createControlOrders({ db, queue, now, workspace });
+    const jobs = createFleetJobs({ db, now, workspace, ...place });
+    return { ...messages, fleet, keeper, orders, jobs, workspace };
+  }
+
+  const orderTo = (workspace: string, more: Partial<ControlOrder> = {}): ControlOrder => ({
+    id: newId(),
+    workspace,
+    jobId: JOB,
+    verb: "undo",
+    asker: { channel: "web", userId: "alice", role: "operator" },
+    ...more,
+  });
+
+  test("an order is carried out once, and never when it is withdrawn, too late, or begun by a process that died", async () => {
+    const store = open();
+    const near = await machine(store, "a");
+    const far = await machine(store, "b");
+    const gone = new Set<string>();
+    const other = await machine(store, "b", (owner) => gone.has(owner), 2);
+    const [once, withdrawn, late, cut] = [1, 2, 3, 4].map((n) =>
+      orderTo(far.workspace, { jobId: `job_170000000${n}_aaaaaaaa` }),
+    ) as [ControlOrder, ControlOrder, ControlOrder, ControlOrder];
+    // The same order twice is one.
+    for (const order of [once, once, withdrawn, late]) await near.orders.place(order, 60_000);
+    expect(await near.orders.withdraw(withdrawn.id)).toBe(true);
+    await sql`update control_orders set deadline_at = deadline_at - 70000 where id = ${late.id}`.execute(
+      store.db,
+    );
+    const taken = await far.orders.take();
+    expect(taken?.order).toEqual({ ...once, force: false });
+    expect(await far.orders.take()).toBeNull();
+    expect(await near.orders.withdraw(once.id)).toBe(false);
+    // No piece is above 64 KiB, and none ends within a character.
+    const long = JSON.stringify("🦀é".repeat(60_000));
+    expect(await far.orders.answer(taken!.work, long)).toBe("done");
+    const { rows } = await sql<{
+      bytes: number;
+    }>`select octet_length(body) as bytes from order_answers`.execute(store.db);
+    expect(rows.every(({ bytes }) => bytes <= 65_536)).toBe(true);
+    expect(await near.orders.collect(once.id)).toBe(long);
+    expect(await far.orders.answer(taken!.work, "late")).toBe("lost");
+
+    await near.orders.place(cut, 60_000);
+    expect((await far.orders.take())?.order.id).toBe(cut.id);
+    gone.add("boot-b 1 a.1");
+    await other.queue.beat();
+    expect(await other.orders.take()).toBeNull();
+    expect(await near.orders.look([withdrawn.id, late.id, cut.id])).toEqual(
+      new Map([
+        [withdrawn.id, "withdrawn"],
+        [late.id, "waiting"],
+        [cut.id, "cut-off"],
+      ]),
+    );
+  }, 60_000);
+
+  test("whoever serves an order asks the store what its asker may do", async () => {
+    const store = open();
+    const [near, far] = [await machine(store, "a"), await machine(store, "b")];
+    const access = await createAccessStore(store.db, now);
+    const asked: Viewer[] = [];
+    const jobs = {
+      output: async () => "all of it",
+      read: async (viewer: Viewer) => {
+        asked.push(viewer);
+        return null;
+      },
+    } as unknown as OwnJobs;
+    const { orders, keeper } = far;
+    const serving = serveOrders({ orders, jobs, access, tell: async () => {}, keeper, timers, onTrouble });
+    closing.push(serving.stop);
+    far.queue.onWork(serving.look);
+    const giver = createOrderGiver({ orders: near.orders, queue: near.queue, newId, timers, onTrouble });
+    const { id: _, ...order } = orderTo(far.workspace, { verb: "output" });
+    const give = () => giver.give({ ...order, verb: "output" });
+    expect(await give()).toEqual({ status: "answered", answer: "" });
+    await access.saveSession({
+      hash: "h",
+      userId: "alice",
+      role: "operator",
+      csrf: "c",
+      createdAt: now().toISOString(),
+      expiresAt: new Date(now().getTime() + 600_000).toISOString(),
+    });
+    await give();
+    expect(asked.map(({ userId, role }) => `${userId} ${role}`)).toEqual([" user", "alice operator"]);
+  }, 60_000);
+
+  test("a reply of a machine that is away is sent by one that reaches its channel, and no other reply is", async () => {
+    const store = open();
+    const [near, far] = [await machine(store, "a"), await machine(store, "b")];
+    const load = { busy: 0, draining: false };
+    for (const { fleet } of [near, far]) {
+      await fleet.enter();
+      await fleet.beat(load);
+    }
+    const post = (channel: string, text: string) =>
+      far.store.post({
+        key: crypto.randomUUID(),
+        messageId: null,
+        channel,
+        chatId: "c",
+        userId: "u",
+        content: { kind: "notice", text },
+        since: now().toISOString(),
+        at: now().toISOString(),
+      });
+    await post("elsewhere", "nobody here speaks there");
+    await post("test", "at last");
+    const { channel, shown } = createFakeChannel();
+    const sent = Promise.withResolvers<void>();
+    const bus = createBus();
+    bus.subscribe(({ type }) => type === "delivered" && sent.resolve());
+    const away = createAwayReplies({
+      fleet: near.fleet,
+      reaches: (name) => name === "test",
+      onFound: () => sending.look(),
+      timers,
+      onTrouble,
+    });
+    const sending = createSending({
+      store: near.store,
+      channel: (name) => (name === "test" ? channel : undefined),
+      present: (reply) => reply,
+      away: away.list,
+      bus,
+      keeper: near.keeper,
+      timers,
+      chance: () => 0.5,
+      onTrouble,
+    });
+    await away.look();
+    expect(away.list()).toEqual([]);
+    await sql`update machine_processes set beat_at = beat_at - 20000 where machine_id = ${"b".repeat(32)}`.execute(
+      store.db,
+    );
+    await away.look();
+    await sent.promise;
+    await sending.stop(0);
+    expect(shown.map(({ text }) => text)).toEqual(["at last"]);
+    const left = await store.db.selectFrom("replies").select(["channel", "state", "attempts"]).execute();
+    expect(left.toSorted((x, y) => (x.channel < y.channel ? -1 : 1))).toEqual([
+      { channel: "elsewhere", state: "waiting", attempts: 0 },
+      { channel: "test", state: "sent", attempts: 1 },
+    ]);
+  }, 60_000);
+});
