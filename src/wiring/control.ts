@@ -8,9 +8,9 @@ import { createJobTeller } from "../application/fleet/tell-jobs.ts";
 import type { Bus } from "../application/inbox/bus.ts";
 import type { WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { OwnJobs, ViewerJobs } from "../application/inbox/viewer-jobs.ts";
-import type { WorkQueue } from "../application/ports/work-queue.ts";
 import type { Reply } from "../application/ports/conversation.ts";
 import type { AwayReplies } from "../application/ports/message-store.ts";
+import type { WorkQueue } from "../application/ports/work-queue.ts";
 import type { ActionLabels } from "../domain/work/job-actions.ts";
 import { createControlOrders } from "../infrastructure/fleet/control-orders.ts";
 import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
@@ -39,10 +39,7 @@ export interface InboxHere {
 }
 
 /** Jobs among the machines of a shared store: what is told of them, and orders about them. */
-export function openControl(
-  parts: ServeParts,
-  { own, bus, keeper, reaches, send }: InboxHere,
-): Control {
+export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send }: InboxHere): Control {
   const { db, state, store, access, workspaceName: workspace, newWorkId, onTrouble } = parts;
   const queue = parts.queue as WorkQueue<Within>;
   const { now } = timers;
