@@ -97,7 +97,7 @@ export function jobIdIn(text: string): string {
 }
 
 /** Asks again until the answer is there; fails loudly when it never comes. */
-export async function until<T>(ask: () => T | undefined | false, deadlineMs = 10_000): Promise<T> {
+export async function until<T>(ask: () => T | undefined | false, deadlineMs = 25_000): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = ask();

@@ -98,11 +98,11 @@ withChecks(
   () => {
     project([proposal("Try", breaking)], {
       script: "if grep -q 'one = 2' src/one.mjs; then exec sleep 600; fi",
-      config: "coder: { attempts: 1 }\nchecks: { timeout: 5 }\n",
+      config: "coder: { attempts: 1 }\nchecks: { timeout: 10 }\n",
     });
     const ran = cli.chat("/code3 make one two in src/one.mjs");
     expect(ran.out).toStartWith("Not applied: checks did not end");
-    expect(ran.out).toContain("The checks did not end: npm test did not end in 5 s");
+    expect(ran.out).toContain("The checks did not end: npm test did not end in 10 s");
     expect(ran.out).not.toContain("worse");
     expect(ran.out).toMatch(/1 changed path is staged\./);
     expect(ran.code).toBe(1);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { searchProject } from "../../../src/application/context/search-project.ts";
 import { showAsked } from "../../../src/application/context/show-asked.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
 const numbered = (count: number) =>
@@ -53,7 +54,7 @@ test("a search names lines, definitions before uses and source before tests", ()
 
 test("an expression that would take for ever is looked for as it stands", () => {
   const project = memoryProject({ "a.txt": `${"a".repeat(5_000)}!\n(a+)+$ here\n` });
-  const begun = performance.now();
+  const begun = cpuTimeMs();
   expect(searchProject(project, { pattern: "(a+)+$" }, 1_000)).toContain("2: (a+)+$ here");
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(cpuTimeMs() - begun).toBeLessThan(1_000);
 });

@@ -12,7 +12,7 @@ function quickFetch() {
   const waits: number[] = [];
   const fetch = createForgeFetch({
     fetch: globalThis.fetch,
-    timeoutMs: 300,
+    timeoutMs: 2_000,
     patienceMs: 60_000,
     now: Date.now,
     pause: async (_, signal) => signal.throwIfAborted(),
