@@ -2,16 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
 import { createWebhooks, forgeWebhook } from "../adapters/webhooks/webhooks.ts";
 import type { EnvironmentCounts } from "../application/environments/observe-environments.ts";
+import type { WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Webhook } from "../application/ports/webhook.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
 import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
-import { solveTask } from "../application/tasks/solve-task.ts";
+import { solveClaimed } from "../application/tasks/solve-task.ts";
 import type { TellEnd } from "../application/tasks/tell-end.ts";
 import { traceTask } from "../application/telemetry/trace-task.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
+import type { OpenedQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
+import { timers as systemTimers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
@@ -19,6 +22,8 @@ import type { Telemetry } from "./telemetry.ts";
 
 export interface ForgeServiceParts {
   readonly db: Kysely<Database>;
+  readonly queue: OpenedQueue;
+  readonly keeper: WorkKeeper;
   readonly say: (text: string) => void;
   readonly tellEnd: TellEnd;
   /** Tasks that are worked on at once. */
@@ -40,7 +45,7 @@ export interface ForgeService {
   stop(): Promise<void>;
 }
 
-const LOOK_MS = 30_000;
+const LOOK_MS = 10_000;
 /** What was said while nobody served. What was taken in then is known by its name. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
 /** A forge's lists lag behind, and its clock is another one. */
@@ -53,9 +58,14 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  { db, say, tellEnd, limit, labels, takesIn, telemetry }: ForgeServiceParts,
+  { db, queue, keeper, say, tellEnd, limit, labels, takesIn, telemetry }: ForgeServiceParts,
 ): Promise<ForgeService | string | null> {
-  const opened = await openSolver(env, options, { db, onModelCall: telemetry?.tracer.asked });
+  const opened = await openSolver(env, options, {
+    db,
+    queue,
+    keeper,
+    onModelCall: telemetry?.tracer.asked,
+  });
   if (!opened.ok) return opened.message ?? "";
   const { solver } = opened;
   const { config, secrets, store, log } = solver;
@@ -72,19 +82,17 @@ export async function openForgeService(
   const runner = createTaskRunner({
     store,
     limit,
-    mayRun: ({ needs = [] }) => needs.every((label) => labels.includes(label)),
-    isGone: solver.isGone,
-    now,
-    run: async (task, signal) => {
-      const forge = forges.get(task.item.forge);
-      if (forge === undefined) return;
-      const parts = await solver.parts(forge, task.id);
-      const solve = () => solveTask(parts, task.id, { signal, say: () => {} });
+    has: [...labels, ...[...forges.keys()].map((kind) => `forge:${kind}`)],
+    timers: systemTimers,
+    run: async (claimed, signal) => {
+      const { task } = claimed;
+      const parts = await solver.parts(forges.get(task.item.forge) as Forge, task.id);
+      const solve = () => solveClaimed(parts, claimed, { signal, say: () => {} });
       const ended =
         telemetry === null
           ? await solve()
           : await traceTask({ ...telemetry, steps: store.steps, now }, task, solve);
-      if (ended !== null) await tellEnd(ended, parts.budgetNotices?.() ?? []);
+      await tellEnd(ended, parts.budgetNotices?.() ?? []);
     },
     onTrouble: (error) => say(solver.workspace.mask(String(error))),
   });
@@ -108,13 +116,17 @@ export async function openForgeService(
     intake: (event) => intake(partsOf(forges.get(event.item.forge) as Forge), event),
   });
   const timers: ReturnType<typeof setInterval>[] = [];
+  const stopListening: (() => void)[] = [];
   const stopping = new AbortController();
   return {
     counts: solver.counts,
     webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
     async start() {
+      await store.adopt();
+      stopListening.push(queue.queue.onWork(runner.wake));
+      // A queue that this process has not used yet is not among those that it polls.
+      timers.push(setInterval(runner.wake, LOOK_MS));
       runner.wake();
-      timers.push(setInterval(() => runner.wake(), LOOK_MS));
       for (const [kind, forge] of takesIn ? forges : []) {
         const { repositories, poll_interval: seconds } = config.forges[kind];
         if (seconds === 0 || repositories.length === 0) continue;
@@ -138,6 +150,7 @@ export async function openForgeService(
     async stop() {
       stopping.abort();
       for (const timer of timers) clearInterval(timer);
+      for (const stop of stopListening) stop();
       await runner.stop();
       await solver.close();
     },

@@ -3,7 +3,7 @@ import { createTroubleTeller } from "../application/inbox/tell-troubles.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import { createTellEnd } from "../application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
-import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
+import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
@@ -41,7 +41,7 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
   }
   const parts: ServeParts = { ...given, ...work, startedAt: new Date(), publicUrl, log, onTrouble };
   const inbox = await openInbox(parts);
-  const forges = await openForges(parts, place);
+  const forges = await openForges(parts, inbox, work.opened, place);
   const started: { machine?: Awaited<ReturnType<typeof openMachine>> } = {};
   return {
     parts,
@@ -69,9 +69,9 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
       await inbox.answering.stop(ANSWER_GRACE_MS);
       await inbox.sending.stop(SEND_GRACE_MS);
       await inbox.control?.stop();
+      await tasksEnd;
       giveUp();
       inbox.keeper.stop();
-      await tasksEnd;
       await Promise.all([...inbox.channels.values()].map((channel) => channel.close()));
       await close();
       await queue.close().catch(onTrouble);
@@ -90,7 +90,7 @@ async function openWork(
   const owners = createOwnerNames(process.pid);
   const { isGone } = owners;
   const owner = owners.next();
-  const { queue, newWorkId } = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
+  const opened = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
   const fleet = openFleet({
     ...parts,
     ...owners,
@@ -100,8 +100,8 @@ async function openWork(
     labels,
     lanes,
   });
-  const store = await createMessageStore({ db, now: timers.now, workspace, queue, newWorkId });
-  return { queue, store, fleet, newWorkId };
+  const store = await createMessageStore({ db, now: timers.now, workspace, ...opened });
+  return { opened, queue: opened.queue, newWorkId: opened.newWorkId, store, fleet };
 }
 
 /** First what an earlier process left half done, then what waits. */
@@ -120,7 +120,12 @@ async function startInbox({ state, queue }: ServeParts, inbox: Inbox, { kind }: 
 }
 
 /** Null where environments are off or no forge has a token. */
-async function openForges(parts: ServeParts, { kind, labels, lanes }: WorkPlace) {
+async function openForges(
+  parts: ServeParts,
+  { keeper }: Inbox,
+  queue: OpenedQueue,
+  { kind, labels, lanes }: WorkPlace,
+) {
   const { env, options, config, db, log, state, store, telemetry } = parts;
   if (!config.command_executor.enabled) return null;
   const tellEnd = createTellEnd({
@@ -134,6 +139,8 @@ async function openForges(parts: ServeParts, { kind, labels, lanes }: WorkPlace)
   const { openForgeService } = await import("./serve-forges.ts");
   const opened = await openForgeService(env, options, {
     db,
+    queue,
+    keeper,
     say: log,
     tellEnd,
     labels,

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import type { WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { Meter } from "../application/models/meter.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { ModelTool } from "../application/ports/model.ts";
@@ -23,8 +24,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PASSED = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 const NEWS_MS = 10_000;
 const PROGRESS_MS = 5000;
-/** An order of the store, by webhook, waits for the next renewal. */
-const RENEW_MS = 2000;
+const ORDERS_MS = 1000;
 const GIT_MS = 300_000;
 
 export interface TaskWiring {
@@ -33,6 +33,7 @@ export interface TaskWiring {
   readonly environments: WiredEnvironments;
   readonly meter: Meter;
   readonly store: SolveStore;
+  readonly keeper: WorkKeeper;
   readonly owners: OwnerNames;
 }
 
@@ -68,8 +69,7 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
     costUsd: () => metered.used().costUsd,
     budgetNotices: metered.notices,
     workers: metered.workers,
-    owner,
-    isGone: owners.isGone,
+    keeper: wiring.keeper,
   };
 }
 
@@ -125,6 +125,6 @@ function settingsOf({ tasks, checks, command_executor: executor }: Config): Solv
     allowCi: tasks.allow_ci_files,
     newsEveryMs: NEWS_MS,
     progressEveryMs: PROGRESS_MS,
-    renewEveryMs: RENEW_MS,
+    ordersEveryMs: ORDERS_MS,
   };
 }

@@ -3,19 +3,23 @@ import {
   createEnvironmentObserver,
   type EnvironmentCounts,
 } from "../application/environments/observe-environments.ts";
+import { createWorkKeeper, type WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts";
+import type { SolveOptions } from "../application/tasks/carry-out.ts";
 import type { SolveParts } from "../application/tasks/solve-parts.ts";
-import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
+import { solveTask } from "../application/tasks/solve-task.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
 import { sweepPublishFolders } from "../infrastructure/forges/publish-folders.ts";
+import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createSolveStore } from "../infrastructure/store/solve-store.ts";
-import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { createOwnerNames, type OwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
 import { publishFolder, solvePartsOf } from "./solve-task-parts.ts";
@@ -30,7 +34,6 @@ export interface Solver extends Opened {
   readonly texts: SolveMessages;
   readonly store: SolveStore;
   readonly log: Logger;
-  readonly isGone: (owner: string) => boolean;
   /** For metrics. */
   readonly counts: () => EnvironmentCounts;
   /** Why no container can be made now, for a person; null when one can. */
@@ -42,9 +45,11 @@ export interface Solver extends Opened {
   close(): Promise<void>;
 }
 
+/** What `serve` has open already; it stays open. */
 export interface SolverChoices {
-  /** A store that is open already; it stays open. */
-  readonly db?: Kysely<Database>;
+  readonly db: Kysely<Database>;
+  readonly queue: OpenedQueue;
+  readonly keeper: WorkKeeper;
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
@@ -55,7 +60,7 @@ export type OpenedSolver = { readonly ok: true; readonly solver: Solver } | NotO
 export async function openSolver(
   env: Environment,
   options: OpenOptions,
-  choices: SolverChoices = {},
+  choices: SolverChoices | null = null,
 ): Promise<OpenedSolver> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
@@ -66,18 +71,25 @@ export async function openSolver(
   const observer = createEnvironmentObserver(logger);
   const environments = createEnvironments(env, loaded, observer);
   if ("detail" in environments) return refuse(environments.detail);
-  const stored = await openStoreOnce(choices.db, loaded, now);
+  const stored = await openStoreOnce(choices?.db, loaded, now);
   if (!stored.ok) {
     await environments.close();
     return refuse(memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble));
   }
   const { db } = stored;
-  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { onModelCall: choices.onModelCall }), db);
-  const store = await createSolveStore(db, now);
+  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { onModelCall: choices?.onModelCall }), db);
   const owners = createOwnerNames(process.pid);
+  const onTrouble = (error: unknown) =>
+    logger.error("solve", "solve.store_failed", "solve.store_failed", {
+      error: workspace.mask(String(error)),
+    });
+  const kept =
+    choices ??
+    (await openOwnQueue({ db, databaseUrl: secrets.resolve(config.database_url), owners, onTrouble }));
+  const store = await createSolveStore({ db, now, ...kept.queue });
   sweepPublishFolders(publishFolder(loaded.home), { isGone: owners.isGone, now });
   const partsFor = (forge: Forge, taskId: string) =>
-    solvePartsOf({ env, opened, environments, meter, store, owners }, forge, taskId);
+    solvePartsOf({ env, opened, environments, meter, store, keeper: kept.keeper, owners }, forge, taskId);
   return {
     ok: true,
     solver: {
@@ -89,7 +101,6 @@ export async function openSolver(
       texts: solveMessagesFor(messages.locale),
       store,
       log: logger,
-      isGone: owners.isGone,
       counts: observer.counts,
       async engineTrouble(signal) {
         const facts = await environments.sandboxes.describe(signal);
@@ -101,8 +112,31 @@ export async function openSolver(
       run: async (forge, taskId, given) => solveTask(await partsFor(forge, taskId), taskId, given),
       async close() {
         await environments.close();
+        if (choices === null) {
+          kept.keeper.stop();
+          await kept.queue.queue.close().catch(onTrouble);
+        }
         await stored.close();
       },
     },
   };
+}
+
+/** For a process that works on one task: it claims, and says that it lives. */
+async function openOwnQueue({
+  db,
+  databaseUrl,
+  owners,
+  onTrouble,
+}: {
+  readonly db: Kysely<Database>;
+  readonly databaseUrl: string | undefined;
+  readonly owners: OwnerNames;
+  readonly onTrouble: (error: unknown) => void;
+}): Promise<Pick<SolverChoices, "queue" | "keeper">> {
+  const { isGone } = owners;
+  const queue = await openWorkQueue({ db, databaseUrl, owner: owners.next(), isGone, timers, onTrouble });
+  const keeper = createWorkKeeper({ queue: queue.queue, timers, onTrouble });
+  await keeper.start();
+  return { queue, keeper };
 }

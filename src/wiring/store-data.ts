@@ -54,7 +54,7 @@ export async function openStoreData(
         return await withSnapshot(db, (frozen) =>
           fillStore(target, {
             rows: async function* (table: KeptTable) {
-              for await (const row of readRows(frozen, table)) yield asWaiting(table, row, nameOf);
+              for await (const row of readRows(frozen, table)) yield asWaiting(row, nameOf);
             },
           }),
         );

@@ -226,6 +226,35 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect((await first.dead(50)).filter(({ queue }) => queue === queueName)).toEqual([]);
     });
 
+    test("one piece of work can be claimed by its id: while it waits, and never past others of its key", async () => {
+      const { queues, work, take } = await setUp("a", "b");
+      const [a, b] = queues as [WorkQueue, WorkQueue];
+      const [first, second, other] = [work("1"), work("2"), work("3", "y")];
+      await a.add([work("0", "x"), first, second, other]);
+      expect(await take(a, { id: second.id })).toBeNull();
+      expect(await take(a, { id: work("none").id })).toBeNull();
+      const mine = (await take(b, { id: first.id })) as Work;
+      expect([mine.ref, mine.attempt, mine.light]).toEqual(["1", 1, false]);
+      expect(await take(a, { id: first.id })).toBeNull();
+      expect((await take(a, { id: other.id }))?.ref).toBe("3");
+      await b.handBack(mine, { begun: true });
+      expect(await take(a, { lightOnly: true })).toBeNull();
+      expect((await take(a, { id: first.id }))?.attempt).toBe(2);
+      expect([(await take(a))?.ref, await take(a)]).toEqual(["0", null]);
+    });
+
+    test("work that its process begins itself is nobody else's first, and waits for its key like any other", async () => {
+      const { queues, work, take, drain } = await setUp("a", "b");
+      const [a, b] = queues as [WorkQueue, WorkQueue];
+      const begun = await a.begin(work("1"), async ({ ref }) => `read ${ref}`);
+      expect([begun?.work.ref, begun?.work.attempt, begun?.read]).toEqual(["1", 1, "read 1"]);
+      expect(await take(b)).toBeNull();
+      expect(await b.begin(work("2"), async () => null)).toBeNull();
+      await a.finish(begun?.work as Work, {});
+      expect(await drain(b)).toEqual([]);
+      expect((await b.begin(work("3"), async () => null))?.work.ref).toBe("3");
+    });
+
     test("whoever listens hears of work that another process added", async () => {
       const { queues, work, take } = await setUp("a", "b");
       const [a, b] = queues as [WorkQueue, WorkQueue];

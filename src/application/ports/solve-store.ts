@@ -5,51 +5,63 @@ import type { TaskStep } from "../../domain/tasks/step.ts";
 import type { Verdict } from "../../domain/work/checks/judge.ts";
 import type { TestCounts } from "../../domain/work/checks/test-results.ts";
 import type { ModelMessage } from "./model.ts";
+import type { Work } from "./work-queue.ts";
 
 /**
- * Tasks from forges: one live task per issue, PR or MR. Whoever works on one holds its lease; a lease that ran out is
- * anybody's, so a task goes on after its process died. Several processes may use this at once.
+ * Tasks from forges: one live task per issue, PR or MR. One that waits or runs is work of the queue, where its item is
+ * worked on one at a time and goes on elsewhere after its process died. Several processes may use this at once.
  */
-export interface SolveStore {
-  /** Takes in a task, unless a live one of the same item is there, which is then given back. */
+export interface SolveStore extends SolveReader {
+  /**
+   * Takes in a task, unless a live one of the same item is there, which is then given back. It waits for whoever claims
+   * it; one that was asked for by hand waits for `claimOwn`.
+   */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
   /** Makes a task that had ended a waiting one, as given. False when a live one of the same item is there. */
   reopen(task: SolveTask): Promise<boolean>;
-  find(id: string): Promise<SolveTask | null>;
   /** The newest task of an item, live or ended. */
   findLast(item: ItemRef): Promise<SolveTask | null>;
   /** The task of an item that is waiting, running or paused. */
   findLive(item: ItemRef): Promise<SolveTask | null>;
-  /** Newest first. */
-  list(limit: number): Promise<SolveTask[]>;
-  /** Waiting tasks, and running ones whose owner is gone, oldest first. */
-  due(now: Date, isGone: (owner: string) => boolean): Promise<SolveTask[]>;
-  /** False when somebody else holds it. An owner that `isGone` knows to be dead holds nothing. */
-  lease(request: LeaseRequest): Promise<boolean>;
-  /** Prolongs; tells what was asked of the task meanwhile. `held` is false when the lease was lost. */
-  renew(
-    id: string,
-    owner: string,
-    until: Date,
-  ): Promise<{ readonly held: boolean; readonly order: Order | null }>;
-  release(id: string, owner: string): Promise<void>;
-  save(task: SolveTask): Promise<void>;
-  /** Adds what happened to a task; nothing is ever changed or removed. */
-  note(id: string, step: TaskStep): Promise<void>;
-  /** In the order in which they happened. */
-  steps(id: string): Promise<readonly TaskStep[]>;
-  /** Asks whoever works on it to stop or to pause; heard when its lease is renewed. */
+  /** The oldest task that needs no more than the process has: labels, and `forge:` with the forges it may ask. */
+  claim(has: readonly string[]): Promise<ClaimedTask | null>;
+  /** This very task, also a paused one; null when somebody else works on it. */
+  claimOwn(id: string): Promise<ClaimedTask | null>;
+  /** Ends the claim of a task whose state is saved. With `dead` it is kept among what was given up. */
+  finish(claim: Work, dead?: string): Promise<"done" | "lost">;
+  /** Gives the claim of a task back that is to go on. Unless it had `begun`, the attempt does not count. */
+  handBack(claim: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
+  /**
+   * Of a task in hand: false when it is another's by now, and nothing was written. Without a claim: one that waits gets
+   * its work.
+   */
+  save(task: SolveTask, claim?: Work): Promise<boolean>;
+  /** Pauses or stops what nobody works on; false when somebody does. */
+  halt(task: SolveTask, state: "paused" | "stopped"): Promise<boolean>;
+  /** Adds what happened to a task in hand; nothing is ever changed or removed. */
+  note(id: string, step: TaskStep, claim: Work): Promise<void>;
+  /** Asks whoever works on it to stop or to pause. */
   order(id: string, order: Order | null): Promise<void>;
+  /** What was asked of the task. */
+  orderOf(id: string): Promise<Order | null>;
+  /** Gives work to those that wait and have none: they came with a copy, or from an older version. */
+  adopt(): Promise<void>;
   /** True the first time this delivery is seen. */
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
 }
 
-export interface LeaseRequest {
-  readonly id: string;
-  readonly owner: string;
-  readonly now: Date;
-  readonly until: Date;
-  readonly isGone: (owner: string) => boolean;
+export interface SolveReader {
+  find(id: string): Promise<SolveTask | null>;
+  /** Newest first. */
+  list(limit: number): Promise<SolveTask[]>;
+  /** In the order in which they happened. */
+  steps(id: string): Promise<readonly TaskStep[]>;
+}
+
+/** A task and the claim on it. */
+export interface ClaimedTask {
+  readonly task: SolveTask;
+  readonly work: Work;
 }
 
 export type Order = "stop" | "pause";

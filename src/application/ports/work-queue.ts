@@ -16,6 +16,11 @@ export interface WorkQueue<Within = unknown> {
     read: (work: Work, within: Within) => Promise<T>,
   ): Promise<Claimed<T> | null>;
   /**
+   * Adds work and claims it in one, so that nobody else comes first. Null, with nothing added, when other work of its key
+   * stands before it.
+   */
+  begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<Claimed<T> | null>;
+  /**
    * Ends work. `write` and `add` happen in the same transaction. `lost`: it belongs to another by now, or was ended
    * before; nothing was written. Rejects when the store fails: then nothing is known, and the call may be repeated.
    */
@@ -75,6 +80,8 @@ export interface ClaimRequest {
   readonly queue: string;
   readonly lightOnly?: boolean;
   readonly notGroups?: readonly string[];
+  /** This very piece of work, when it waits and nothing of its key stands before it. */
+  readonly id?: string;
 }
 
 export interface WorkEnd<Within> {

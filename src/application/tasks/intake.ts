@@ -104,8 +104,6 @@ async function begin(
 
 /** Whoever works on it is asked; what nobody works on is ended here. */
 async function halt({ store }: IntakeParts, live: SolveTask, what: "stop" | "pause"): Promise<Taken> {
-  if (live.state === "running") await store.order(live.id, what);
-  else if (what === "stop") await store.save({ ...live, state: "stopped" });
-  else await store.save({ ...live, state: "paused" });
+  if (!(await store.halt(live, what === "stop" ? "stopped" : "paused"))) await store.order(live.id, what);
   return { did: what, taskId: live.id };
 }

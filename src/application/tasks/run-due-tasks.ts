@@ -1,14 +1,16 @@
-import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
+import { createTaking } from "../inbox/take-work.ts";
+import type { ClaimedTask, SolveStore } from "../ports/solve-store.ts";
+import type { Timers } from "../ports/timers.ts";
 
 export interface TaskRunnerParts {
-  readonly store: Pick<SolveStore, "due">;
+  readonly store: Pick<SolveStore, "claim">;
   /** Tasks that are worked on at once. */
   readonly limit: number;
-  readonly isGone: (owner: string) => boolean;
-  /** Whether this machine has what the task needs. */
-  readonly mayRun: (task: SolveTask) => boolean;
-  readonly now: () => Date;
-  readonly run: (task: SolveTask, signal: AbortSignal) => Promise<void>;
+  /** What this process has: labels, and the forges it may ask. */
+  readonly has: readonly string[];
+  /** Ends the claim before it resolves. */
+  readonly run: (claimed: ClaimedTask, signal: AbortSignal) => Promise<void>;
+  readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -19,45 +21,26 @@ export interface TaskRunner {
   stop(): Promise<void>;
 }
 
-/** Works on tasks that are due, oldest first, a few at a time. */
+/** Works on tasks that wait, oldest first, a few at a time. */
 export function createTaskRunner(parts: TaskRunnerParts): TaskRunner {
-  const running = new Map<string, Promise<void>>();
+  const { store, limit, has, timers, onTrouble } = parts;
   const stopping = new AbortController();
-  const state: { looking: Promise<void> | null; again: boolean } = { looking: null, again: false };
-
-  const begin = (task: SolveTask) => {
-    const run = parts
-      .run(task, stopping.signal)
-      .catch(parts.onTrouble)
-      .finally(() => {
-        running.delete(task.id);
-        wake();
-      });
-    running.set(task.id, run);
-  };
-  const look = async () => {
-    do {
-      state.again = false;
-      const due = await parts.store.due(parts.now(), parts.isGone);
-      for (const task of due.filter(parts.mayRun))
-        if (!stopping.signal.aborted && running.size < parts.limit && !running.has(task.id)) begin(task);
-    } while (state.again);
-  };
-  const wake = () => {
-    if (stopping.signal.aborted) return;
-    state.again = true;
-    state.looking ??= look()
-      .catch(parts.onTrouble)
-      .finally(() => {
-        state.looking = null;
-      });
-  };
+  const taking = createTaking<ClaimedTask>({
+    // Tasks need a lane.
+    claim: async ({ lightOnly = false, notGroups = [] }) =>
+      lightOnly || notGroups.length > 0 ? null : store.claim(has),
+    run: (claimed) => parts.run(claimed, stopping.signal),
+    limit,
+    perGroup: limit,
+    timers,
+    onTrouble,
+  });
   return {
-    wake,
+    wake: taking.look,
     async stop() {
+      taking.close();
       stopping.abort();
-      await state.looking;
-      await Promise.allSettled([...running.values()]);
+      await taking.idle();
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
 import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
+import type { WorkKeeper } from "../inbox/keep-work.ts";
 import type { Patience } from "../models/complete.ts";
 import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
 import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forge.ts";
@@ -37,10 +38,8 @@ export interface SolveParts {
   /** Where a worker CLI's own use goes. */
   readonly workers: WorkerAccount;
   readonly uuid: () => string;
-  /** This process, for leases. */
-  readonly owner: string;
-  /** Whether an owner, as leases name it, is surely dead. */
-  readonly isGone: (owner: string) => boolean;
+  /** Says that this process lives and works on the task. */
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
 }
 
 export interface ProjectSettings {
@@ -60,8 +59,8 @@ export interface SolveConfig {
   readonly allowCi: boolean;
   /** How often the forge is asked for news while a task runs. */
   readonly newsEveryMs: number;
-  /** How often the lease is renewed, and orders are looked for. */
-  readonly renewEveryMs: number;
+  /** How often the store is asked for orders. */
+  readonly ordersEveryMs: number;
   /** How often the progress comment is edited at most. */
   readonly progressEveryMs: number;
 }

@@ -15,7 +15,10 @@ export class SolveStop extends Error {
 export type SolveStopKind =
   | "stopped"
   | "paused"
-  | "lost-lease"
+  /** Another process has it by now. */
+  | "lost"
+  /** Too many processes ended over it. */
+  | "given-up"
   | "forge"
   | "forge-token"
   | "forge-missing"

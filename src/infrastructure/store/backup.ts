@@ -59,7 +59,7 @@ async function writeTable(frozen: Kysely<Database>, table: KeptTable, file: stri
   const digest = createRowDigest();
   const out = createWriteStream(file, { mode: 0o600 });
   for await (const row of readRows(frozen, table)) {
-    const waiting = asWaiting(table, row, (workspace) => workspace);
+    const waiting = asWaiting(row, (workspace) => workspace);
     digest.add(waiting);
     if (!out.write(`${JSON.stringify(waiting)}\n`))
       await new Promise((resolve) => out.once("drain", resolve));

@@ -51,8 +51,8 @@ const TASK_TONES = {
 export function createTaskReader(db: Kysely<Database>, maxSteps: number): TaskReader {
   return {
     async list(limit) {
-      const { createSolveStore } = await import("./solve-store.ts");
-      const store = await createSolveStore(db, () => new Date());
+      const { createSolveReader } = await import("./solve-rows.ts");
+      const store = createSolveReader(db);
       const tasks = await store.list(limit);
       const known = await Promise.all(tasks.map(({ id }) => store.steps(id)));
       return tasks.map(({ id, item, state, phase, askedBy, updatedAt, steps, stepsBefore = 0 }, index) => ({

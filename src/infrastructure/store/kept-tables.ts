@@ -52,11 +52,11 @@ export const INDEXES: readonly KeptTable[] = ["jobs", "events", "forge_deliverie
 export type Row = Readonly<Record<string, unknown>>;
 
 /** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
-export function asWaiting(table: KeptTable, row: Row, nameOf: (workspace: string) => string): Row {
+export function asWaiting(row: Row, nameOf: (workspace: string) => string): Row {
   const named = typeof row.workspace === "string" && row.workspace !== "" ? nameOf(row.workspace) : undefined;
   return {
     ...row,
     ...(named !== undefined && { workspace: named }),
-    ...((table === "messages" || table === "replies") && { work_id: null, owner: null, lease_until: null }),
+    ...("work_id" in row && { work_id: null }),
   };
 }

@@ -22,8 +22,6 @@ export function toMessageRow(
     user_id: storable(userId),
     state: "received",
     attempts: 0,
-    owner: null,
-    lease_until: null,
     finished_at: null,
     body: JSON.stringify(body),
   };
@@ -71,8 +69,6 @@ export function toReplyRow(
     state: "waiting",
     attempts: 0,
     next_at: reply.at,
-    owner: null,
-    lease_until: null,
     finished_at: null,
     reason: null,
     reply_to: reply.replyTo === undefined ? null : JSON.stringify(reply.replyTo),

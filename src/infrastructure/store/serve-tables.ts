@@ -47,8 +47,6 @@ export interface MessageRow {
   received_at: string;
   state: string;
   attempts: number;
-  owner: string | null;
-  lease_until: string | null;
   finished_at: string | null;
   /** The work in the queue that answers it; null when it came before there was a queue. */
   work_id: string | null;
@@ -71,8 +69,6 @@ export interface ReplyRow {
   state: string;
   attempts: number;
   next_at: string;
-  owner: string | null;
-  lease_until: string | null;
   finished_at: string | null;
   reason: string | null;
   reply_to: string | null;

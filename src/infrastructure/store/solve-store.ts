@@ -1,144 +1,86 @@
 import { type Kysely, sql } from "kysely";
 import type { Order, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
+import type { Work, WorkQueue } from "../../application/ports/work-queue.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
-import type { TaskStep } from "../../domain/tasks/step.ts";
+import type { Within } from "../inbox/queue/work-engine.ts";
+import { claimStands } from "./claim-stands.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
-import type { SolveRow } from "./solve-tables.ts";
+import { createSolveClaims } from "./solve-claims.ts";
+import { createSolveReader, LIVE, type TaskValues, toRow, toTask, workOfTask } from "./solve-rows.ts";
 import { storable } from "./storable.ts";
-import { createStoreTime } from "./store-time.ts";
 
-const LIVE = ["waiting", "running", "paused"];
 const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
 
-export async function createSolveStore(db: Kysely<Database>, now: () => Date): Promise<SolveStore> {
+export interface SolveStoreParts {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  readonly queue: WorkQueue<Within>;
+  readonly newWorkId: () => string;
+}
+
+export async function createSolveStore(parts: SolveStoreParts): Promise<SolveStore> {
+  const { db, now, queue, newWorkId } = parts;
   await migrate(db, now);
-  const storeTime = createStoreTime(db, now);
-  const shared = async (moment: Date) => (await storeTime(moment)).toISOString();
   const live = async (item: ItemRef) => {
     const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
     return toTask(await query.where("state", "in", LIVE).executeTakeFirst());
   };
+  /** What is asked for by hand is begun by the process that asks. */
+  const workFor = (task: SolveTask) => (task.trigger === "hand" ? [] : [workOfTask(task, newWorkId())]);
   const open: SolveStore["open"] = async (task) => {
-    const values = { ...toRow(task), owner: null, lease_until: null, ordered: null };
-    const made = await db
-      .insertInto("solve_tasks")
-      .values(values)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning("id")
-      .execute();
-    if (made.length === 1) return { task, fresh: true };
+    const fresh = await db.transaction().execute(async (within) => {
+      const work = workFor(task);
+      const made = await within
+        .insertInto("solve_tasks")
+        .values({ ...toRow(task), work_id: work[0]?.id ?? null, ordered: null })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning("id")
+        .execute();
+      if (made.length === 1) await queue.add(work, within);
+      return made.length === 1;
+    });
+    if (fresh) return { task, fresh };
     const other = await live(task.item);
     return other === null ? open(task) : { task: other, fresh: false };
   };
   return {
+    ...createSolveReader(db),
+    ...createSolveClaims({ db, queue, newWorkId }),
     open,
-    async reopen(task) {
-      const { id, item: _, ...values } = toRow(task);
-      const ended = db.updateTable("solve_tasks").set(values).where("id", "=", id);
-      const rows = await ended
-        .where("state", "not in", LIVE)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom("solve_tasks as other")
-                .select("other.id")
-                .where("other.item", "=", itemUrl(task.item))
-                .where("other.state", "in", LIVE),
-            ),
-          ),
-        )
-        .returning("id")
-        .execute();
-      return rows.length === 1;
-    },
+    reopen: (task) =>
+      db.transaction().execute(async (within) => {
+        const work = workFor(task);
+        const reopened = await reopenRow(within, toRow(task), work[0]?.id ?? null);
+        if (reopened) await queue.add(work, within);
+        return reopened;
+      }),
     async findLast(item) {
       const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
       return toTask(await query.orderBy("created_at", "desc").limit(1).executeTakeFirst());
     },
-    async note(id, step) {
-      const body = storable(JSON.stringify(step));
-      await sql`insert into task_steps (task_id, position, at, kind, body)
-        select ${id}, coalesce(max(position), 0) + 1, ${step.at}, ${step.kind}, ${body} from task_steps where task_id = ${id}`.execute(
-        db,
-      );
-    },
-    async steps(id) {
-      const query = db.selectFrom("task_steps").select("body").where("task_id", "=", id);
-      const rows = await query.orderBy("position").execute();
-      return rows.map(({ body }) => JSON.parse(body) as TaskStep);
-    },
-    async find(id) {
-      return toTask(
-        await db.selectFrom("solve_tasks").select("body").where("id", "=", id).executeTakeFirst(),
-      );
-    },
     findLive: live,
-    async list(limit) {
-      const rows = await db
-        .selectFrom("solve_tasks")
-        .select("body")
-        .orderBy("created_at", "desc")
-        .limit(limit)
-        .execute();
-      return rows.flatMap((row) => toTask(row) ?? []);
-    },
-    async due(at, isGone) {
-      const time = await shared(at);
-      const rows = await db
-        .selectFrom("solve_tasks")
-        .select(["body", "owner", "lease_until"])
-        .where("state", "in", ["waiting", "running"])
-        .orderBy("created_at")
-        .execute();
-      const free = rows.filter(
-        ({ owner, lease_until: until }) => owner === null || until === null || until <= time || isGone(owner),
-      );
-      return free.flatMap((row) => toTask(row) ?? []);
-    },
-    async lease({ id, owner, now: at, until, isGone }) {
-      const [time, end] = [await shared(at), await shared(until)];
-      const held = await db.selectFrom("solve_tasks").select("owner").where("id", "=", id).executeTakeFirst();
-      const dead = typeof held?.owner === "string" && isGone(held.owner) ? held.owner : owner;
-      const rows = await db
-        .updateTable("solve_tasks")
-        .set({ owner, lease_until: end })
-        .where("id", "=", id)
-        .where(({ eb, or }) =>
-          or([
-            eb("lease_until", "is", null),
-            eb("lease_until", "<=", time),
-            eb("owner", "in", [owner, dead]),
-          ]),
-        )
-        .returning("id")
-        .execute();
-      return rows.length === 1;
-    },
-    async renew(id, owner, until) {
-      const [row] = await db
-        .updateTable("solve_tasks")
-        .set({ lease_until: await shared(until) })
-        .where("id", "=", id)
-        .where("owner", "=", owner)
-        .returning("ordered")
-        .execute();
-      return { held: row !== undefined, order: (row?.ordered ?? null) as Order | null };
-    },
-    async release(id, owner) {
-      await db
-        .updateTable("solve_tasks")
-        .set({ owner: null, lease_until: null })
-        .where("id", "=", id)
-        .where("owner", "=", owner)
-        .execute();
-    },
-    async save(task) {
-      const { item: _, id, ...values } = toRow(task);
-      await db.updateTable("solve_tasks").set(values).where("id", "=", id).execute();
-    },
+    note: (id, step, claim) =>
+      db.transaction().execute(async (within) => {
+        if (!(await claimStands(within, claim))) return;
+        const body = storable(JSON.stringify(step));
+        await sql`insert into task_steps (task_id, position, at, kind, body)
+          select ${id}, coalesce(max(position), 0) + 1, ${step.at}, ${step.kind}, ${body} from task_steps where task_id = ${id}`.execute(
+          within,
+        );
+      }),
+    save: (task, claim) =>
+      db
+        .transaction()
+        .execute((within) =>
+          claim === undefined ? saveFree(parts, within, task) : saveHeld(within, task, claim),
+        ),
     async order(id, order) {
       await db.updateTable("solve_tasks").set({ ordered: order }).where("id", "=", id).execute();
+    },
+    async orderOf(id) {
+      const query = db.selectFrom("solve_tasks").select("ordered").where("id", "=", id);
+      return ((await query.executeTakeFirst())?.ordered ?? null) as Order | null;
     },
     async firstSight(deliveryId, at) {
       const old = new Date(at.getTime() - DELIVERIES_KEPT_MS).toISOString();
@@ -154,16 +96,57 @@ export async function createSolveStore(db: Kysely<Database>, now: () => Date): P
   };
 }
 
-function toRow(task: SolveTask): Pick<SolveRow, "id" | "item" | "state" | "created_at" | "body"> {
-  return {
-    id: task.id,
-    item: itemUrl(task.item),
-    state: task.state,
-    created_at: task.createdAt,
-    body: storable(JSON.stringify(task)),
-  };
+async function reopenRow(within: Within, values: TaskValues, workId: string | null): Promise<boolean> {
+  const rows = await within
+    .updateTable("solve_tasks")
+    .set({ ...values, work_id: workId })
+    .where("id", "=", values.id)
+    .where("state", "not in", LIVE)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("solve_tasks as other")
+            .select("other.id")
+            .where("other.item", "=", values.item)
+            .where("other.state", "in", LIVE),
+        ),
+      ),
+    )
+    .returning("id")
+    .execute();
+  return rows.length === 1;
 }
 
-function toTask(row: { readonly body: string } | undefined): SolveTask | null {
-  return row === undefined ? null : (JSON.parse(row.body) as SolveTask);
+/** What was taken from the task meanwhile, by a new claim or with its work, this process writes no more. */
+async function saveHeld(within: Within, task: SolveTask, claim: Work): Promise<boolean> {
+  if (!(await claimStands(within, claim))) return false;
+  const { id, ...values } = toRow(task);
+  const { numUpdatedRows } = await within
+    .updateTable("solve_tasks")
+    .set(values)
+    .where("id", "=", id)
+    .where("work_id", "=", claim.id)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+async function saveFree(
+  { queue, newWorkId }: SolveStoreParts,
+  within: Within,
+  task: SolveTask,
+): Promise<boolean> {
+  const { id, ...values } = toRow(task);
+  const query = within.selectFrom("solve_tasks").select(["state", "work_id"]).where("id", "=", id);
+  const before = await query.executeTakeFirst();
+  const queued = (state: string | undefined) => state === "waiting" || state === "running";
+  const kept = queued(before?.state) ? (before?.work_id ?? null) : null;
+  const work = task.state === "waiting" && kept === null ? [workOfTask(task, newWorkId())] : [];
+  const workId = work[0]?.id ?? (queued(task.state) ? kept : null);
+  const { numUpdatedRows } = await within
+    .updateTable("solve_tasks")
+    .set({ ...values, work_id: workId })
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) await queue.add(work, within);
+  return numUpdatedRows > 0n;
 }

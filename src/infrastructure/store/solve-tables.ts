@@ -1,4 +1,4 @@
-/** The tables of `005-solve` and `009-task-steps`, as Kysely sees them. */
+/** Tasks of forges, as Kysely sees them. */
 export interface SolveTables {
   solve_tasks: SolveRow;
   forge_deliveries: { id: string; seen_at: string };
@@ -10,8 +10,10 @@ export interface SolveRow {
   item: string;
   state: string;
   created_at: string;
-  owner: string | null;
-  lease_until: string | null;
+  /** Its work in the queue, while it waits, runs or was given up there. */
+  work_id: string | null;
+  /** What a process must have to carry it out, separated by commas. */
+  needs: string;
   ordered: string | null;
   body: string;
 }

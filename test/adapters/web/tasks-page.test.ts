@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { allTasks } from "../../../src/application/tasks/all-tasks.ts";
 import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
 import { createTaskReader } from "../../../src/infrastructure/store/console-readers.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createTaskFileReader } from "../../../src/infrastructure/tasks/task-file-reader.ts";
 import { createTaskFiles } from "../../../src/infrastructure/tasks/task-files.ts";
@@ -48,7 +47,6 @@ test("the page shows tasks of `run`, how far they are, what they used, and reads
   for (const event of EVENTS) files.append(event);
   const db = openSqlite(join(folder, "store.db"));
   const { store } = await openMessages({ db, now: () => new Date() });
-  await createSolveStore(db, () => new Date());
   const tasks = allTasks([createTaskReader(db, 60), createTaskFileReader(storage)]);
   const { ask } = await createPages(db, store, async () => ({ status: "duplicate" }) as never, { tasks });
   const held = files.claim();

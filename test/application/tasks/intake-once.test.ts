@@ -10,8 +10,6 @@ import { pollRepository } from "../../../src/application/tasks/poll-repository.t
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import {
@@ -25,6 +23,7 @@ import {
   request,
   type World,
 } from "../../fakes/forges/world.ts";
+import { openTasks } from "./solve-store-kit.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -56,7 +55,7 @@ for (const kind of ["github", "gitlab"] as const)
       issue = addItem(repository, { kind: "issue", title: "Sum", body: "", author: alice });
       server = kind === "github" ? startGitHub(world) : startGitLab(world);
       time = Date.now();
-      store = await createSolveStore(openSqlite(join(folder, `${count++}.db`)), () => new Date(time));
+      store = (await openTasks(join(folder, `${count++}.db`))).store;
     });
     afterAll(() => {
       server?.stop();

@@ -5,14 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import examples from "@octokit/webhooks-examples";
 import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
-import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
+import type { ClaimedTask, SolveStore } from "../../../src/application/ports/solve-store.ts";
 import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
 import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import {
@@ -27,6 +25,7 @@ import {
   request,
   type World,
 } from "../../fakes/forges/world.ts";
+import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 
 describe("what comes in from a forge", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-intake-"));
@@ -41,6 +40,7 @@ describe("what comes in from a forge", () => {
   let world: World;
   let issue: Item;
   let store: SolveStore;
+  let tasks: TaskProcess;
   let due: string[];
   let server: ReturnType<typeof startGitHub>;
   let gitlab: ReturnType<typeof startGitLab>;
@@ -57,7 +57,8 @@ describe("what comes in from a forge", () => {
     issue = addItem(repository, { kind: "issue", title: "Sum", body: "", author: alice });
     server = startGitHub(world);
     gitlab = startGitLab(world);
-    store = await createSolveStore(openSqlite(join(folder, `${count++}.db`)), () => new Date());
+    tasks = await openTasks(join(folder, `${count++}.db`));
+    store = tasks.store;
     due = [];
   });
   afterAll(() => {
@@ -153,16 +154,13 @@ describe("what comes in from a forge", () => {
     expect((await store.list(1))[0]?.state).toBe("paused");
     expect(await comment("resume")).toEqual(["resume"]);
     const [task] = await store.list(1);
-    await store.save({ ...(task as NonNullable<typeof task>), state: "running" });
-    await store.lease({
-      id: task?.id ?? "",
-      owner: "me",
-      now: new Date(),
-      until: new Date(Date.now() + 1000),
-      isGone: () => false,
-    });
+    const worker = await openTasks(tasks.db, { owner: "worker" });
+    const held = (await worker.store.claim(["forge:github"])) as ClaimedTask;
+    expect(held.task.id).toBe(task?.id ?? "");
+    expect(await worker.store.save({ ...held.task, state: "running" }, held.work)).toBe(true);
     expect(await comment("stop")).toEqual(["stop"]);
-    expect(await store.renew(task?.id ?? "", "me", new Date())).toEqual({ held: true, order: "stop" });
+    expect(await worker.store.orderOf(held.task.id)).toBe("stop");
+    expect(await worker.store.find(held.task.id)).toMatchObject({ state: "running" });
   });
 
   test("a forged, missing or foreign signature is refused before anything is read", async () => {

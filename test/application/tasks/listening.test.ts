@@ -5,8 +5,6 @@ import { join } from "node:path";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";
@@ -23,6 +21,7 @@ import {
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 import { shell, solvePartsFor } from "./solve-kit.ts";
+import { openTasks } from "./solve-store-kit.ts";
 
 const PLAN = '{"steps": ["fix"], "risk": "low", "environment": "python"}';
 const DONE = '{"done": true, "summary": "Fixed."}';
@@ -51,7 +50,7 @@ describe("listening while a task runs", () => {
     repository.permissions.set("mallory", "read");
     issue = addItem(repository, { kind: "issue", title: "Fix it", body: "broken", author: alice });
     server = startGitHub(world);
-    store = await createSolveStore(openSqlite(join(folder, `${count++}.db`)), () => new Date());
+    store = (await openTasks(join(folder, `${count++}.db`))).store;
   });
   afterAll(() => {
     server?.stop();

@@ -1,30 +1,66 @@
 import { expect, test } from "bun:test";
-import type { SolveTask } from "../../../src/application/ports/solve-store.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createTaskRunner } from "../../../src/application/tasks/run-due-tasks.ts";
+import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { openTasks } from "./solve-store-kit.ts";
 
-const task = (id: string, needs?: readonly string[]) =>
-  ({ id, ...(needs !== undefined && { needs }) }) as unknown as SolveTask;
-
-test("a machine carries out what needs no more than its labels, and leaves the rest to the others", async () => {
-  const due = [task("plain"), task("arm", ["docker", "arm64"]), task("gpu", ["gpu"])];
-  const runAt = async (labels: readonly string[]) => {
+test("a machine carries out what needs no more than its labels and its forges, and leaves the rest to the others", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-due-"));
+  const { store } = await openTasks(join(folder, "store.db"));
+  const wanted = [
+    ["github", []],
+    ["github", ["docker", "arm64"]],
+    ["github", ["gpu"]],
+    ["gitlab", []],
+  ] as const;
+  for (const [index, [forge, needs]] of wanted.entries())
+    await takeIn(
+      { store, now: timers.now, uuid: () => `task-${index}` },
+      {
+        item: { forge, site: "https://forge", repository: "a/b", kind: "issue", number: index },
+        askedBy: "alice",
+        trigger: "label",
+        worker: null,
+        needs,
+      },
+    );
+  /** What is claimed until nothing is left; all of it is given back. */
+  const runAt = async (has: readonly string[]) => {
     const ran: string[] = [];
+    const asked = Promise.withResolvers<void>();
     const runner = createTaskRunner({
-      store: { due: async () => due.filter(({ id }) => !ran.includes(id)) },
+      store: {
+        async claim(of) {
+          const claimed = await store.claim(of);
+          if (claimed === null) asked.resolve();
+          return claimed;
+        },
+      },
       limit: 5,
-      isGone: () => false,
-      mayRun: ({ needs = [] }) => needs.every((label) => labels.includes(label)),
-      now: () => new Date(),
-      run: async ({ id }) => void ran.push(id),
+      has,
+      timers,
+      run: async ({ task, work }, signal) => {
+        ran.push(task.id);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        await store.handBack(work, { begun: false });
+      },
       onTrouble: (error) => {
         throw error;
       },
     });
     runner.wake();
-    await Bun.sleep(20);
+    await asked.promise;
     await runner.stop();
     return ran.toSorted();
   };
-  expect(await runAt(["docker", "amd64"])).toEqual(["plain"]);
-  expect(await runAt(["docker", "arm64"])).toEqual(["arm", "plain"]);
+  expect(await runAt(["docker", "amd64", "forge:github"])).toEqual(["task-0"]);
+  expect(await runAt(["docker", "arm64", "forge:github", "forge:gitlab"])).toEqual([
+    "task-0",
+    "task-1",
+    "task-3",
+  ]);
+  rmSync(folder, { recursive: true, force: true });
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import type { ModelRequest } from "../../../src/application/ports/model.ts";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
 import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
@@ -14,8 +15,7 @@ import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { seedRepository } from "../../fakes/forges/seed-repository.ts";
@@ -28,6 +28,7 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
+import { openTasks } from "./solve-store-kit.ts";
 
 export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';
 export const DONE = '{"done": true, "summary": "The sum adds now."}';
@@ -104,7 +105,7 @@ export function solvePartsFor(
       insecureHosts: [],
       allowCi: false,
       newsEveryMs: 0,
-      renewEveryMs: 20,
+      ordersEveryMs: 20,
       progressEveryMs: 0,
       ...config,
     },
@@ -118,8 +119,7 @@ export function solvePartsFor(
     workers: { refusal: async () => null, count: async () => {} },
     uuid: () => crypto.randomUUID(),
     readSettings: readProjectSettings,
-    owner: "test",
-    isGone: (owner) => owner === "the dead",
+    keeper: createWorkKeeper({ queue: { beat: async () => [] }, timers, onTrouble: () => {} }),
   };
 }
 
@@ -138,7 +138,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     author: alice,
   });
   const server = startGitHub(world);
-  const store: SolveStore = await createSolveStore(openSqlite(join(folder, "store.db")), () => new Date());
+  const { store } = await openTasks(join(folder, "store.db"));
   const ref = (item: Item): ItemRef => ({
     forge: "github",
     site: server.url,

@@ -4,14 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model, ModelFailure } from "../../../src/application/ports/model.ts";
-import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
+import type { ClaimedTask, SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
 import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import { takeIn } from "../../../src/application/tasks/take-in.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { NO_USAGE } from "../../../src/domain/tasks/events.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";
@@ -27,6 +25,7 @@ import {
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 import { DONE, FIX, PROJECT, shell, solvePartsFor } from "./solve-kit.ts";
+import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 
 const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": "python"}';
 describe("solving an issue", () => {
@@ -37,6 +36,7 @@ describe("solving an issue", () => {
   let issue: Item;
   let server: ReturnType<typeof startGitHub> | undefined;
   let store: SolveStore;
+  let tasks: TaskProcess;
   let count = 0;
 
   beforeEach(async () => {
@@ -47,7 +47,8 @@ describe("solving an issue", () => {
     repository.permissions.set("alice", "write");
     issue = addItem(repository, { kind: "issue", title: "Sum is wrong", body: "1 + 2 is -1", author: alice });
     server = startGitHub(world);
-    store = await createSolveStore(openSqlite(join(folder, `${count++}.db`)), () => new Date());
+    tasks = await openTasks(join(folder, `${count++}.db`));
+    store = tasks.store;
   });
   afterAll(() => {
     server?.stop();
@@ -326,22 +327,38 @@ describe("solving an issue", () => {
 
   test("a task is worked on by one process at a time", async () => {
     const task = await open();
-    const until = new Date(Date.now() + 60_000);
-    await store.lease({ id: task.id, owner: "somebody else", now: new Date(), until, isGone: () => false });
+    const other = await openTasks(tasks.db, { owner: "somebody else" });
+    expect(await other.store.claimOwn(task.id)).toMatchObject({ task: { id: task.id } });
     const ended = await solveTask(parts(createCoderModel(() => PLAN)), task.id, {
       signal: new AbortController().signal,
       say: () => {},
     });
     expect(ended).toBeNull();
-    expect(await store.due(new Date(), () => false)).toEqual([]);
-    expect((await store.due(new Date(), () => true)).map(({ id }) => id)).toEqual([task.id]);
+    expect(await store.claim(["forge:github"])).toBeNull();
+    const next = await openTasks(tasks.db, { owner: "next", gone: ["somebody else"] });
+    await next.queue.beat();
+    expect((await next.store.claim(["forge:github"]))?.task.id).toBe(task.id);
   });
 
   test("what a dead process held is taken over at once", async () => {
     const task = await open();
-    const until = new Date(Date.now() + 60_000);
-    await store.lease({ id: task.id, owner: "the dead", now: new Date(), until, isGone: () => false });
+    const dead = await openTasks(tasks.db, { owner: "the dead" });
+    expect(await dead.store.claimOwn(task.id)).not.toBeNull();
+    await (await openTasks(tasks.db, { gone: ["the dead"] })).queue.beat();
     expect((await solve([PLAN, shell(FIX), DONE], {}, task)).task.state).toBe("done");
+  });
+
+  test("a task over which processes end again and again is given up, and the issue says so", async () => {
+    const task = await open(issue, "label");
+    for (let deaths = 1; deaths <= 3; deaths += 1) {
+      const dead = await openTasks(tasks.db, { owner: `dead ${deaths}` });
+      const held = (await dead.store.claimOwn(task.id)) as ClaimedTask;
+      expect(await dead.store.handBack(held.work, { begun: true })).toBe("done");
+    }
+    const { task: ended } = await solve([], {}, task);
+    expect(ended).toMatchObject({ state: "failed", failure: { kind: "given-up" } });
+    expect(progress()[0]?.body).toContain("3 times");
+    expect(await tasks.queue.dead(9)).toMatchObject([{ ref: task.id, attempt: 4 }]);
   });
 
   const WORKFLOW = "mkdir -p .github/workflows && echo on: push > .github/workflows/x.yml";

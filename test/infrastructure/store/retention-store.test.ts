@@ -65,8 +65,8 @@ async function fill(db: Kysely<Database>): Promise<void> {
         item: id,
         state,
         created_at: OLD,
-        owner: null,
-        lease_until: null,
+        work_id: null,
+        needs: "forge:github",
         ordered: null,
         body: "{}",
       })
@@ -93,7 +93,7 @@ async function fill(db: Kysely<Database>): Promise<void> {
 }
 
 async function fillMessages(db: Kysely<Database>, count: number, state: string, at: string): Promise<void> {
-  const common = { workspace: "/ws", channel: "web", chat_id: "a", user_id: "a", work_id: null, owner: null };
+  const common = { workspace: "/ws", channel: "web", chat_id: "a", user_id: "a", work_id: null };
   for (let n = 0; n < count; n += 1) {
     const id = `${state}-${at}-${n}`;
     await db
@@ -106,7 +106,6 @@ async function fillMessages(db: Kysely<Database>, count: number, state: string, 
         received_at: at,
         state,
         attempts: 1,
-        lease_until: null,
         finished_at: null,
         body: "{}",
       })

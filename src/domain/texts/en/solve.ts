@@ -50,7 +50,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   archived: () => "This repository is archived; nothing can be changed in it.",
   closed: () => "This is closed already.",
   stopped: () => "Stopped, as asked. Nothing was pushed after that.",
-  "lost-lease": () => "Another PicoClaw took this task over.",
+  "given-up": (detail) => `PicoClaw itself ended ${detail} times over this task, so it was given up.`,
+  lost: () => "Another PicoClaw took this task over.",
 };
 
 function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {

@@ -48,7 +48,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   archived: () => "このリポジトリはアーカイブ済みのため、変更できません。",
   closed: () => "すでにクローズされています。",
   stopped: () => "ご指示により停止しました。以後は何もプッシュしていません。",
-  "lost-lease": () => "別の PicoClaw がこのタスクを引き継ぎました。",
+  "given-up": (detail) => `このタスクの途中で PicoClaw 自体が ${detail} 回終了したため、打ち切りました。`,
+  lost: () => "別の PicoClaw がこのタスクを引き継ぎました。",
 };
 
 function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {

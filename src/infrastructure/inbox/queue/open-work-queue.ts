@@ -18,6 +18,11 @@ export interface OpenQueueParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
+export interface OpenedQueue {
+  readonly queue: WorkQueue<Within>;
+  readonly newWorkId: () => string;
+}
+
 /** Makes what the queue needs of its own in Postgres, for whoever may; a server then needs no right to create it. */
 export async function installQueue(databaseUrl: string): Promise<void> {
   const { createPgBossEngine } = await import("./pg-boss-engine.ts");
@@ -26,9 +31,7 @@ export async function installQueue(databaseUrl: string): Promise<void> {
 }
 
 /** The queue of this installation, over its opened and migrated store. What Postgres needs is loaded only there. */
-export async function openWorkQueue(
-  parts: OpenQueueParts,
-): Promise<{ readonly queue: WorkQueue<Within>; readonly newWorkId: () => string }> {
+export async function openWorkQueue(parts: OpenQueueParts): Promise<OpenedQueue> {
   const { databaseUrl, timers, onTrouble } = parts;
   const engine =
     databaseUrl === undefined

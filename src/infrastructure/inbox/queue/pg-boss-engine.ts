@@ -7,6 +7,7 @@ import { listenForWork } from "./work-notices.ts";
 /** The schema of the engine's own tables, beside ours. */
 const SCHEMA = "picoclaw_queue";
 const CHANNEL = "picoclaw_work";
+const LIGHT = 1;
 const [HOUR_S, DAY_S] = [3_600, 86_400];
 
 const QUEUE = {
@@ -66,12 +67,18 @@ export async function createPgBossEngine(
         where name = any(${[...known.keys()]}) and state < 'active' and not blocked) as waits`.execute(db);
       return rows[0]?.waits === true;
     },
-    async fetch(within, { queue, lightOnly = false, notGroups = [] }) {
+    async fetch(within, { queue, lightOnly = false, notGroups = [], id }) {
+      const only = id === undefined ? null : alone();
+      if (id !== undefined && only !== null) {
+        const { updated } = await boss.update(queue, undefined, { id, priority: only, db: over(within) });
+        if (updated === 0) return null;
+      }
       const [job] = await boss.fetch<JobData>(queue, {
         db: over(within),
         includeMetadata: true,
         ...(notGroups.length > 0 && { ignoreGroups: [...notGroups] }),
-        ...(lightOnly && { minPriority: 1 }),
+        ...(lightOnly && { minPriority: LIGHT, maxPriority: LIGHT }),
+        ...(only !== null && { minPriority: only, maxPriority: only }),
       });
       return job === undefined ? null : toFetched(queue, job);
     },
@@ -93,7 +100,7 @@ interface JobData {
 }
 
 function toJob({ id, key, group, ref, light }: NewWork) {
-  return { id, singletonKey: key, group: { id: group }, priority: light ? 1 : 0, data: { ref } };
+  return { id, singletonKey: key, group: { id: group }, priority: light ? LIGHT : 0, data: { ref } };
 }
 
 function toFetched(queue: string, job: JobWithMetadata<JobData>): Fetched {
@@ -103,7 +110,7 @@ function toFetched(queue: string, job: JobWithMetadata<JobData>): Fetched {
     key: job.singletonKey ?? "",
     group: job.groupId ?? "",
     ref: job.data.ref,
-    light: job.priority > 0,
+    light: job.priority === LIGHT,
     fence: job.retryCount,
   };
 }
@@ -115,6 +122,14 @@ function hit(response: CommandResponse): boolean {
 
 /** One statement instead of two. */
 const andNotify = (text: string) => `with added as (${text}) select pg_notify('${CHANNEL}', '')`;
+
+/**
+ * The engine gives no job by its id. A priority that no other has names it, in the transaction that sets it; one that is
+ * given back keeps it, and is begun again before the others.
+ */
+function alone(): number {
+  return LIGHT + 1 + Math.floor(Math.random() * 2 ** 30);
+}
 
 /** Our transaction, as the engine writes to it. */
 function over(within: Within, change: (text: string) => string = (text) => text): Db {

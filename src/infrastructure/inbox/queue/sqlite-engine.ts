@@ -60,8 +60,9 @@ export function createSqliteEngine(): WorkEngine {
 }
 
 /** The one that is next, if any. */
-function next(db: Kysely<Database> | Within, { queue, lightOnly = false, notGroups = [] }: ClaimRequest) {
+function next(db: Kysely<Database> | Within, { queue, lightOnly = false, notGroups = [], id }: ClaimRequest) {
   let query = db.selectFrom("work").where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
+  if (id !== undefined) query = query.where("id", "=", id);
   if (lightOnly) query = query.where("light", "=", 1);
   if (notGroups.length > 0) query = query.where("owner_group", "not in", notGroups);
   return query.orderBy("light", "desc").orderBy("seq").limit(1);

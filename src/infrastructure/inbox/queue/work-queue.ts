@@ -1,6 +1,12 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Timers } from "../../../application/ports/timers.ts";
-import type { NewWork, Work, WorkQueue } from "../../../application/ports/work-queue.ts";
+import type {
+  Claimed,
+  ClaimRequest,
+  NewWork,
+  Work,
+  WorkQueue,
+} from "../../../application/ports/work-queue.ts";
 import { databaseClock } from "../../store/database-clock.ts";
 import type { Database } from "../../store/schema.ts";
 import { claimName, createBeat } from "./beat.ts";
@@ -41,21 +47,38 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
     return done ? "done" : "lost";
   }
 
+  async function claimOne<T>(
+    request: ClaimRequest,
+    read: (work: Work, within: Within) => Promise<T>,
+    added: readonly NewWork[] = [],
+  ): Promise<Claimed<T> | null> {
+    const nothing = Symbol("nothing to claim");
+    try {
+      const claimed = await db.transaction().execute(async (within) => {
+        if (added.length > 0) await engine.insert(within, added);
+        const fetched = await engine.fetch(within, request);
+        // What was added or marked for this claim goes with the transaction.
+        if (fetched === null) throw nothing;
+        const work = await noteClaim(within, fetched, { owner, at: clock() });
+        return { work, read: await read(work, within) };
+      });
+      inHand.set(claimName(claimed.work), claimed.work);
+      return claimed;
+    } catch (error) {
+      if (error === nothing) return null;
+      throw error;
+    }
+  }
+
   return {
     ...createDeadWork({ db, newId: parts.newId, insert }),
     add: (work, within) =>
       within === undefined ? db.transaction().execute((own) => insert(own, work)) : insert(within, work),
     async claim(request, read) {
       if (!(await engine.mayHave(db, request))) return null;
-      const claimed = await db.transaction().execute(async (within) => {
-        const fetched = await engine.fetch(within, request);
-        if (fetched === null) return null;
-        const work = await noteClaim(within, fetched, { owner, at: clock() });
-        return { work, read: await read(work, within) };
-      });
-      if (claimed !== null) inHand.set(claimName(claimed.work), claimed.work);
-      return claimed;
+      return claimOne(request, read);
     },
+    begin: (work, read) => claimOne({ queue: work.queue, id: work.id }, read, [work]),
     finish: (work, { add = [], write, dead, wake = false }) =>
       end(work, async (within) => {
         if (!(await engine.complete(within, work))) return false;

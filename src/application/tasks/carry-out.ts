@@ -1,0 +1,297 @@
+import { hadWorked, type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
+import { soFarOf } from "../../domain/tasks/solve/so-far.ts";
+import type { TaskStep } from "../../domain/tasks/step.ts";
+import { createPatience } from "../models/patience.ts";
+import type { ClaimedTask, Order, SolveTask } from "../ports/solve-store.ts";
+import { gather } from "./gather.ts";
+import { keepChange } from "./keep-change.ts";
+import { makePlan } from "./make-plan.ts";
+import { createNews, type News } from "./news.ts";
+import { prepareTask } from "./prepare-task.ts";
+import { createProgressReport } from "./progress-comment.ts";
+import { publishChange } from "./publish-change.ts";
+import type { SolveParts, Work } from "./solve-parts.ts";
+import { orStop, SolveStop } from "./solve-stop.ts";
+import { tryCandidates } from "./try-candidates.ts";
+import { verify } from "./verify.ts";
+import { workLoop } from "./work-loop.ts";
+import { workerRun } from "./worker-run.ts";
+
+export interface SolveOptions {
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  /** What happens, as it happens. */
+  readonly onStep?: (step: TaskStep) => void;
+}
+
+/** What the coder must mend before it can be published. */
+const MENDED_BY_WORK: ReadonlySet<string> = new Set([
+  "protected-paths",
+  "secret-in-change",
+  "checks-red",
+  "nothing-changed-red",
+]);
+/** Ends that are no failures. */
+const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
+/** After so many deaths over one task it is not tried again. */
+const MOST_ATTEMPTS = 3;
+
+type Interruption = Order | "lost";
+
+/**
+ * Carries a task in hand through its phases from where it stands: gather → plan → prepare → work → verify → publish.
+ * Whatever happens, the change so far is kept for the next time, the container is removed and the item's comment says
+ * how it ended. The claim stays; `lost` ends when it is another's.
+ */
+export async function carryOut(
+  parts: SolveParts,
+  claimed: ClaimedTask,
+  options: SolveOptions & { readonly lost: AbortSignal },
+): Promise<SolveTask> {
+  const { signal, lost } = options;
+  const { task: found } = claimed;
+  const stopping = new AbortController();
+  const orders: { given: Interruption | null } = { given: null };
+  const interrupt = (by: Interruption) => {
+    orders.given = by === "lost" ? by : (orders.given ?? by);
+    stopping.abort();
+  };
+  const stopWatching = watchStore(parts, found.id, lost, interrupt);
+  const either = AbortSignal.any([signal, stopping.signal]);
+  try {
+    const work = await begin(parts, claimed, { ...options, signal: either }).catch((error: unknown) => error);
+    if (work instanceof Error) return await cannotBegin(parts, claimed, work);
+    const open = work as Work;
+    const report = createProgressReport(parts, open);
+    const error = await runPhases(parts, open, {
+      report,
+      interrupt,
+      giveUp: claimed.work.attempt > MOST_ATTEMPTS ? claimed.work.attempt - 1 : null,
+      say: options.say,
+    });
+    if (isLost(error)) interrupt("lost");
+    const isInterrupted = () => signal.aborted && orders.given === null && error instanceof SolveStop;
+    try {
+      if (orders.given !== "lost") await keepChange(open);
+      if (error === null) await open.update({ state: "done" });
+      else if (isInterrupted()) await handBack(open);
+      else await end(parts, open, error, orders.given);
+    } catch (late) {
+      if (!isLost(late)) throw late;
+      interrupt("lost");
+    } finally {
+      await Promise.all([...new Set([found.id, open.environmentId])].map(parts.environments.remove));
+    }
+    // How it ends is told by whoever has it now.
+    if (orders.given === "lost") return { ...open.task, state: "running" };
+    await noteEnd(open);
+    await report.update("now");
+    return open.task;
+  } finally {
+    stopWatching();
+  }
+}
+
+/** Asks the store for orders, and tells when the task is another's. */
+function watchStore(
+  { store, config }: SolveParts,
+  taskId: string,
+  lost: AbortSignal,
+  interrupt: (by: Interruption) => void,
+): () => void {
+  const onLost = () => interrupt("lost");
+  if (lost.aborted) onLost();
+  lost.addEventListener("abort", onLost, { once: true });
+  const ask = async () => {
+    const order = await store.orderOf(taskId);
+    if (order !== null) interrupt(order);
+  };
+  // A store that does not answer for a moment is asked again.
+  const asking = setInterval(() => void ask().catch(() => {}), config.ordersEveryMs);
+  return () => {
+    clearInterval(asking);
+    lost.removeEventListener("abort", onLost);
+  };
+}
+
+/** Null when all of them came to their end; else why not. */
+async function runPhases(
+  parts: SolveParts,
+  open: Work,
+  {
+    report,
+    interrupt,
+    giveUp,
+    say,
+  }: {
+    readonly report: ReturnType<typeof createProgressReport>;
+    readonly interrupt: (by: Interruption) => void;
+    /** How many processes ended over it, when these are too many. */
+    readonly giveUp: number | null;
+    readonly say: (text: string) => void;
+  },
+): Promise<unknown> {
+  const { clock } = parts;
+  const news = createNews(parts, open);
+  const endWatch = news.watch(interrupt);
+  try {
+    if (giveUp !== null) throw new SolveStop("given-up", String(giveUp));
+    for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase, open)) {
+      await open.update({ phase });
+      await open.note({ kind: "phase", phase });
+      await report.update("now");
+      say(parts.messages.phases[phase]);
+      const since = clock();
+      await runPhase(parts, open, phase, {
+        look: async () => {
+          await news.look();
+          await report.update("soon");
+        },
+      });
+      const spent = (open.task.spent[phase] ?? 0) + clock() - since;
+      await open.update({ spent: { ...open.task.spent, [phase]: spent } });
+    }
+    return null;
+  } catch (error) {
+    return error ?? new Error("no reason was given");
+  } finally {
+    endWatch();
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof SolveStop && error.kind === "lost";
+}
+
+async function begin(
+  parts: SolveParts,
+  { task: found, work: claim }: ClaimedTask,
+  { signal, say, onStep }: SolveOptions,
+): Promise<Work> {
+  const { store, keeper, forge, now, clock, pause, config } = parts;
+  const [bot, item, repository] = await Promise.all([
+    orStop(forge.whoAmI(signal)),
+    orStop(forge.readItem(found.item, signal)),
+    orStop(forge.readRepository(found.item.repository, signal)),
+  ]);
+  const soFar = soFarOf(await store.steps(found.id));
+  const work: Work = {
+    task: found,
+    soFar,
+    signal,
+    say,
+    bot,
+    item,
+    repository,
+    environment: null,
+    since: found.updatedAt,
+    judged: false,
+    environmentId: found.id,
+    isCandidate: false,
+    costNoted: 0,
+    worked: hadWorked(found.phase) && !MENDED_BY_WORK.has(found.failure?.kind ?? ""),
+    patience: createPatience({
+      limitMs: config.patienceMs,
+      clock,
+      pause,
+      onWait: ({ code, message }, waitMs) => {
+        if (waitMs > 0) say(`${message} (${Math.ceil(waitMs / 1000)} s)`);
+        void work.note({ kind: "waited", code, waitMs }).catch(() => {});
+      },
+    }),
+    async note(facts) {
+      const step = { ...facts, at: now().toISOString() };
+      onStep?.(step);
+      await store.note(found.id, step, claim);
+    },
+    async update(change) {
+      work.task = { ...work.task, ...change, updatedAt: now().toISOString() };
+      const saved = await keeper.end(async () => ((await store.save(work.task, claim)) ? "done" : "lost"));
+      if (saved === "lost") throw new SolveStop("lost");
+      if (saved === "unknown") throw new SolveStop("stopped");
+    },
+  };
+  await store.order(found.id, null);
+  await work.note({ kind: "taken-up", again: found.transcript.length > 0 });
+  await work.update({
+    state: "running",
+    failure: null,
+    phase: phaseToResume(found.phase),
+    // The steps are what happened; a process that died may have stored less.
+    ...(soFar !== null && {
+      steps: soFar.answers,
+      stepsBefore: soFar.answersBefore,
+      commands: soFar.commands,
+    }),
+  });
+  return work;
+}
+
+function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Promise<void> {
+  switch (phase) {
+    case "gather":
+      return gather(parts, work);
+    case "plan":
+      return makePlan(parts, work);
+    case "prepare":
+      return (work.task.candidates ?? 1) > 1
+        ? tryCandidates(parts, work, { doWork: (one, heard) => doWork(parts, one, heard), uuid: parts.uuid })
+        : prepareTask(parts, work);
+    case "work":
+      return doWork(parts, work, news);
+    case "verify":
+      return verify(parts, work, () => doWork(parts, work, news));
+    case "publish":
+      return publishChange(parts, work);
+  }
+}
+
+function doWork(parts: SolveParts, work: Work, news: News): Promise<void> {
+  return work.task.worker === null ? workLoop(parts, work, news) : workerRun(parts, work, news);
+}
+
+/** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */
+function handBack({ task, update }: Work): Promise<void> {
+  return update({ state: task.trigger === "hand" ? "paused" : "waiting", failure: null });
+}
+
+async function end(parts: SolveParts, work: Work, error: unknown, order: Interruption | null): Promise<void> {
+  const { messages, log, mask } = parts;
+  const stop =
+    order === null
+      ? error
+      : new SolveStop(order === "stop" ? "stopped" : order === "pause" ? "paused" : order);
+  if (!(stop instanceof SolveStop)) {
+    await work.update({ state: "failed", failure: { kind: "bug", message: messages.failure("bug", "") } });
+    throw stop;
+  }
+  const { kind, detail } = stop;
+  log.info("solve", "solve.ended", "solve.ended", { task_id: work.task.id, kind, detail: mask(detail) });
+  const message = mask(messages.failure(kind, detail));
+  // Whoever took it over writes its state from now on.
+  if (kind === "lost") return;
+  if (kind === "paused") return work.update({ state: "paused", failure: null });
+  if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
+  const state = QUIET_ENDS.has(kind) ? "done" : "failed";
+  await work.update({ state, failure: { kind, message } });
+}
+
+function noteEnd({ task, note }: Work): Promise<void> {
+  const { state, failure } = task;
+  return note({ kind: "ended", state, code: failure?.kind ?? null, message: failure?.message ?? "" });
+}
+
+/** The forge itself is what fails: nothing can be told there. */
+async function cannotBegin(
+  parts: SolveParts,
+  { task: found, work: claim }: ClaimedTask,
+  error: Error,
+): Promise<SolveTask> {
+  if (!(error instanceof SolveStop)) throw error;
+  const message = parts.mask(parts.messages.failure(error.kind, error.detail));
+  // Nothing was begun: an interrupt leaves it as it was.
+  if (error.kind === "stopped" || error.kind === "lost") return found;
+  const task = { ...found, state: "failed", failure: { kind: error.kind, message } } as const;
+  await parts.store.save(task, claim);
+  return task;
+}

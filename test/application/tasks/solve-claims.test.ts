@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import type { ClaimedTask, SolveTask } from "../../../src/application/ports/solve-store.ts";
+import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { type PostgresServer, startPostgres } from "../../infrastructure/store/postgres-server.ts";
+import { requirePart } from "../../require.ts";
+import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
+
+function describeClaims(name: string, open: () => Kysely<Database>, url: () => string | undefined): void {
+  describe(`tasks as work of the queue: ${name}`, () => {
+    let db: Kysely<Database>;
+    const opened: TaskProcess[] = [];
+    let count = 0;
+    const start = async (owner: string, gone: readonly string[] = []) => {
+      const process = await openTasks(db, { owner, gone, databaseUrl: url() });
+      opened.push(process);
+      return process;
+    };
+    beforeAll(() => {
+      db = open();
+    });
+    afterAll(async () => {
+      for (const { queue } of opened) await queue.close();
+      await db.destroy();
+    });
+
+    const ask = async ({ store }: TaskProcess, trigger: SolveTask["trigger"] = "label") => {
+      count += 1;
+      const { task } = await takeIn(
+        { store, now: timers.now, uuid: () => crypto.randomUUID() },
+        {
+          item: { forge: "github", site: "https://forge", repository: "a/b", kind: "issue", number: count },
+          askedBy: "alice",
+          trigger,
+          worker: null,
+          needs: [`test-${count}`],
+        },
+      );
+      return { task, has: ["forge:github", `test-${count}`] };
+    };
+    const silence = (owner: string) =>
+      sql`update work_owners set beat_at = beat_at - 20000 where owner = ${owner}`.execute(db);
+
+    test("what a silent process had goes on elsewhere, and whatever it writes late is not there", async () => {
+      const [late, next] = [await start("late"), await start("next")];
+      const { task, has } = await ask(late);
+      await late.queue.beat();
+      const held = (await late.store.claim(has)) as ClaimedTask;
+      expect(await late.store.save({ ...held.task, state: "running", title: "one" }, held.work)).toBe(true);
+      await late.store.note(task.id, { kind: "phase", phase: "plan", at: "t" }, held.work);
+      await silence("late");
+      await next.queue.beat();
+      expect(await late.store.save({ ...held.task, state: "done", title: "late" }, held.work)).toBe(false);
+      const taken = (await next.store.claim(has)) as ClaimedTask;
+      expect([taken.task.title, taken.work.attempt]).toEqual(["one", 2]);
+      expect(await late.store.save({ ...held.task, state: "done", title: "late" }, held.work)).toBe(false);
+      await late.store.note(task.id, { kind: "phase", phase: "work", at: "t" }, held.work);
+      expect(await late.store.finish(held.work)).toBe("lost");
+      expect(await late.store.handBack(held.work, { begun: true })).toBe("lost");
+      expect(await next.store.find(task.id)).toMatchObject({ state: "running", title: "one" });
+      expect(await next.store.steps(task.id)).toHaveLength(1);
+      expect(await next.store.save({ ...taken.task, state: "done" }, taken.work)).toBe(true);
+      expect(await next.store.finish(taken.work)).toBe("done");
+      expect(await next.store.claim(has)).toBeNull();
+    });
+
+    test("what is asked for by hand waits for its own process, and is the others' when that is dead", async () => {
+      const [hand, serve] = [await start("hand"), await start("serve", ["hand"])];
+      const { task, has } = await ask(hand, "hand");
+      expect(await serve.store.claim(has)).toBeNull();
+      const held = await hand.store.claimOwn(task.id);
+      expect(held?.task.id).toBe(task.id);
+      expect(await serve.store.claimOwn(task.id)).toBeNull();
+      await serve.queue.beat();
+      expect((await serve.store.claim(has))?.task.id).toBe(task.id);
+    });
+
+    test("a task that waits is halted at once; one in hand is not, and resumed it waits again", async () => {
+      const one = await start("one");
+      const { task, has } = await ask(one);
+      expect(await one.store.halt(task, "paused")).toBe(true);
+      expect(await one.store.claim(has)).toBeNull();
+      expect(await one.store.find(task.id)).toMatchObject({ state: "paused" });
+      await one.store.save({ ...task, state: "waiting" });
+      const held = (await one.store.claim(has)) as ClaimedTask;
+      expect(await one.store.halt(held.task, "stopped")).toBe(false);
+      expect(await one.store.handBack(held.work, { begun: false })).toBe("done");
+      expect(await one.store.halt(held.task, "stopped")).toBe(true);
+      expect(await one.store.claim(has)).toBeNull();
+      expect(await one.store.reopen({ ...held.task, state: "waiting" })).toBe(true);
+      expect((await one.store.claim(has))?.task.id).toBe(task.id);
+    });
+
+    test("resumed before its last process was through, it is carried out again", async () => {
+      const one = await start("first");
+      const { has } = await ask(one);
+      const held = (await one.store.claim(has)) as ClaimedTask;
+      await one.store.save({ ...held.task, state: "paused" }, held.work);
+      await one.store.save({ ...held.task, state: "waiting" });
+      expect(await one.store.claim(has)).toBeNull();
+      expect(await one.store.save({ ...held.task, state: "paused" }, held.work)).toBe(false);
+      expect(await one.store.finish(held.work)).toBe("done");
+      expect((await one.store.claim(has))?.task.state).toBe("waiting");
+    });
+
+    test("what was given up is tried again when somebody says so, unless its item has another task", async () => {
+      const one = await start("giver");
+      const { task, has } = await ask(one);
+      const held = (await one.store.claim(has)) as ClaimedTask;
+      const giveUp = async ({ work }: ClaimedTask) => {
+        await one.store.save({ ...task, state: "failed" }, work);
+        await one.store.finish(work, "three deaths");
+        expect(await one.queue.retryDead(work.id)).toBe(true);
+      };
+      await giveUp(held);
+      const again = (await one.store.claim(has)) as ClaimedTask;
+      expect([again.task.state, again.work.attempt]).toEqual(["waiting", 1]);
+      await giveUp(again);
+      await one.store.open({ ...task, id: crypto.randomUUID(), trigger: "hand" });
+      expect(await one.store.claim(has)).toBeNull();
+      expect(await one.store.find(task.id)).toMatchObject({ state: "failed" });
+    });
+
+    test("tasks that came without work get it, once", async () => {
+      const one = await start("adopter");
+      const { task, has } = await ask(one);
+      const held = (await one.store.claim(has)) as ClaimedTask;
+      await one.store.finish(held.work);
+      expect(await one.store.claim(has)).toBeNull();
+      await one.store.adopt();
+      await one.store.adopt();
+      const taken = (await one.store.claim(has)) as ClaimedTask;
+      expect(taken.task.id).toBe(task.id);
+      await one.store.save({ ...task, state: "done" }, taken.work);
+      await one.store.finish(taken.work);
+      expect(await one.store.claim(has)).toBeNull();
+    });
+  });
+}
+
+const folder = mkdtempSync(join(tmpdir(), "picoclaw-claims-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+describeClaims(
+  "SQLite",
+  () => openSqlite(join(folder, "store.db")),
+  () => undefined,
+);
+
+describe.if(requirePart("postgres"))("postgres", () => {
+  let server: PostgresServer;
+  let url: string;
+  beforeAll(() => {
+    server = startPostgres();
+    url = server.newDatabase();
+  }, 60_000);
+  afterAll(() => server?.stop());
+  describeClaims(
+    "Postgres",
+    () => openPostgres(url),
+    () => url,
+  );
+});

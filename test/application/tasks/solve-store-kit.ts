@@ -1,0 +1,43 @@
+import type { Kysely } from "kysely";
+import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
+import type { WorkQueue } from "../../../src/application/ports/work-queue.ts";
+import { openWorkQueue } from "../../../src/infrastructure/inbox/queue/open-work-queue.ts";
+import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+
+export interface TaskProcess {
+  readonly db: Kysely<Database>;
+  readonly store: SolveStore;
+  readonly queue: WorkQueue;
+}
+
+/** The tasks in a store, as one process sees them; `gone` are those that this machine knows to be dead. */
+export async function openTasks(
+  at: string | Kysely<Database>,
+  {
+    owner = "test",
+    gone = [],
+    databaseUrl,
+  }: {
+    readonly owner?: string;
+    readonly gone?: readonly string[];
+    readonly databaseUrl?: string | undefined;
+  } = {},
+): Promise<TaskProcess> {
+  const db = typeof at === "string" ? openSqlite(at) : at;
+  await migrate(db, timers.now);
+  const { queue, newWorkId } = await openWorkQueue({
+    db,
+    databaseUrl,
+    owner,
+    isGone: (name) => gone.includes(name),
+    timers,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  return { db, queue, store: await createSolveStore({ db, now: timers.now, queue, newWorkId }) };
+}
