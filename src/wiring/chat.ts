@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Kysely } from "kysely";
+import type { ChatQueue } from "../application/chat/chat-queue.ts";
 import { commandNames } from "../application/chat/commands/built-in.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
@@ -8,15 +9,18 @@ import { createSteering } from "../application/chat/steering.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
+import type { NamedChats } from "../application/ports/named-chats.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { ROUTES } from "../domain/routing/route.ts";
+import { chatKeyOf } from "../domain/session/session-id.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { adoptRoot } from "../infrastructure/fleet/adopt-root.ts";
 import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { createNamedChats } from "../infrastructure/store/named-chats.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createCheckMemory } from "../infrastructure/work/folder/check-memory.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
@@ -31,6 +35,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const LOOK_MS = 1_000;
 /** How long MCP servers wait for the next message of their chat. */
 const MCP_IDLE_MS = 300_000;
+
+/** How long a chat that is spoken in is waited for, to be forgotten. */
+const FORGET_MS = 5_000;
 
 /** What a caller may bring along; the rest comes from the configuration. */
 export interface ChatChoices {
@@ -130,10 +137,25 @@ export async function openChat(
       return { chat: named("chat"), coder: named(config.roles.default_coder) };
     },
     fork: memory.sessions.fork,
+    chats: namedChats(stored.db, remembered.workspace, memory.queue),
     keepTime: memory.keepTime,
     async close() {
       await Promise.allSettled([background.settled(), pool.closeAll()]);
       await stored.close();
+    },
+  };
+}
+
+/** Nothing is forgotten while somebody speaks there. */
+function namedChats(db: Kysely<Database>, workspace: string, queue: ChatQueue): NamedChats {
+  const chats = createNamedChats({ db, workspace, channel: "cli" });
+  return {
+    list: chats.list,
+    async forget(name) {
+      const signal = AbortSignal.timeout(FORGET_MS);
+      const done = await queue.run(chatKeyOf("cli", name), () => chats.forget(name), { signal });
+      if (!done.ran) return "busy";
+      return done.value ? "forgotten" : "unknown";
     },
   };
 }

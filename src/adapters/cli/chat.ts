@@ -18,7 +18,14 @@ type Open = Extract<OpenedChat, { ok: true }>;
 export const command: Subcommand = {
   name: "chat",
   usage: "chat [MESSAGE|-]",
-  flags: { route: "string", events: "boolean", name: "string", fork: "string" },
+  flags: {
+    route: "string",
+    events: "boolean",
+    name: "string",
+    fork: "string",
+    list: "boolean",
+    forget: "string",
+  },
   words: 1000,
   run: chat,
 };
@@ -28,6 +35,12 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
   const json = values.json === true;
   const opened = await openedOrStop(program, values, program.openChat);
   try {
+    if (values.list === true || typeof values.forget === "string") {
+      const { forgetChat, listChats } = await import("./chat-names.ts");
+      return typeof values.forget === "string"
+        ? await forgetChat(program, opened, { name: values.forget, json })
+        : await listChats(program, opened, json);
+    }
     await repairFirst(program, opened);
     // A job that died in the middle of an earlier conversation is named once, and closed.
     for (const jobId of await opened.workspace.closeDeadJobs())

@@ -9,7 +9,7 @@ import type { Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { textWidth } from "./terminal/text-width.ts";
+import { columnsOf } from "./terminal/columns-of.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export const command: Subcommand = {
@@ -82,14 +82,5 @@ function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolea
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
     ]),
   ];
-  const widths =
-    rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] as string)))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell)))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return columnsOf(rows);
 }

@@ -1,5 +1,6 @@
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import type { Conversation } from "../ports/conversation.ts";
+import type { NamedChats } from "../ports/named-chats.ts";
 import type { OwnCommands } from "../ports/own-commands.ts";
 import type { Forked } from "./fork-session.ts";
 import type { Chat } from "./session-parts.ts";
@@ -16,6 +17,8 @@ export interface OpenChat {
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** A chat that has not begun begins with what another one knows. */
   fork(from: Chat, to: Chat): Promise<Forked>;
+  /** The terminal's. */
+  readonly chats: NamedChats;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */

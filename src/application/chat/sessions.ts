@@ -33,6 +33,8 @@ export interface Sessions extends Aside {
   startNew(session: Session, signal: AbortSignal): Promise<CutOver>;
   /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
+  /** Whether this chat has a session before this one. */
+  hasEarlier(session: Session): Promise<boolean>;
   /** Another chat, which has not begun, begins with what this one knows. */
   fork(from: Chat, to: Chat): Promise<Forked>;
   /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
@@ -110,6 +112,10 @@ export function createSessions(parts: SessionParts): Sessions {
     compact: (session, signal) => compactSession(parts, session, signal),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
+    hasEarlier: async ({ chatKey, id, openedAt }) =>
+      (await store.list(chatKey, 20)).some(
+        (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,
+      ),
     fork: (from, to) => forkSession(parts, from, to),
     ...createAside(store),
     async cutDue(hold, signal) {

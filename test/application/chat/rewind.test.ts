@@ -45,6 +45,23 @@ describe("/rewind", () => {
     expect((await at.send("/rewind")).text).not.toContain("c.txt");
   });
 
+  test("stays within its conversation and says how the one before is reached", async () => {
+    at = await writer();
+    expect((await at.send("/rewind")).text).not.toContain("/resume");
+    for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
+    await at.send("/new");
+    const told = "Only messages of this conversation are listed.";
+    expect((await at.send("/rewind")).text).toContain(told);
+    await at.send("/code3 c.txt");
+    for (const asked of ["/rewind", "/rewind 9"]) expect((await at.send(asked)).text).toContain(told);
+    expect(await at.send("/resume")).toMatchObject({ ok: true });
+    const list = (await at.send("/rewind")).text;
+    expect(list).toMatch(/^1 .*a\.txt.*\n2 .*b\.txt.*\n3 .*c\.txt/);
+    expect(list).not.toContain(told);
+    expect(await at.send("/rewind 1 --yes")).toMatchObject({ ok: true });
+    expect(files()).toEqual(["a.txt"]);
+  });
+
   test("is brought in again, files and history", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt", "b.txt"]) await at.send(`/code3 ${name}`);

@@ -31,17 +31,17 @@ export const rewind: ChatCommand = async (parts, turn, rest) => {
   if (wanted === "redo") return bringBack(parts, turn);
   const turns = await parts.sessions.turns(turn.session);
   const heard = messagesOf(turns);
-  if (wanted === undefined) return listed(parts, turn, heard);
+  if (wanted === undefined) return listed(parts, turn, heard, await earlier(parts, turn));
   const number = /^\d{1,5}$/.test(wanted) ? Number(wanted) : -1;
   const target = heard.find((one) => one.number === number);
   if (target === undefined && number !== 0)
-    return answering(parts, [say("rewindUsage", heard.length)], false);
+    return answering(parts, [say("rewindUsage", heard.length), ...(await earlier(parts, turn))], false);
   const after = target?.last.position ?? 0;
   const since = target?.last.at ?? turn.session.openedAt;
   const way = wayBack(parts.workspace.archive, jobsOfChat(parts, turn), since);
   const forgotten = heard.filter((one) => one.user.position > after);
   if (way.steps.length === 0 && way.gone.length === 0 && forgotten.length === 0)
-    return answering(parts, [say("rewindNothing")], false);
+    return answering(parts, [say("rewindNothing"), ...(await earlier(parts, turn))], false);
   const plan = { number, messages: forgotten.map(messageWords), ...stepWords(way.steps) };
   if (!words.includes("--yes"))
     return {
@@ -97,8 +97,18 @@ function stopped(
   return answering(parts, [{ kind: "action", facts }, say("rewindStopped", left)], false);
 }
 
-function listed(parts: ChatParts, turn: ChatTurn, heard: readonly Heard[]): Answer {
-  if (heard.length === 0) return answering(parts, [say("rewindNothing")], false);
+/** A rewind stays within its session; where there was one before, the way there is said. */
+async function earlier(parts: ChatParts, turn: ChatTurn) {
+  return (await parts.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
+}
+
+function listed(
+  parts: ChatParts,
+  turn: ChatTurn,
+  heard: readonly Heard[],
+  before: readonly ReturnType<typeof say>[],
+): Answer {
+  if (heard.length === 0) return answering(parts, [say("rewindNothing"), ...before], false);
   const jobs = jobsOfChat(parts, turn);
   const messages = heard.slice(-LISTED).map((one) => ({
     ...messageWords(one),
@@ -106,7 +116,7 @@ function listed(parts: ChatParts, turn: ChatTurn, heard: readonly Heard[]): Answ
       .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")
       .reduce((sum, { changes }) => sum + changes.length, 0),
   }));
-  return answering(parts, [say("rewindList", messages)], true);
+  return answering(parts, [say("rewindList", messages), ...before], true);
 }
 
 function messagesOf(turns: readonly Turn[]): Heard[] {

@@ -37,6 +37,8 @@ export const texts = {
         "--route ROUTE": "who answers: CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3",
         "--name NAME": "a chat of its own; the same name goes on where it was",
         "--fork NAME": "begin (with --name) with what that chat knows; default is the one without a name",
+        "--list": "the chats, what was said last in them, and where",
+        "--forget NAME": "forget a chat of this folder; its jobs stay",
         "--events": "print what happens as NDJSON",
       },
     },

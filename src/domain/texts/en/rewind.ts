@@ -43,6 +43,8 @@ export const rewind = {
       : `What was swapped before could not be put back, because it changed meanwhile: ${left.join(", ")}`,
   rewindGone: (jobs: readonly string[]) =>
     `Nothing was taken back: the undo record of ${jobs.join(", ")} is gone, so that not everything could be.`,
+  rewindEarlier:
+    "Only messages of this conversation are listed. For those before it: /resume goes back to the conversation before, and /rewind then lists them too; a single earlier change: /jobs, then /undo JOB.",
   rewindNothing: "There is nothing to go back from.",
   rewindNoneBack: "There is no rewind in this session to bring in again.",
   rewindUsage: (most: number) =>

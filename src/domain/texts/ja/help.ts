@@ -36,6 +36,8 @@ export const texts: typeof en = {
         "--route ROUTE": "担当を指定する（CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3）",
         "--name NAME": "名前の付いたチャット。同じ名前なら続きから",
         "--fork NAME": "そのチャットの内容を引き継いで始める（--name と一緒に。名前のないものは default）",
+        "--list": "チャットの一覧（最後の発言と workspace）",
+        "--forget NAME": "このフォルダのチャットを忘れる（ジョブは残る）",
         "--events": "途中経過を NDJSON で出力する",
       },
     },

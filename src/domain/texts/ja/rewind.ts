@@ -35,6 +35,8 @@ export const rewind: typeof english = {
       ? "そのため何もしていません。ファイルも会話もそのままです。"
       : `途中で変更されたため、元に戻せなかったジョブがあります: ${left.join(", ")}`,
   rewindGone: (jobs) => `取り消し用の記録がないジョブがあるため、何も取り消していません: ${jobs.join(", ")}`,
+  rewindEarlier:
+    "一覧はこの会話のメッセージだけです。それより前に戻るには: /resume で前の会話に戻ると、/rewind がその分も一覧します。前の変更を 1 つだけ取り消すには: /jobs を見て /undo JOB",
   rewindNothing: "戻る対象がありません。",
   rewindNoneBack: "このセッションにはやり直せる巻き戻しがありません。",
   rewindUsage: (most) => `/rewind 番号: 0（最初）から ${most} まで。一覧は /rewind`,

@@ -1,0 +1,58 @@
+import { localTime } from "../../domain/texts/local-time.ts";
+import { fail } from "./fail.ts";
+import { printable } from "./printable.ts";
+import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { columnsOf } from "./terminal/columns-of.ts";
+
+type Open = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
+
+const SHOWN_CHARACTERS = 50;
+
+/** `chat --list`: the chats of every workspace, the one that was used last first. */
+export async function listChats(program: CliProgram, { chat, chats }: Open, json: boolean): Promise<number> {
+  const list = await chats.list();
+  if (json) {
+    const rows = list.map(({ name, workspace, here, messages, lastAt, lastText }) => ({
+      name,
+      workspace,
+      here,
+      messages,
+      last_at: lastAt,
+      last_text: lastText,
+    }));
+    program.out(`${JSON.stringify({ chats: rows })}\n`);
+    return EXIT.done;
+  }
+  const { chatsHeader: header } = chat;
+  const rows = [
+    [header.name, header.at, header.messages, header.said, header.workspace],
+    ...list.map(({ name, workspace, messages, lastAt, lastText }) => [
+      name,
+      localTime(lastAt),
+      String(messages),
+      [...lastText].slice(0, SHOWN_CHARACTERS).join(""),
+      workspace,
+    ]),
+  ];
+  program.out(`${list.length === 0 ? chat.noChats : printable(columnsOf(rows))}\n`);
+  return EXIT.done;
+}
+
+/** `chat --forget NAME`. */
+export async function forgetChat(
+  program: CliProgram,
+  { chat, chats }: Open,
+  { name, json }: { readonly name: string; readonly json: boolean },
+): Promise<number> {
+  switch (await chats.forget(name)) {
+    case "forgotten":
+      program.out(
+        `${json ? JSON.stringify({ success: true, name }) : printable(chat.chatForgotten(name))}\n`,
+      );
+      return EXIT.done;
+    case "unknown":
+      return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: chat.noSuchChat(name) });
+    case "busy":
+      return fail(program, json, { exitCode: EXIT.refused, code: "busy", text: chat.chatBusy(name) });
+  }
+}
