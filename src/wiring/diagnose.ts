@@ -3,6 +3,7 @@ import type { Opened } from "../application/ports/opening.ts";
 import { diagnoseJobs } from "../application/work/diagnose-jobs.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
+import { diagnoseWorkspace } from "../infrastructure/work/folder/diagnose-workspace.ts";
 import { diagnosePrograms } from "../infrastructure/work/process/diagnose-programs.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,7 +20,7 @@ export async function diagnose(
   return [
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),
-    { name: "workspace", ok: true, text: workspace.root },
+    diagnoseWorkspace(workspace.root, messages),
     { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
     ...(await diagnoseSandbox(env, opened)),
     ...(await docker(env, opened)),

@@ -6,6 +6,7 @@ export type Promised = "undo" | "confined" | "preview-offline" | "loopback-reach
 
 /** What `doctor` and refusals advise. */
 export type Remedy =
+  | "let-write"
   | "install-git"
   | "init-repository"
   | "install-bubblewrap"

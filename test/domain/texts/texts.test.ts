@@ -127,6 +127,7 @@ const SAMPLES: Samples = {
   undonePartly: (say) => [say({ jobId: "job_1", refs: ["refs/heads/main"] })],
   previewsWait: (say) => [say(["job_1", "job_2"])],
   previewsHint: (say) => [say(1), say(2)],
+  workspaceReadOnly: (say) => [say("/ws")],
   notAPreview: (say) => [say("job_1")],
   stillAPreview: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
   wrongState: (say) => [say("job_1", "undone")],

@@ -64,6 +64,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
 };
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "let-write": "Let this user write there (for example: chown), or name another folder (--workspace DIR).",
   "install-git": "Install git (for example: apt install git).",
   "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
   "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
@@ -266,6 +267,7 @@ export const texts = {
       : `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`,
 
   // Git
+  workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
   gitMissing: "git was not found.",
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,

@@ -55,6 +55,8 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
 };
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "let-write":
+    "このユーザーが書き込めるようにする（例: chown）か、別のフォルダを指定してください（--workspace DIR）。",
   "install-git": "git をインストールしてください（例: apt install git）。",
   "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
   "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
@@ -216,6 +218,7 @@ export const texts: typeof en = {
         ? "中断の後に完了"
         : "中断の後に元へ戻した",
 
+  workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
   gitMissing: "git が見つからないよ。",
   notARepository: (path) => `Git リポジトリではないよ: ${path}`,
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,

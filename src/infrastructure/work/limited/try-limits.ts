@@ -1,13 +1,13 @@
-import { mkdtempSync } from "node:fs";
-import { join } from "node:path";
 import { findInstallation } from "../../runtime/installation.ts";
 import { removeTree } from "../folder/remove-tree.ts";
+import { trialFolder } from "../folder/trial-folder.ts";
 import { createLimitCopy, limitedEntry } from "./limit-copy.ts";
 
 /** Whether a process of a limited job is really kept from writing outside: tried, not concluded. */
 export async function tryLimits(storage: string): Promise<boolean> {
   const installation = findInstallation();
-  const folder = mkdtempSync(join(storage, "trial-"));
+  const folder = trialFolder(storage);
+  if (typeof folder !== "string") return false;
   try {
     const readable = [installation.folder, installation.runtime];
     const parts = { entry: limitedEntry(installation), readable, shown: null, closed: [] };

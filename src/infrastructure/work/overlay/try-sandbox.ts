@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { removeTree } from "../folder/remove-tree.ts";
+import { trialFolder } from "../folder/trial-folder.ts";
 import { isRealRoot } from "./real-root.ts";
 import { overlayOptions, SYSTEM_PATH } from "./sandbox.ts";
 import { findProgram } from "./staging.ts";
@@ -34,7 +35,8 @@ export function trySandbox(bubblewrap: string | null, storage: string): SandboxT
 }
 
 function tryOverlay(bubblewrap: string, storage: string): Tried {
-  const folder = mkdtempSync(join(storage, "trial-"));
+  const folder = trialFolder(storage);
+  if (typeof folder !== "string") return { ok: false, complaint: folder.complaint };
   try {
     for (const name of ["l", "u", "w", "m"]) mkdirSync(join(folder, name));
     const options = `lowerdir=/run/l,upperdir=/run/t/u,workdir=/run/t/w,${overlayOptions(isRealRoot())}`;
