@@ -52,6 +52,7 @@ const TROUBLES: Readonly<Record<FileTrouble, true>> = {
   "name-too-long": true,
 };
 const REMEDIES: Readonly<Record<Remedy, true>> = {
+  "let-write": true,
   "install-git": true,
   "init-repository": true,
   "install-bubblewrap": true,
