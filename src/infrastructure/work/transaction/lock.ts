@@ -1,5 +1,13 @@
 import { closeSync, openSync } from "node:fs";
+import { DEAD_AFTER_MS } from "../../../application/ports/work-queue.ts";
 import { flock } from "../../runtime/file-lock.ts";
+import { createHolderWatch } from "./stopped-holder.ts";
+
+export interface LockTimes {
+  readonly timeoutMs: number;
+  /** After which a holder that is stopped is ended. */
+  readonly deadAfterMs?: number;
+}
 
 /**
  * Holds the kernel locks of folders while `use` runs. Each lock is on the folder itself, so every process of every
@@ -8,7 +16,7 @@ import { flock } from "../../runtime/file-lock.ts";
  */
 export async function withFolderLocks<T>(
   folders: readonly string[],
-  timeoutMs: number,
+  { timeoutMs, deadAfterMs = DEAD_AFTER_MS }: LockTimes,
   use: () => Promise<T> | T,
 ): Promise<T | "busy"> {
   const held: number[] = [];
@@ -17,7 +25,10 @@ export async function withFolderLocks<T>(
     for (const folder of [...new Set(folders)].sort()) {
       const fd = openSync(folder, "r");
       held.push(fd);
-      const locked = await flock(fd, "exclusive", { timeoutMs: Math.max(0, deadline - performance.now()) });
+      const locked = await flock(fd, "exclusive", {
+        timeoutMs: Math.max(0, deadline - performance.now()),
+        onBusy: createHolderWatch({ folder, deadAfterMs, clock: () => performance.now() }),
+      });
       if (!locked.ok && locked.reason === "timed-out") return "busy";
     }
     return await use();

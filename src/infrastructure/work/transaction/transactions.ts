@@ -182,7 +182,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
     return withFolderLocks(
       [workspace, ...roots.filter((root) => existsSync(root))],
-      parts.lockTimeoutMs,
+      { timeoutMs: parts.lockTimeoutMs },
       use,
     );
   }
