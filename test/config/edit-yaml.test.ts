@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse } from "yaml";
 import { editYaml, type YamlEdit } from "../../src/config/edit-yaml.ts";
-import { runs } from "../require.ts";
+import { cases } from "../require.ts";
 
 const FILE = `# What we use.
 roles:   # who
@@ -138,6 +138,6 @@ test("whatever is put in comes out again, and nothing else changes", () => {
       ])
         expect(now).toContain(comment);
     }),
-    { numRuns: runs(200) },
+    { numRuns: cases(200) },
   );
 });

@@ -12,7 +12,7 @@ import {
   text,
 } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
-import { runs } from "../require.ts";
+import { cases } from "../require.ts";
 
 const SLOW = { timeout: 600_000 };
 const CANARY = "canary: nobody may read this\n";
@@ -138,7 +138,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
           expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
           expect(beside()).toEqual(outside);
         }),
-        { numRuns: runs(kind === "direct" ? 120 : 50) },
+        { numRuns: cases(kind === "direct" ? 120 : 50) },
       );
     },
     SLOW,

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { Transaction } from "../../src/application/ports/transaction.ts";
 import { createBench, type StagingKind } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
-import { requirePart, runs } from "../require.ts";
+import { cases, requirePart } from "../require.ts";
 import { plant, type Seed, seeds, shellLine } from "./random-tree.ts";
 
 const SLOW = { timeout: 600_000 };
@@ -147,7 +147,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         );
         await fc.assert(
           fc.asyncProperty(openSeeds, lines, (planted, list) => expectSame("overlay", planted, list)),
-          { numRuns: runs(60) },
+          { numRuns: cases(60) },
         );
       },
       SLOW,

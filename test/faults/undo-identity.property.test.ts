@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Transaction } from "../../src/application/ports/transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
-import { runs } from "../require.ts";
+import { cases } from "../require.ts";
 import { carryOut, edits, plant, type Seed, seeds, shellLine } from "./random-tree.ts";
 
 const SLOW = { timeout: 600_000 };
@@ -48,7 +48,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
             for (const edit of list) carryOut(view, edit);
           }),
         ),
-        { numRuns: runs(kind === "direct" ? 150 : 60) },
+        { numRuns: cases(kind === "direct" ? 150 : 60) },
       );
     },
     SLOW,
@@ -61,7 +61,7 @@ test(
       fc.asyncProperty(seeds, fc.array(shellLine, { minLength: 1, maxLength: 10 }), (planted, lines) =>
         expectIdentity("copy", planted, (_, transaction) => runLines(transaction, lines)),
       ),
-      { numRuns: runs(150) },
+      { numRuns: cases(150) },
     );
   },
   SLOW,
@@ -91,7 +91,7 @@ test(
         expect(trees[0]).toEqual(trees[1]);
       }),
       {
-        numRuns: runs(60),
+        numRuns: cases(60),
         examples: [
           [
             [

@@ -7,7 +7,7 @@ import type { View } from "../../src/application/ports/view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
-import { runs } from "../require.ts";
+import { cases } from "../require.ts";
 import { adorn, carryOut, type Edit, edits, plant, seeds, shellLine, somePaths } from "./random-tree.ts";
 
 const SLOW = { timeout: 600_000 };
@@ -60,7 +60,7 @@ test.if(process.platform === "linux")(
           expect(bench.tree()).toEqual(after);
         }),
       ),
-      { numRuns: runs(45) },
+      { numRuns: cases(45) },
     );
   },
   SLOW,
@@ -117,7 +117,7 @@ test.if(process.platform === "linux")(
           expect(bench.tree()).toEqual(before);
         }),
       ),
-      { numRuns: runs(35) },
+      { numRuns: cases(35) },
     );
   },
   SLOW,
@@ -166,7 +166,7 @@ test(
           expect(bench.tree()).toEqual(before);
         }),
       ),
-      { numRuns: runs(45) },
+      { numRuns: cases(45) },
     );
   },
   SLOW,

@@ -1,5 +1,5 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
-import { requirePart, runs } from "../require.ts";
+import { cases, requirePart, runs } from "../require.ts";
 
 const before = { ...process.env };
 afterEach(() => {
@@ -20,6 +20,11 @@ test("a missing part is skipped by name with its remedy, said once", () => {
 test("a missing part that is required is a failure", () => {
   process.env.PICOCLAW_TEST_REQUIRE = "git, no-such-part-either";
   expect(() => requirePart("no-such-part-either")).toThrow("required here but missing: no-such-part-either");
+});
+
+test("a brief run takes fewer cases of a property, and at least one", () => {
+  process.env.PICOCLAW_TEST_BRIEF = "1";
+  expect([cases(100), cases(1), runs(1)]).toEqual([20, 1, runs(1)]);
 });
 
 test("nightly raises the rounds of randomised tests", () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ALL_TOOLS } from "../../src/tools/find-tool.ts";
-import { runs } from "../require.ts";
+import { cases } from "../require.ts";
 import { codeOf, createToolBench, jobOf, type ToolBench } from "./tool-kit.ts";
 
 let bench: ToolBench;
@@ -123,7 +123,7 @@ describe("any arguments", () => {
             error: { code: expect.not.stringMatching("INTERNAL") },
           });
       }),
-      { numRuns: runs(400) },
+      { numRuns: cases(400) },
     );
     expect(bench.read("../outside.txt")).toBe("mine");
   }, 60_000);

@@ -6,7 +6,7 @@ import { globSource } from "../../src/domain/policy/ignore-rules.ts";
 import { ignoredIn } from "../../src/tools/read/ignored.ts";
 import { toRipgrepPattern } from "../../src/tools/read/search/ripgrep-pattern.ts";
 import type { AgentToolkit } from "../../src/tools/toolkit.ts";
-import { requirePart, runs } from "../require.ts";
+import { cases, requirePart } from "../require.ts";
 import { codeOf, createToolBench, dataOf, type ToolBench } from "./tool-kit.ts";
 
 let bench: ToolBench;
@@ -220,7 +220,7 @@ describe.if(requirePart("rg"))("with ripgrep and without", () => {
         const args = { pattern: source, ignore_case };
         expect(await fast.search(args)).toEqual(await slow.search(args));
       }),
-      { numRuns: runs(150) },
+      { numRuns: cases(150) },
     );
   });
 });
@@ -292,7 +292,7 @@ describe("what is ignored", () => {
           expect(all.filter((each) => !ignored.has(each, false)).sort()).toEqual(listed.sort());
         },
       ),
-      { numRuns: runs(60) },
+      { numRuns: cases(60) },
     );
   });
 

@@ -5,7 +5,7 @@ import { type EditorState, EMPTY, edit, textOf } from "../../../src/adapters/cli
 import { createMarkdownPrinter, renderMarkdown } from "../../../src/adapters/cli/terminal/render-markdown.ts";
 import { textWidth } from "../../../src/adapters/cli/terminal/text-width.ts";
 import { wrapWords } from "../../../src/adapters/cli/terminal/wrap-words.ts";
-import { runs } from "../../require.ts";
+import { cases } from "../../require.ts";
 
 const WORLD = { history: ["first", "second"], commands: ["undo", "usage", "code", "code1", "diff"] };
 
@@ -87,7 +87,7 @@ describe("editing", () => {
       fc.property(fc.array(fc.nat(bytes.length), { maxLength: 6 }), (cuts) => {
         expect(keysOf(cuts)).toEqual(whole);
       }),
-      { numRuns: runs(200) },
+      { numRuns: cases(200) },
     );
   });
 
@@ -133,7 +133,7 @@ describe("editing", () => {
           state = next;
         }
       }),
-      { numRuns: runs(200) },
+      { numRuns: cases(200) },
     );
   });
 });
@@ -182,7 +182,7 @@ test("Markdown that comes in pieces is the same as at once", () => {
       const pieces = places.slice(1).map((end, at) => text.slice(places[at], end));
       expect(pieces.map(printer.add).join("") + printer.end()).toBe(renderMarkdown(text));
     }),
-    { numRuns: runs(50) },
+    { numRuns: cases(50) },
   );
 });
 
@@ -205,7 +205,7 @@ describe("wrapping", () => {
         expect(wrapped.split(/\s+/).filter((one) => one !== "")).toEqual(words);
         for (const line of wrapped.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
       }),
-      { numRuns: runs(100) },
+      { numRuns: cases(100) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
-import { runs } from "../../require.ts";
+import { cases } from "../../require.ts";
 import { call, codeOf, createMcp, type Mcp } from "./mcp-kit.ts";
 
 let mcp: Mcp;
@@ -77,7 +77,7 @@ test("whatever the arguments are, a call ends with a result or an error, and not
       expect(typeof code).toBe(result.isError ? "string" : "undefined");
       expect(code).not.toBe("INTERNAL");
     }),
-    { numRuns: runs(300) },
+    { numRuns: cases(300) },
   );
   expect(await client.ping()).toEqual({});
   expect(readdirSync(mcp.folder).sort()).toEqual(["home", "user", "ws"]);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { runs } from "../../require.ts";
+import { cases } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -257,7 +257,7 @@ test("whatever models write, the conversation answers, and what it did can be ta
         expect(at.tree()).toEqual({ "a.txt": "one\n" });
       },
     ),
-    { numRuns: runs(40) },
+    { numRuns: cases(40) },
   );
 }, 60_000);
 

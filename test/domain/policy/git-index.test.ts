@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readGitIndex } from "../../../src/domain/policy/git-index.ts";
-import { requirePart, runs } from "../../require.ts";
+import { cases, requirePart } from "../../require.ts";
 
 describe.if(requirePart("git"))("an index that git wrote", () => {
   test.each(["2", "3", "4"])("version %s", (version) => {
@@ -45,6 +45,6 @@ test("anything else is no index, and reading it never throws", () => {
       const read = readGitIndex(text);
       expect(read === null || Array.isArray(read)).toBe(true);
     }),
-    { numRuns: runs(500) },
+    { numRuns: cases(500) },
   );
 });

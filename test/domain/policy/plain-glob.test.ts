@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import picomatch from "picomatch";
 import { compilePlainGlob, isPlainGlob } from "../../../src/domain/policy/plain-glob.ts";
-import { runs } from "../../require.ts";
+import { cases } from "../../require.ts";
 
 test("only patterns without anything special are plain", () => {
   const plain = [".env*", "*credentials*", "*.key", "*.pem", "x y.txt", "id_rsa"];
@@ -27,5 +27,5 @@ test("a plain pattern matches the paths that picomatch matches", () => {
       expect([pattern, name, mine]).toEqual([pattern, name, picomatch(pattern, { dot: true, nocase })(name)]);
     },
   );
-  fc.assert(property, { numRuns: runs(3000) });
+  fc.assert(property, { numRuns: cases(3000) });
 });

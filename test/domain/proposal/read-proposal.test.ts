@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hasFlag } from "../../../src/domain/proposal/proposal.ts";
 import { readProposal } from "../../../src/domain/proposal/read-proposal.ts";
-import { runs } from "../../require.ts";
+import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {
   const read = readProposal(text);
@@ -180,7 +180,7 @@ test("whatever a plan and a file hold, they come out as they went in", () => {
         flags: {},
       });
     }),
-    { numRuns: runs(300) },
+    { numRuns: cases(300) },
   );
 });
 
@@ -189,7 +189,7 @@ test("no text makes it throw", () => {
     fc.property(fc.string({ maxLength: 300, unit: "binary" }), (text) => {
       expect(["proposal", "needs-files", "none"]).toContain(readProposal(text).kind);
     }),
-    { numRuns: runs(300) },
+    { numRuns: cases(300) },
   );
 });
 
