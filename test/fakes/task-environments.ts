@@ -61,7 +61,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       const base = git(folder, "rev-parse", "HEAD");
       await run(["sh", "-c", environments.install], folder);
       const index = join(below, `${basename(folder)}.index`);
-      const { stdout: start } = await run(["sh", "-c", treeScript(index)], folder);
+      const { stdout: start } = await run(["sh", "-c", treeScript(index, base)], folder);
       const clone = { folder, index, base, start: start.trim() };
       const made = {
         ...folderEnvironment(clone, environment ?? "python"),
@@ -130,13 +130,14 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       });
       return status === 0 ? stdout : String(stderr);
     },
-    async difference() {
+    async difference(_signal, { exact }) {
       const { exitCode, stdout, stderr } = await run(
-        ["sh", "-c", changeScript(index, { base, start })],
+        ["sh", "-c", changeScript(index, { base, start, exact })],
         folder,
       );
       if (exitCode !== 0) return stderr;
-      return spawnSync("sh", ["-c", diffCommand(base, stdout.trim())], { cwd: folder }).stdout;
+      const tree = stdout.trim();
+      return { patch: spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder }).stdout, tree };
     },
     asCloned: (act, signal) =>
       switchedTo(

@@ -22,6 +22,8 @@ export interface PublishRequest {
   readonly previous: string | null;
   /** `git diff --binary --full-index` between the base and what the task left. */
   readonly patch: Uint8Array;
+  /** What the patch must make of the base: nothing is pushed that is another tree. Null where nobody said. */
+  readonly tree: string | null;
   readonly message: string;
   readonly author: { readonly name: string; readonly email: string };
   readonly at: Date;

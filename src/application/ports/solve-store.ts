@@ -108,6 +108,8 @@ export interface SolveTask {
   readonly checkCommand?: string | null;
   /** The change so far, base64 of `git diff --binary`, for a container that must be made anew. */
   readonly patch: string;
+  /** The tree of the base with that change, as the container named it; tasks of an older version have none. */
+  readonly tree?: string;
   /** Comments that were taken into account. */
   readonly seen: readonly string[];
   /** What the coder says to review comments, by their ids. */

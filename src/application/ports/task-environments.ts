@@ -47,8 +47,11 @@ export interface TaskEnvironment {
   print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
   /** Lets the worker CLI work; only where one was asked for. Never rejects. */
   runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
-  /** `git diff --binary` between `baseCommit` and what lies there now; a text says why there is none. */
-  difference(signal: AbortSignal): Promise<Uint8Array | string>;
+  /**
+   * What lies there now against `baseCommit`; a text says why there is none. `exact`: every file is read anew and no setting that
+   * the project's code could write is believed.
+   */
+  difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /**
    * Does something while the project's files are as the installation left them. The change is put back afterwards, whatever
    * happens; rejects only with what `act` rejects with, or when it cannot be put back.
@@ -56,6 +59,13 @@ export interface TaskEnvironment {
   asCloned<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
+}
+
+export interface Difference {
+  /** `git diff --binary --full-index`. */
+  readonly patch: Uint8Array;
+  /** The tree of the base with the patch, as the environment names it. */
+  readonly tree: string;
 }
 
 export interface PrintOptions {

@@ -5,20 +5,24 @@ import { TOOL_FOLDERS } from "../../domain/forges/left-out.ts";
  * staged. Folders that tools fill are not even looked at, unless the project tracks some of that name.
  */
 
-/** Prints the tree of everything in the project that git does not ignore. */
-export function treeScript(index: string): string {
-  return `${own(index)}${writeTree}; code=$?; ${gone}; exit $code`;
+/** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
+export function treeScript(index: string, base: string): string {
+  return `${own(index)}${apart(base)}${writeExactTree}; code=$?; ${gone}; exit $code`;
 }
 
 /**
  * Prints the tree of the change: the cloned commit with what changed since `start`. What the installation of dependencies
  * left behind is part of it only where it was changed again.
  */
-export function changeScript(index: string, { base, start }: { base: string; start: string }): string {
+export function changeScript(
+  index: string,
+  { base, start, exact }: { readonly base: string; readonly start: string; readonly exact: boolean },
+): string {
   const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
   const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
   const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
-  return `${own(index)}after=$(${writeTree}) && ${put}; code=$?; ${gone}; exit $code`;
+  const [set, write] = exact ? [apart(base), writeExactTree] : ["", writeTree];
+  return `${own(index)}${set}after=$(${write}) && ${put}; code=$?; ${gone}; exit $code`;
 }
 
 /** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
@@ -48,16 +52,34 @@ function own(index: string): string {
   return `export GIT_INDEX_FILE=${index}; `;
 }
 
-const gone = 'rm -f "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw"';
+/**
+ * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
+ * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
+ */
+function apart(base: string): string {
+  const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
+  const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
+  const use =
+    'export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY="$PWD/.git/objects" GIT_CONFIG_GLOBAL=/dev/null';
+  return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
+}
+
+const gone = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
 
 const names = TOOL_FOLDERS.join(" ");
 const pattern = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
-// With its time, by which git knows what may have changed in the same second.
-const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
-tracked=" $(git ls-files | grep -oE '(^|/)(${pattern})/' | tr -d / | sort -u | tr '\\n' ' ') "
+const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${pattern})/' | tr -d / | sort -u | tr '\\n' ' ') "
 set -- .
 for name in ${names}; do
   case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
 done
 git add --update && git add --all -- "$@" && git write-tree; }`;
+
+// With its time, by which git knows what may have changed in the same second.
+const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
+${addAll}`;
+
+// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read anew.
+const writeExactTree = `{ GIT_DIR="$PWD/.git" GIT_INDEX_FILE="$PWD/.git/index" git ls-files -z | git update-index -z --add --remove --stdin
+${addAll}`;

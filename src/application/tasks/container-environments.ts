@@ -113,13 +113,13 @@ async function openEnvironment(
     return { exitCode: exit_code, stdout, stderr, durationMs: duration_ms };
   };
   const head = await run(`${OWN_PROGRAMS}git rev-parse HEAD`, signal);
-  const before = await run(`${OWN_PROGRAMS}${treeScript(INDEX)}`, signal);
+  const base = head.stdout.trim();
+  const before = await run(`${OWN_PROGRAMS}${treeScript(INDEX, base)}`, signal);
   if (head.exitCode !== 0 || before.exitCode !== 0) {
     const message = `${head.stderr}${before.stderr}`.trim();
     return { ok: false, kind: signal.aborted ? "aborted" : "container", message };
   }
   const start = before.stdout.trim();
-  const base = head.stdout.trim();
   return {
     ok: true,
     name: info.environment_name,
@@ -128,11 +128,13 @@ async function openEnvironment(
     run,
     print: (command, options) => print(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options),
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
-    async difference(until) {
-      const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start })}`, until);
+    async difference(until, { exact }) {
+      const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start, exact })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
-      const diff = `${OWN_PROGRAMS}${diffCommand(base, after.stdout.trim())}`;
-      return print(parts.sandboxes, info, diff, { limitBytes: DIFFERENCE_BYTES, signal: until });
+      const tree = after.stdout.trim();
+      const diff = `${OWN_PROGRAMS}${diffCommand(base, tree)}`;
+      const patch = await print(parts.sandboxes, info, diff, { limitBytes: DIFFERENCE_BYTES, signal: until });
+      return typeof patch === "string" ? patch : { patch, tree };
     },
     asCloned: (act, until) =>
       switchedTo(

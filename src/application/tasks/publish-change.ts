@@ -86,6 +86,7 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
       branch,
       previous: task.pushed,
       patch,
+      tree: task.tree ?? null,
       message: commitMessage(task, parts),
       author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
       at: new Date(task.createdAt),

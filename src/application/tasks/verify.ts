@@ -15,7 +15,7 @@ const ROUNDS = 2;
 export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<void>): Promise<void> {
   const before: KnownBefore = new Map();
   for (let round = 0; ; round++) {
-    const trouble = await keepChange(work);
+    const trouble = await keepChange(work, { exact: true });
     if (trouble !== null) throw new SolveStop("push-failed", parts.mask(trouble));
     const ran = await runChecks(parts, work);
     const isRed = verdictOf(ran.map(({ fact }) => fact)) === "red";

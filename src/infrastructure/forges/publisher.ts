@@ -117,6 +117,13 @@ async function onto(
   return moved.ok ? moved.commit : null;
 }
 
+/** Its objects are not what their names say: what was checked inside is not what would be published. */
+const WRONG_TREE: Published = {
+  status: "failed",
+  reason: "bad-patch",
+  message: "the patch does not make the tree that its container named",
+};
+
 type Committed =
   | {
       readonly ok: true;
@@ -139,6 +146,8 @@ async function commitOn(
   const apply = ["apply", "--cached", "--binary", "--whitespace=nowarn", ...mode, how.patch];
   const applied = await git.run(apply, { index });
   if (applied.code !== 0) return stop(failed("bad-patch", applied));
+  const made = how.threeWay || request.tree === null ? null : await git.run(["write-tree"], { index });
+  if (made !== null && made.stdout.trim() !== request.tree) return stop(WRONG_TREE);
   const change = { git, index, onto: how.onto };
   const left = await leaveOut(change, request.leftOut);
   if ("failed" in left) return stop(failed("other", left.failed));

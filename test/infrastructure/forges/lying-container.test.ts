@@ -94,6 +94,7 @@ describe("a patch of a container that lies", () => {
         branch: "picoclaw/1",
         previous: null,
         patch,
+        tree: null,
         message: "x",
         author: { name: "x", email: "x@example.org" },
         at: new Date("2026-01-02T03:04:05Z"),

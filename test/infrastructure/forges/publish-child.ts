@@ -17,6 +17,7 @@ await publisher.publish({
   baseBranch: "main",
   branch: "picoclaw/1",
   previous: null,
+  tree: null,
   patch: new TextEncoder().encode("diff --git a/a b/a\n"),
   message: "x",
   author: { name: "x", email: "x@example.org" },

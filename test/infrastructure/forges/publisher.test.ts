@@ -58,6 +58,7 @@ describe("publishing a task's change", () => {
     branch: "picoclaw/7-fix",
     previous: null,
     patch,
+    tree: null,
     message: "Fix it\n\nCloses #7",
     author: { name: "PicoClaw", email: "picoclaw@example.org" },
     at: new Date("2026-01-02T03:04:05Z"),
