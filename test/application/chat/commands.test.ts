@@ -139,6 +139,12 @@ describe("/preview and /apply", () => {
     expect(at.tree()).toEqual({});
   });
 
+  test("where the coder changes nothing, its words are the answer and no preview waits", async () => {
+    at = await openConversation(() => proposal("It is so already.", ""));
+    expect(await at.send("/preview a.txt")).toMatchObject({ ok: true, text: "It is so already.", jobs: [] });
+    expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
+  });
+
   test("/discard throws away the only preview, and asks for a name where several wait", async () => {
     at = await writer();
     expect((await at.send("/discard")).text).toContain("There is no preview to throw away.");

@@ -304,6 +304,10 @@ async function land(
     return {
       back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,
     };
+  // A preview of nothing would wait to be applied for nothing.
+  const words = state.proposal?.plan.trim() ?? "";
+  if (preview && commands.length === 0 && words !== "" && bench.changes().length === 0)
+    return { end: { kind: "said", text: words } };
   await bench.sendOut(number);
   return { end: ended(state, await (preview ? bench.keep() : bench.land()), null, "") };
 }

@@ -216,7 +216,7 @@ export const texts: typeof en = {
   notesTitle: "デイリーノート",
   notesEmpty: "ノートは、セッションが終わる午前 0 時に書かれます。",
   messagesCount: (count) => `${count} 件のメッセージ`,
-  turnsCount: (count) => `${count} 往復`,
+  turnsCount: (count) => `${count} 件の発言`,
   daysTitle: "日ごと",
   usageTitle: "使用量",
   usageEmptyTitle: "まだ使用していません",
