@@ -77,39 +77,47 @@ describe("ps on macOS", () => {
 });
 
 describe("which processes belong to a job", () => {
+  // Beyond what a kernel gives: in a container this process itself may be 20.
+  const P = 5_000_000;
   const marked = { hasVariable: (_: string, value: string) => value === "job_a" };
   const table = [
-    entry(10, 1, marked),
-    entry(11, 10),
-    entry(12, 11),
-    entry(20, 1, { tag: () => newRunTag("job_a") }),
-    entry(30, 1, { tag: () => newRunTag("job_b"), ...marked }),
-    entry(process.pid, 10),
-    entry(40, process.pid),
-    entry(50, 1),
+    entry(P + 10, 1, marked),
+    entry(P + 11, P + 10),
+    entry(P + 12, P + 11),
+    entry(P + 20, 1, { tag: () => newRunTag("job_a") }),
+    entry(P + 30, 1, { tag: () => newRunTag("job_b"), ...marked }),
+    entry(process.pid, P + 10),
+    entry(P + 40, process.pid),
+    entry(P + 50, 1),
   ];
 
   test("the marked and their descendants; a tag outweighs the variable; never this process and its own", () => {
-    expect(pids(selectProcesses(table, { jobMarker: "job_a" }))).toEqual([10, 11, 12, 20]);
+    expect(pids(selectProcesses(table, { jobMarker: "job_a" }))).toEqual(
+      [10, 11, 12, 20].map((pid) => P + pid),
+    );
   });
 
   test("of one run: its tag, its leader's session, its variable without a tag, and nothing older", () => {
     const runTag = newRunTag("job_a");
-    const leader = { pid: 60, startedAt: 500, runTag };
+    const leader = { pid: P + 60, startedAt: 500, runTag };
     const run = [
-      entry(60, process.pid, { startedAt: 500 }),
-      entry(61, process.pid, { session: 60 }),
-      entry(62, 1, { tag: () => runTag }),
-      entry(63, 1, { tag: () => runTag ^ 1n, ...marked }),
-      entry(64, 1, marked),
-      entry(65, 1, { ...marked, startedAt: 499 }),
-      entry(66, 1, { session: 60, startedAt: 499 }),
+      entry(P + 60, process.pid, { startedAt: 500 }),
+      entry(P + 61, process.pid, { session: P + 60 }),
+      entry(P + 62, 1, { tag: () => runTag }),
+      entry(P + 63, 1, { tag: () => runTag ^ 1n, ...marked }),
+      entry(P + 64, 1, marked),
+      entry(P + 65, 1, { ...marked, startedAt: 499 }),
+      entry(P + 66, 1, { session: P + 60, startedAt: 499 }),
     ];
-    expect(pids(selectProcesses(run, { jobMarker: "job_a", leader }))).toEqual([60, 61, 62, 64]);
+    expect(pids(selectProcesses(run, { jobMarker: "job_a", leader }))).toEqual(
+      [60, 61, 62, 64].map((pid) => P + pid),
+    );
   });
 
   test("a known process stays known after it lost every mark", () => {
-    expect(pids(selectProcesses(table, { jobMarker: "none" }, new Set(["50:1000", "11:999"])))).toEqual([50]);
+    expect(
+      pids(selectProcesses(table, { jobMarker: "none" }, new Set([`${P + 50}:1000`, `${P + 11}:999`]))),
+    ).toEqual([P + 50]);
   });
 });
 
