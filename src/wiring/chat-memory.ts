@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
 import { keepTime } from "../application/chat/keep-time.ts";
-import { memoryCommands } from "../application/chat/memory/commands.ts";
+import { memoryCommands, memoryLooks } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
@@ -41,6 +41,8 @@ export interface ChatMemory {
   readonly usage: UsageStore;
   /** `/why`, `/route`, `/new`, `/usage`, … */
   readonly commands: ChatParts["commands"];
+  /** Those of them that only look. */
+  readonly looks: ChatParts["looks"];
   /** Ends sessions with their day, though nobody speaks, until told to stop. */
   keepTime(): () => void;
 }
@@ -109,6 +111,13 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     pollMs: POLL_MS,
     setTimer,
   });
+  const told = {
+    teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
+    usage,
+    daily: config.budget.daily,
+    clock,
+    ruleProblems: () => rules().problems,
+  };
   return {
     sessions,
     queue,
@@ -124,13 +133,8 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     }),
     meter,
     usage,
-    commands: memoryCommands({
-      teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
-      usage,
-      daily: config.budget.daily,
-      clock,
-      ruleProblems: () => rules().problems,
-    }),
+    commands: memoryCommands(told),
+    looks: memoryLooks(told),
     keepTime: () =>
       keepTime({
         sessions,

@@ -103,6 +103,7 @@ export async function openChat(
       ),
     afterReply: background.start,
     commands: memory.commands,
+    looks: memory.looks,
     ownCommands,
     settings: settingsOf(config),
     messages,

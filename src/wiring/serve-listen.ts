@@ -1,5 +1,6 @@
 import { createWebApp } from "../adapters/web/app.ts";
 import type { ListenOptions, Serving } from "../application/inbox/server.ts";
+import { LARGEST_BODY_BYTES } from "../application/ports/webhook.ts";
 import { noteAddress } from "../infrastructure/inbox/live-address.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import { labelsOf } from "./fleet.ts";
@@ -7,8 +8,6 @@ import type { ListenParts, ServeParts } from "./serve-parts.ts";
 import { startRounds } from "./serve-rounds.ts";
 import { createWebHost } from "./serve-web.ts";
 import { openWorking } from "./serve-work.ts";
-
-const LIMIT_BYTES = 10 * 1024 ** 2;
 
 /** Wires receiving, answering, sending and the web together, and listens. */
 export async function listenAndServe(
@@ -39,7 +38,7 @@ export async function listenAndServe(
     closing: closing.signal,
     reload,
   });
-  const server = listenHttp({ host, port, limitBytes: LIMIT_BYTES, fetch: createWebApp(web) });
+  const server = listenHttp({ host, port, limitBytes: LARGEST_BODY_BYTES, fetch: createWebApp(web) });
   place.port = server.port;
   const startAll = async () => {
     await working.start();

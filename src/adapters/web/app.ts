@@ -27,7 +27,7 @@ const every = (ms: number, callback: () => void) => {
 };
 
 /** The whole server as one function from request to response. */
-export function createWebApp(host: WebHost): (request: Request) => Promise<Response> {
+export function createWebApp(host: WebHost): (request: Request, from: string) => Promise<Response> {
   const web: Web = {
     host,
     signIn: createSignIn(host),
@@ -81,11 +81,11 @@ export function createWebApp(host: WebHost): (request: Request) => Promise<Respo
   fleetRoutes(app, web);
   const api: { app?: { fetch(request: Request): Response | Promise<Response> } } = {};
 
-  return async (request) => {
+  return async (request, from) => {
     const place = host.place();
     if (!isOurHost(request.headers.get("host"), place))
       return secured(new Response("Forbidden: the Host is not this server\n", { status: 403 }), place);
-    return secured(await app.fetch(request), place);
+    return secured(await app.fetch(request, { from }), place);
   };
 }
 

@@ -3,6 +3,8 @@ import type { Webhook } from "../../application/ports/webhook.ts";
 export interface UnsignedOptions {
   /** What all bodies that nobody vouches for yet may hold together. */
   readonly budgetBytes: number;
+  /** What those of one source may hold of it. */
+  readonly shareBytes: number;
   /** How long one of them may take. */
   readonly readMs: number;
 }
@@ -14,10 +16,23 @@ const RETRY_SECONDS = "10";
 
 /**
  * Takes in what services post. Headers and length are judged before a byte of the body is read; the body is read up to
- * its own limit and within one budget for all, so that no number of strangers can fill the memory.
+ * its own limit and within one budget for all, so that no number of strangers can fill the memory, and no single one can
+ * use up what others need.
  */
-export function createUnsigned({ budgetBytes, readMs }: UnsignedOptions) {
+export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOptions) {
   const held = { bytes: 0 };
+  const heldBy = new Map<string, number>();
+
+  function fits(source: string, bytes: number): boolean {
+    return held.bytes + bytes <= budgetBytes && (heldBy.get(source) ?? 0) + bytes <= shareBytes;
+  }
+
+  function hold(source: string, bytes: number): void {
+    held.bytes += bytes;
+    const now = (heldBy.get(source) ?? 0) + bytes;
+    if (now === 0) heldBy.delete(source);
+    else heldBy.set(source, now);
+  }
 
   async function read(request: Request, limitBytes: number, take: (bytes: number) => boolean): Promise<Read> {
     if (request.body === null) return new Uint8Array();
@@ -45,16 +60,20 @@ export function createUnsigned({ budgetBytes, readMs }: UnsignedOptions) {
     }
   }
 
-  return async ({ signedBy, limitBytes, answer }: Webhook, request: Request): Promise<Response> => {
+  return async (
+    { signedBy, limitBytes, answer }: Webhook,
+    request: Request,
+    source: string,
+  ): Promise<Response> => {
     if ((request.headers.get(signedBy) ?? "") === "") return refused(401);
     const told = Number(request.headers.get("content-length") ?? 0);
     if (!(told <= limitBytes)) return refused(413);
-    if (held.bytes + told > budgetBytes) return refused(503);
+    if (!fits(source, told)) return refused(503);
     let taken = 0;
     const take = (bytes: number) => {
-      if (held.bytes + bytes > budgetBytes) return false;
+      if (!fits(source, bytes)) return false;
       taken += bytes;
-      held.bytes += bytes;
+      hold(source, bytes);
       return true;
     };
     try {
@@ -63,7 +82,7 @@ export function createUnsigned({ budgetBytes, readMs }: UnsignedOptions) {
       const { method, headers, url } = request;
       return await answer(new Request(url, { method, headers, body }));
     } finally {
-      held.bytes -= taken;
+      hold(source, -taken);
     }
   };
 }

@@ -20,6 +20,8 @@ export interface Web {
 }
 
 export interface WebEnv {
+  /** `from`: the address at the other end of the connection. */
+  Bindings: { readonly from: string };
   Variables: {
     readonly person: SignedIn;
     readonly page: PageContext;

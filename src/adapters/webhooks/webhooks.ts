@@ -1,4 +1,4 @@
-import type { Webhook } from "../../application/ports/webhook.ts";
+import { LARGEST_BODY_BYTES, type Webhook } from "../../application/ports/webhook.ts";
 import type { IntakeEvent, Taken } from "../../application/tasks/intake.ts";
 import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -17,8 +17,6 @@ export interface WebhookParts {
   readonly intake: (event: IntakeEvent) => Promise<Taken>;
 }
 
-const LIMIT_BYTES = 25 * 1024 ** 2;
-
 /**
  * `/webhooks/<forge>`. Whatever is not signed by the secret that was agreed on is refused before
  * it is read; what is signed is answered when it was acted on, so that a delivery that failed can be sent again.
@@ -29,9 +27,9 @@ export function createWebhooks(
   return async (forge, request) => {
     const settings = parts.forges[forge];
     if (settings === null) return say(404, "not configured");
-    if (Number(request.headers.get("content-length") ?? 0) > LIMIT_BYTES) return say(413, "too large");
+    if (Number(request.headers.get("content-length") ?? 0) > LARGEST_BODY_BYTES) return say(413, "too large");
     const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > LIMIT_BYTES) return say(413, "too large");
+    if (bytes.length > LARGEST_BODY_BYTES) return say(413, "too large");
     const { isGenuine, parse, read } = DELIVERIES[forge];
     if (!isGenuine(request.headers, bytes, settings.secret)) return say(401, "bad signature");
     const body = parse(request.headers, bytes);
@@ -51,7 +49,7 @@ export function createWebhooks(
 /** The same for one forge, as the web server takes it in. */
 export function forgeWebhook(forge: ForgeKind, answer: ReturnType<typeof createWebhooks>): Webhook {
   const { signedBy } = DELIVERIES[forge];
-  return { signedBy, limitBytes: LIMIT_BYTES, answer: (request) => answer(forge, request) };
+  return { signedBy, limitBytes: LARGEST_BODY_BYTES, answer: (request) => answer(forge, request) };
 }
 
 function say(status: number, message: string): Response {

@@ -8,7 +8,7 @@ import { type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
 import { commandNames } from "./commands/built-in.ts";
 import { ownRequest } from "./commands/own-request.ts";
-import { findCommand } from "./commands/registry.ts";
+import { findCommand, findLook, isLook } from "./commands/registry.ts";
 import { isDiskFull } from "./disk-full.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
@@ -23,13 +23,13 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
 
 /**
  * The way of a message:
- *   clean → its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
+ *   clean → a command that only looks, or: its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
  */
 export function createConversation(parts: ChatParts): Conversation {
   return {
     interrupts({ channel, chatId, text }) {
       const command = readSlashCommand(text);
-      if (command !== undefined) return command.name === "stop";
+      if (command !== undefined) return command.name === "stop" || isLook(parts, command.name);
       return parts.steering.isOpen(`${channel}:${chatId}`);
     },
     needsNoModel(text) {
@@ -46,6 +46,11 @@ export function createConversation(parts: ChatParts): Conversation {
         if (text.length > LONGEST_MESSAGE) return plain(parts, say("messageTooLong", "1 MB"));
         const command = readSlashCommand(text);
         if (command?.name === "stop") return await stop(parts, sessionKey);
+        const look = command === undefined ? undefined : await findLook(parts, command.name);
+        if (look !== undefined)
+          return lookReply(
+            await look(parts, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
+          );
         const joins = command === undefined ? parts.steering.offer(sessionKey, text) : null;
         if (joins !== null) emit(noticeOf(parts, (chat) => chat.joins));
         if (joins !== null && (await joins)) return { ...plain(parts, say("steered")), ok: true };
@@ -241,6 +246,11 @@ async function answer(parts: ChatParts, turn: ChatTurn, asked: Asked): Promise<A
 async function stop(parts: ChatParts, sessionKey: string): Promise<Reply> {
   const stopped = await parts.queue.stop(sessionKey);
   return { ...plain(parts, stopped ? say("stopped") : say("nothingRuns")), ok: true };
+}
+
+/** It belongs to no session: nothing of it is remembered. */
+function lookReply({ text, said, ok, jobs, actions = [] }: Answer): Reply {
+  return { text, ...(said !== undefined && { said }), ok, sessionId: "", jobs, actions };
 }
 
 function toReply(

@@ -14,7 +14,7 @@ import type { ChatQueue } from "./chat-queue.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Steering } from "./steering.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
+import type { Answer, ChatTurn, Look } from "./turn.ts";
 
 /** Everything a conversation needs, wired by hand. */
 export interface ChatParts {
@@ -48,6 +48,8 @@ export interface ChatParts {
   readonly chat: ChatMessages;
   /** Commands of other parts of the house: `/why`, `/usage`, … */
   readonly commands: Readonly<Record<string, ChatCommand>>;
+  /** Those of them that only look, and need not wait for what runs in their chat. */
+  readonly looks: Readonly<Record<string, LookCommand>>;
   /** Commands and skills that the user wrote. */
   readonly ownCommands: OwnCommands;
   readonly logger: Logger;
@@ -58,6 +60,9 @@ export interface ChatParts {
 }
 
 export type ChatCommand = (parts: ChatParts, turn: ChatTurn, rest: string) => Promise<Answer>;
+
+/** Changes nothing, so that it may be answered beside whatever runs. */
+export type LookCommand = (parts: ChatParts, look: Look, rest: string) => Promise<Answer>;
 
 export interface ConversationSettings {
   readonly maxLoops: number;

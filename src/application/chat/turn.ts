@@ -35,6 +35,9 @@ export interface ChatTurn {
   readonly rounds: { count: number };
 }
 
+/** What a command needs that only looks: neither the chat's turn nor its session. */
+export type Look = Pick<ChatTurn, "message" | "sessionKey">;
+
 export interface Exchange {
   readonly user: string;
   /** What an agent said itself; empty where it only worked. */

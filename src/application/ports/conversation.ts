@@ -15,8 +15,8 @@ export type { Decision, Route } from "../../domain/routing/route.ts";
 export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
   /**
-   * Whether a message is about what runs in its chat right now, so that it must not wait for its turn: `/stop`, or words
-   * for a coder at work. It is handed to `handle` like any other.
+   * Whether a message must not wait for its turn: it is about what runs in its chat right now (`/stop`, words for a coder
+   * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
    */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
   /** Whether a message is answered without a model: a command that looks, takes back or sets something. */

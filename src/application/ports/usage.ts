@@ -28,6 +28,8 @@ export interface UsageFilter {
   readonly since: Date;
   readonly until?: Date;
   readonly chatKey?: string;
+  /** Also chats that are called `<chatKey>.<something>`. */
+  readonly withChatsBelow?: boolean;
   readonly groupId?: string;
 }
 

@@ -10,7 +10,8 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly limitBytes: number;
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** `from`: the address at the other end of the connection. */
+  readonly fetch: (request: Request, from: string) => Promise<Response>;
 }
 
 /** Seconds in which a connection must send or take something. */
@@ -27,7 +28,7 @@ export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): Http
     // Without a word the runtime would share the port with whoever else asks for it.
     reusePort: false,
     async fetch(request, self) {
-      const response = await fetch(request);
+      const response = await fetch(request, self.requestIP(request)?.address ?? "");
       // A stream of events is quiet for as long as nothing happens; it sends a beat of its own.
       if (response.headers.get("content-type")?.startsWith("text/event-stream")) self.timeout(request, 0);
       return response;

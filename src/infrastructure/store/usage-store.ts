@@ -31,7 +31,7 @@ export function createUsageStore(db: Kysely<Database>): UsageStore {
         .executeTakeFirst();
       return Number(row?.cost ?? 0);
     },
-    async totals({ by, since, until, chatKey, groupId }) {
+    async totals({ by, since, until, chatKey, withChatsBelow = false, groupId }) {
       let query = db
         .selectFrom("usage_entries")
         .select(({ fn }) => [
@@ -47,7 +47,13 @@ export function createUsageStore(db: Kysely<Database>): UsageStore {
         .orderBy("cost_usd", "desc")
         .orderBy("name");
       if (until !== undefined) query = query.where("at", "<", until.toISOString());
-      if (chatKey !== undefined) query = query.where("chat_key", "=", chatKey);
+      if (chatKey !== undefined)
+        query = query.where((is) =>
+          is.or([
+            is("chat_key", "=", chatKey),
+            ...(withChatsBelow ? [startsWith("chat_key", `${chatKey}.`)] : []),
+          ]),
+        );
       if (groupId !== undefined) query = query.where("group_id", "=", groupId);
       return (await query.execute()).map((row) => ({
         name: row.name,
@@ -59,6 +65,11 @@ export function createUsageStore(db: Kysely<Database>): UsageStore {
       }));
     },
   };
+}
+
+/** `like` would read marks in the text as its own. */
+function startsWith(column: string, text: string) {
+  return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(text.length)}) = ${text}`;
 }
 
 function nameOf(by: UsageFilter["by"]) {

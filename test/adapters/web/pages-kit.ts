@@ -119,6 +119,7 @@ export async function createPages(
           ...(cookie !== "" && { cookie }),
         },
       }),
+      "127.0.0.1",
     );
   let cookie = "";
   cookie =

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { sourceOf } from "../../../src/adapters/web/source.ts";
 import { createUnsigned } from "../../../src/adapters/web/unsigned.ts";
+import { createWebhooks, forgeWebhook } from "../../../src/adapters/webhooks/webhooks.ts";
+import { LARGEST_BODY_BYTES } from "../../../src/application/ports/webhook.ts";
+import { listenHttp } from "../../../src/infrastructure/runtime/http-server.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server } from "./web-kit.ts";
 
@@ -68,7 +72,7 @@ test("bodies under a false signature share one budget, and give it back", async 
 }, 60_000);
 
 test("a body of no told length ends at its limit or at the budget, one that drips when its time is over", async () => {
-  const unsigned = createUnsigned({ budgetBytes: 100, readMs: 200 });
+  const unsigned = createUnsigned({ budgetBytes: 100, shareBytes: 100, readMs: 200 });
   const webhook = {
     signedBy: "signature",
     limitBytes: 60,
@@ -87,10 +91,70 @@ test("a body of no told length ends at its limit or at the budget, one that drip
           },
         }),
       }),
+      "10.0.0.1",
     );
   const dripping = post(60, false);
   const [fits, long, crowded] = [await post(40), await post(61), await post(41)];
   expect([fits.status, (await fits.text()).length, long.status, crowded.status]).toEqual([200, 40, 413, 503]);
   expect((await dripping).status).toBe(408);
   expect((await post(60)).status).toBe(200);
+});
+
+test("one source has a share of the budget, and others the rest", async () => {
+  const unsigned = createUnsigned({ budgetBytes: 100, shareBytes: 40, readMs: 10_000 });
+  const opened: ReadableStreamDefaultController[] = [];
+  const webhook = { signedBy: "signature", limitBytes: 60, answer: async () => new Response("ok") };
+  const post = (source: string, bytes: number, ends: boolean) => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(bytes).fill(120));
+        if (ends) controller.close();
+        else opened.push(controller);
+      },
+    });
+    const headers = { signature: "s" };
+    return unsigned(webhook, new Request("http://x/", { method: "POST", headers, body }), source);
+  };
+  const held = [post("10.0.0.1", 30, false), post("10.0.0.2", 40, false)];
+  const statuses = [
+    (await post("10.0.0.1", 11, true)).status,
+    (await post("10.0.0.1", 10, true)).status,
+    (await post("10.0.0.3", 30, true)).status,
+    (await post("10.0.0.3", 31, true)).status,
+  ];
+  expect(statuses).toEqual([503, 200, 200, 503]);
+  for (const controller of opened) controller.close();
+  for (const one of held) expect((await one).status).toBe(200);
+  expect((await post("10.0.0.1", 40, true)).status).toBe(200);
+});
+
+test("a source is an address or a network, and only a proxy on this machine speaks for others", () => {
+  const source = (from: string, forwarded = "") =>
+    sourceOf(from, new Headers(forwarded === "" ? {} : { "x-forwarded-for": forwarded }));
+  expect(source("203.0.113.7", "198.51.100.1")).toBe("203.0.113.7");
+  expect(source("127.0.0.1", "1.2.3.4, 198.51.100.1")).toBe("198.51.100.1");
+  expect(source("::ffff:127.0.0.1", "198.51.100.1")).toBe("198.51.100.1");
+  expect(source("127.0.0.1")).toBe("127.0.0.1");
+  expect(source("2001:db8:1:2:3:4:5:6")).toBe(source("2001:db8:1:2:ffff::1"));
+  expect(source("2001:db8:1:3::1")).not.toBe(source("2001:db8:1:2::1"));
+});
+
+test("the largest delivery of a forge that the server takes is the largest that the webhook takes", async () => {
+  const intake = () => Promise.reject(new Error("nothing genuine came"));
+  const settings = { secret: "s", site: "https://github.com" };
+  const hook = forgeWebhook("github", createWebhooks({ forges: { github: settings, gitlab: null }, intake }));
+  const unsigned = createUnsigned({ budgetBytes: 3e7, shareBytes: 3e7, readMs: 20_000 });
+  const fetchOf = (request: Request, from: string) => unsigned(hook, request, from);
+  const at = { host: "127.0.0.1", port: 0, limitBytes: LARGEST_BODY_BYTES, fetch: fetchOf };
+  const listening = listenHttp(at);
+  const post = async (bytes: number) => {
+    const headers = { [hook.signedBy]: "sha256=0" };
+    const body = new Uint8Array(bytes).fill(120);
+    const answer = await fetch(`http://127.0.0.1:${listening.port}/`, { method: "POST", headers, body });
+    return answer.status;
+  };
+  // Read whole, and then refused for its signature.
+  expect(await post(LARGEST_BODY_BYTES)).toBe(401);
+  expect(await post(LARGEST_BODY_BYTES + 1)).toBe(413);
+  await listening.close();
 });

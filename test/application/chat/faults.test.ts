@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { cpuTimeMs } from "../../cpu-time.ts";
 import { cases } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -158,9 +159,9 @@ describe("a message that is", () => {
     expect((await at.send(`/chat ${"x".repeat(1_000_001)}`)).text).toContain("1 MB");
     expect(at.asked).toEqual([]);
     const taken = "あ".repeat(999_000);
-    const begin = performance.now();
+    const begin = cpuTimeMs();
     expect((await at.send(`/chat ${taken}`)).text).toBe("Long.");
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(cpuTimeMs() - begin).toBeLessThan(5_000);
     // Whatever is asked later is the summary of so long a history, which is made after the reply.
     expect(at.asked[0]?.messages.at(-1)?.text).toBe(taken);
   });
@@ -173,9 +174,9 @@ describe("a message that is", () => {
     const words = Array.from({ length: 90_000 }, (_, i) => `w${i}.ts`)
       .join(" ")
       .slice(0, 900_000);
-    const begin = performance.now();
+    const begin = cpuTimeMs();
     expect((await at.send(`/code3 fix ${words}`)).ok).toBe(true);
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(cpuTimeMs() - begin).toBeLessThan(5_000);
     expect(at.asked[1]?.messages.at(-1)?.text.length).toBeLessThan(25_000);
   });
 

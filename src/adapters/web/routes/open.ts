@@ -4,11 +4,12 @@ import { html } from "../markup.ts";
 import { noEntry } from "../no-entry.ts";
 import { barePage } from "../parts/layout.ts";
 import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
+import { sourceOf } from "../source.ts";
 import { createUnsigned } from "../unsigned.ts";
 import { respond, standalonePage, type Web, type WebApp } from "../web.ts";
 
-/** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. */
-const UNSIGNED = { budgetBytes: 32 * 1024 ** 2, readMs: 10_000 };
+/** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
+const UNSIGNED = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
@@ -63,7 +64,9 @@ export function openRoutes(app: WebApp, web: Web): void {
   const unsigned = createUnsigned(UNSIGNED);
   app.post("/webhooks/:name", (c) => {
     const webhook = host.webhooks().get(c.req.param("name"));
-    return webhook === undefined ? c.notFound() : unsigned(webhook, c.req.raw);
+    return webhook === undefined
+      ? c.notFound()
+      : unsigned(webhook, c.req.raw, sourceOf(c.env.from, c.req.raw.headers));
   });
   app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
 }

@@ -9,7 +9,7 @@ import { listed } from "../../work/report/job-json.ts";
 import { say } from "../../work/report/said.ts";
 import { wordStatus } from "../../work/report/word-job.ts";
 import { answering, wording } from "../answering.ts";
-import type { ChatCommand, ChatParts } from "../parts.ts";
+import type { ChatParts, LookCommand } from "../parts.ts";
 import { isBuiltIn } from "./built-in.ts";
 import { jobsOfChat, namedJobs } from "./own-jobs.ts";
 import { fileOf } from "./own-request.ts";
@@ -18,7 +18,7 @@ const LISTED = 10;
 const DIFF_LINES = 400;
 
 /** `/jobs`: the last jobs of this chat. */
-export const jobs: ChatCommand = async (parts, turn) => {
+export const jobs: LookCommand = async (parts, turn) => {
   const list = jobsOfChat(parts, turn).slice(-LISTED).reverse();
   if (list.length === 0) return answering(parts, [say("noJobs")], true);
   return wording(parts, (locale) => list.map((job) => line(parts, messagesFor(locale), job)).join("\n"));
@@ -32,7 +32,7 @@ function line({ workspace }: ChatParts, messages: Messages, job: StoredJob): str
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
-export const diff: ChatCommand = async (parts, turn, rest) => {
+export const diff: LookCommand = async (parts, turn, rest) => {
   const { workspace } = parts;
   const name = rest.trim();
   let chosen: StoredJob[];
@@ -57,7 +57,7 @@ export const diff: ChatCommand = async (parts, turn, rest) => {
 };
 
 /** `/help`. */
-export const help: ChatCommand = async (parts) => {
+export const help: LookCommand = async (parts) => {
   const own = parts.ownCommands.list();
   const [hidden, usable] = [true, false].map((wanted) =>
     own.filter(({ name }) => isBuiltIn(parts, name) === wanted),

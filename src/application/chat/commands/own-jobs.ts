@@ -1,10 +1,10 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { jobsNamed } from "../../work/present-actions.ts";
 import type { ChatParts } from "../parts.ts";
-import { type ChatTurn, groupPrefix } from "../turn.ts";
+import { groupPrefix, type Look } from "../turn.ts";
 
 /** Jobs made by this chat, oldest first. */
-export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: ChatTurn): StoredJob[] {
+export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Look): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
   return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
 }
@@ -12,7 +12,7 @@ export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Ch
 /** A job by its id or the jobs of a group. What this chat may not have is not known to it. */
 export function namedJobs(
   { workspace }: Pick<ChatParts, "workspace">,
-  turn: ChatTurn,
+  turn: Look,
   name: string,
 ): StoredJob[] | "unknown" {
   const jobs = jobsNamed(workspace.archive, name);
@@ -26,7 +26,7 @@ export function namedJobs(
  * At a terminal, in an editor, and to the operator at the console, every job belongs; to anybody else at the console those of all
  * their chats, which are called as they are or `<person>.<something>`. Elsewhere a chat has only its own.
  */
-function isOwner({ message: { channel, userId } }: ChatTurn, { groupId }: StoredJob): boolean {
+function isOwner({ message: { channel, userId } }: Look, { groupId }: StoredJob): boolean {
   if (isOwnersChannel(channel)) return true;
   if (channel !== "web") return false;
   return (

@@ -2,12 +2,12 @@ import { ROUTES, readRoute } from "../../../domain/routing/route.ts";
 import type { RuleProblem } from "../../../domain/routing/rule.ts";
 import { readExplicitRoute } from "../../../domain/routing/slash-command.ts";
 import { isOwnersChannel } from "../commands/own-jobs.ts";
-import type { ChatCommand } from "../parts.ts";
-import type { ChatTurn } from "../turn.ts";
+import type { ChatCommand, LookCommand } from "../parts.ts";
+import type { ChatTurn, Look } from "../turn.ts";
 import { noteCommands } from "./note-commands.ts";
 import type { RouteTeacher } from "./teach-route.ts";
 import { tell } from "./tell.ts";
-import { type UsageParts, usageText } from "./usage-text.ts";
+import { type UsageParts, type UsageScope, usageText } from "./usage-text.ts";
 
 export interface MemoryCommandParts extends UsageParts {
   readonly teacher: RouteTeacher;
@@ -18,10 +18,10 @@ export interface MemoryCommandParts extends UsageParts {
 /** Characters of a message that `/why` quotes. */
 const QUOTED = 120;
 
-/** The chat's commands about what it decided, remembers and used. */
-export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<string, ChatCommand>> {
+/** What the chat decided and used, for whoever asks. */
+export function memoryLooks(parts: MemoryCommandParts): Readonly<Record<string, LookCommand>> {
   const { teacher, usage } = parts;
-  const teach: Readonly<Record<string, ChatCommand>> = {
+  return {
     async why(chat, { sessionKey }) {
       const decision = await teacher.last(sessionKey);
       if (decision === null) return tell(chat, (words) => words.noDecision);
@@ -34,6 +34,23 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
       };
       return tell(chat, (words) => words.why(facts));
     },
+    async rules(chat, { sessionKey }) {
+      const rules = await teacher.rules(sessionKey);
+      const problems = parts.ruleProblems();
+      return tell(chat, (words) => {
+        const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
+        if (lines.length === 0) lines.push(words.noRules);
+        return [...lines, ...problems.map(words.ruleProblem)].join("\n");
+      });
+    },
+    usage: async (chat, look) => tell(chat, await usageText(parts, chat.now(), scopeOf(look))),
+  };
+}
+
+/** The chat's commands about what it decided, remembers and used. */
+export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<string, ChatCommand>> {
+  const { teacher } = parts;
+  const teach: Readonly<Record<string, ChatCommand>> = {
     async route(chat, { sessionKey, history }, rest) {
       const route = readRoute(rest.split(/\s/u)[0] ?? "");
       if (route === undefined) return tell(chat, (words) => words.routeUsage(ROUTES), false);
@@ -57,15 +74,6 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
         ? tell(chat, (words) => words.nothingToRemember, false)
         : tell(chat, (words) => words.remembered(rule.pattern, rule.route));
     },
-    async rules(chat, { sessionKey }) {
-      const rules = await teacher.rules(sessionKey);
-      const problems = parts.ruleProblems();
-      return tell(chat, (words) => {
-        const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
-        if (lines.length === 0) lines.push(words.noRules);
-        return [...lines, ...problems.map(words.ruleProblem)].join("\n");
-      });
-    },
     async forget(chat, { sessionKey }, rest) {
       const place = /^[0-9]{1,4}$/u.test(rest.trim()) ? Number(rest) : 0;
       const rule = place > 0 ? await teacher.forget(sessionKey, place) : null;
@@ -75,6 +83,7 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
     },
   };
   return {
+    ...memoryLooks(parts),
     ...teach,
     ...noteCommands,
     async new(chat, { session, signal, emit }) {
@@ -90,17 +99,13 @@ export function memoryCommands(parts: MemoryCommandParts): Readonly<Record<strin
       emit({ type: "cut-over", sessionId: resumed.id });
       return tell(chat, (words) => words.resumed(resumed.id, resumed.turns));
     },
-    usage: async (chat, turn) => tell(chat, await usageText(parts, chat.now(), chatOf(turn))),
   };
 }
 
-/** The owner's own places see all; elsewhere a chat sees its own. */
-function chatOf({ message, sessionKey }: ChatTurn): { chatKey: string; all: boolean } {
-  const { channel, userId } = message;
-  return {
-    chatKey: sessionKey,
-    all: isOwnersChannel(channel) || (channel === "web" && userId === "operator"),
-  };
+/** The owner's own places see all; a person at the console sees all their chats there; elsewhere a chat sees its own. */
+function scopeOf({ message: { channel, userId }, sessionKey }: Look): UsageScope {
+  if (isOwnersChannel(channel) || (channel === "web" && userId === "operator")) return { of: "all" };
+  return channel === "web" ? { of: "person", chatKey: `web:${userId}` } : { of: "chat", chatKey: sessionKey };
 }
 
 /** The whole message: a decision holds its beginning. */

@@ -1,7 +1,7 @@
 import type { DayClock } from "../../../domain/session/day-clock.ts";
 import type { UsageLine } from "../../../domain/session/usage-line.ts";
 import type { MemoryMessages } from "../../../domain/texts/texts.ts";
-import type { UsageStore, UsageTotal } from "../../ports/usage.ts";
+import type { UsageFilter, UsageStore, UsageTotal } from "../../ports/usage.ts";
 
 export interface UsageParts {
   readonly usage: UsageStore;
@@ -10,16 +10,24 @@ export interface UsageParts {
   readonly clock: DayClock;
 }
 
+/** Whose use is told: everybody's, one chat's, or all chats that a person has at the console. */
+export type UsageScope =
+  | { readonly of: "all" }
+  | { readonly of: "chat"; readonly chatKey: string }
+  /** `chatKey` is the person's first chat; the others are called `<chatKey>.<something>`. */
+  | { readonly of: "person"; readonly chatKey: string };
+
 const DAYS = 7;
 
-/** `/usage`: today by model, the last days, and the budget. A chat of another user sees its own share only. */
+/** `/usage`: today by model, the last days, and the budget. Anybody but the owner sees their own share only. */
 export async function usageText(
   { usage, daily, clock }: UsageParts,
   now: Date,
-  { chatKey, all }: { readonly chatKey: string; readonly all: boolean },
+  scope: UsageScope,
 ): Promise<(words: MemoryMessages) => string> {
   const today = clock.startOfDay(now);
-  const only = all ? {} : { chatKey };
+  const all = scope.of === "all";
+  const only = filterOf(scope);
   const byModel = await usage.totals({ by: "model", since: today, ...only });
   const days = await lastDays(usage, clock, now, only);
   const spent = daily !== null && all ? await usage.spent(today) : 0;
@@ -27,19 +35,26 @@ export async function usageText(
     const { usageHeader, usageLine } = words;
     const lines: string[] = [];
     if (byModel.length === 0) lines.push(words.noUsage);
-    else lines.push(`${all ? usageHeader.today : usageHeader.chat}:`, ...byModel.map(usageLine));
+    else lines.push(`${usageHeader[scope.of === "all" ? "today" : scope.of]}:`, ...byModel.map(usageLine));
     if (days.length > 1) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
     if (daily !== null && all) lines.push("", words.budgetLine(spent, daily));
     return lines.join("\n");
   };
 }
 
+function filterOf(scope: UsageScope): Only {
+  if (scope.of === "all") return {};
+  return { chatKey: scope.chatKey, withChatsBelow: scope.of === "person" };
+}
+
+type Only = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
+
 /** One line a day that has any, newest first, each named by the date its session would bear. */
 async function lastDays(
   usage: UsageParts["usage"],
   clock: DayClock,
   now: Date,
-  only: { readonly chatKey?: string },
+  only: Only,
 ): Promise<UsageLine[]> {
   const lines: UsageLine[] = [];
   let until: Date | undefined;

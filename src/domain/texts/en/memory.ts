@@ -74,7 +74,7 @@ export const texts = {
   resumed: (sessionId: string, turns: number) => `The session goes on: ${sessionId} (${turns} turns)`,
   nothingToResume: "There is no session to go back to.",
 
-  usageHeader: { today: "Today", chat: "This chat today", days: "Last 7 days" },
+  usageHeader: { today: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
   usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }: UsageLine) =>
     `${name}: ${calls} calls, ${inputTokens} tokens in, ${outputTokens} out, $${costUsd.toFixed(4)}`,
   noUsage: "No model was used today.",
