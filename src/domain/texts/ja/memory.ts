@@ -56,7 +56,12 @@ export const texts: typeof en = {
   resumed: (sessionId, turns) => `セッションを再開しました: ${sessionId}（${turns} 件のやり取り）`,
   nothingToResume: "再開できるセッションがありません。",
 
-  usageHeader: { today: "今日", chat: "このチャットの今日", person: "あなたのチャットの今日", days: "直近 7 日" },
+  usageHeader: {
+    today: "今日",
+    chat: "このチャットの今日",
+    person: "あなたのチャットの今日",
+    days: "直近 7 日",
+  },
   usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }) =>
     `${name}: ${calls} 回、入力 ${inputTokens}、出力 ${outputTokens} トークン、$${costUsd.toFixed(4)}`,
   noUsage: "今日はまだモデルを使っていません。",
