@@ -15,6 +15,8 @@ export interface JobQuery {
   readonly path: string;
   /** From 1. */
   readonly page: number;
+  /** Jobs on a page. Default: 50. */
+  readonly perPage?: number;
 }
 
 export interface FoundJobs<Job> {
@@ -49,11 +51,12 @@ export function findJobs<Job extends Standing>(
       (query.path === "" || job.changes.some(({ path }) => path.includes(query.path))) &&
       has(job, words),
   );
-  const pages = Math.max(1, Math.ceil(matching.length / JOBS_PER_PAGE));
+  const { perPage = JOBS_PER_PAGE } = query;
+  const pages = Math.max(1, Math.ceil(matching.length / perPage));
   const page = Math.min(Math.max(1, query.page), pages);
   const newest = matching.reverse();
   return {
-    jobs: newest.slice((page - 1) * JOBS_PER_PAGE, page * JOBS_PER_PAGE),
+    jobs: newest.slice((page - 1) * perPage, page * perPage),
     total: matching.length,
     page,
     pages,

@@ -2,18 +2,21 @@
  * What became of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
  * not applied because the project's checks got worse, `unended` because one did not end. A job that `running` or `interrupted` is said of has no result.
  */
-export type JobStatus =
-  | "applied"
-  | "partly"
-  | "preview"
-  | "worse"
-  | "unended"
-  | "stopped"
-  | "no-change"
-  | "taken-back"
-  | "refused"
-  | "running"
-  | "interrupted";
+export const JOB_STATUSES = [
+  "applied",
+  "partly",
+  "preview",
+  "worse",
+  "unended",
+  "stopped",
+  "no-change",
+  "taken-back",
+  "refused",
+  "running",
+  "interrupted",
+] as const;
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** Whether a job can be taken back. `none`: there is nothing to take back. */
 export type UndoState = "available" | "unavailable" | "none" | "undone";

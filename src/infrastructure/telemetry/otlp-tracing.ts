@@ -39,6 +39,7 @@ export function createOtlpTracing(options: OtlpOptions): Tracing {
   const clean = (text: string) => options.mask(text).slice(0, LONGEST_TEXT);
   const kept: EndedSpan[] = [];
   const state = { sending: false, planned: false, away: false, waitMs: 0, dropped: 0 };
+  const current = { request: Promise.resolve() };
 
   function keep(span: EndedSpan): void {
     if (kept.length >= MOST_KEPT) {
@@ -58,8 +59,12 @@ export function createOtlpTracing(options: OtlpOptions): Tracing {
     });
   }
 
-  async function send(limitMs: number): Promise<void> {
-    if (state.sending || kept.length === 0) return;
+  function send(limitMs: number): Promise<void> {
+    if (!state.sending && kept.length > 0) current.request = sendBatch(limitMs);
+    return current.request;
+  }
+
+  async function sendBatch(limitMs: number): Promise<void> {
     state.sending = true;
     const batch = kept.slice(0, BATCH);
     const outcome = await post(batch, limitMs);
@@ -135,10 +140,10 @@ export function createOtlpTracing(options: OtlpOptions): Tracing {
     },
     async close() {
       const until = timers.now().getTime() + closeMs;
-      while (kept.length > 0 && !state.away && !state.sending) {
+      while (kept.length > 0 && !state.away) {
         const left = until - timers.now().getTime();
         if (left <= 0) return;
-        await send(left);
+        await Promise.race([send(left), new Promise<void>((resolve) => void timers.after(left, resolve))]);
       }
     },
   };

@@ -156,6 +156,34 @@ describe("jobs", () => {
     expect(dry.body.outcome).toBe("dry-run");
   });
 
+  test("are narrowed by what became of them, chat, day, file and words, page by page", async () => {
+    const made = await call("post", "/jobs", {
+      body: { patch: JSON.stringify([create("narrow/find-me.txt", "x\n")]), mode: "apply" },
+    });
+    const { job_id: id } = made.body.result as { job_id: string };
+    const at = (await call("get", "/jobs/{job}", { path: { job: id } })).body.created_at as string;
+    const day = new Intl.DateTimeFormat("sv", { timeZone: "Asia/Tokyo" }).format(Date.parse(at));
+    const found = async (query: string) => {
+      const { body, status } = await call("get", "/jobs", { query });
+      expect([query, status]).toEqual([query, 200]);
+      return body as { jobs: { job_id: string }[]; total: number; page: number; pages: number };
+    };
+    for (const query of [`?path=find-me&day=${day}`, "?q=find-me", `?q=${id}&status=applied`])
+      expect([query, (await found(query)).jobs.map(({ job_id }) => job_id)]).toEqual([query, [id]]);
+    for (const query of [
+      "?path=find-me&status=taken-back",
+      "?q=find-me&chat=web:operator",
+      "?day=2001-01-01",
+    ])
+      expect([query, (await found(query)).total]).toEqual([query, 0]);
+    const all = await found("?page=1&limit=1");
+    expect([all.jobs.length, all.jobs[0]?.job_id, all.pages]).toEqual([1, id, all.total]);
+    const last = await found(`?page=${all.pages}&limit=1`);
+    expect([last.page, last.jobs.length, last.jobs[0]?.job_id === id]).toEqual([all.pages, 1, false]);
+    for (const query of ["?status=done", "?day=today", "?page=0", "?limit=0", `?q=${"x".repeat(201)}`])
+      expect([query, (await call("get", "/jobs", { query })).status]).toEqual([query, 400]);
+  });
+
   test("that are none are unknown, whatever the address tries", async () => {
     for (const job of ["job_1_aaaaaaaa", "../x", "..", "job_1_aaaaaaaa/../..", "%00"])
       for (const template of ["/jobs/{job}", "/jobs/{job}/diff"]) {

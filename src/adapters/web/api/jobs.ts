@@ -1,14 +1,18 @@
+import type { JobQuery } from "../../../application/inbox/find-jobs.ts";
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import { diffText } from "../../../application/work/report/diff-text.ts";
 import type { RefusalFacts } from "../../../application/work/report/job-facts.ts";
 import { listed, toJobJson } from "../../../application/work/report/job-json.ts";
 import { wordRefusal } from "../../../application/work/report/word-job.ts";
 import { toResultJson } from "../../../application/work/result-json.ts";
+import { JOB_STATUSES, type JobStatus } from "../../../domain/work/job-status.ts";
 import { outcomeOf } from "../action-outcome.ts";
 import type { Web } from "../web.ts";
 import { type Api, bodyOf, failure, lacks } from "./answers.ts";
 
 const MOST_JOBS = 500;
+const LONGEST_SEARCH = 200;
+const NARROWS = ["q", "status", "chat", "day", "path", "page"] as const;
 const MODES = ["apply", "preview", "dry-run"] as const;
 
 /** Jobs: look, run, take back. */
@@ -28,7 +32,14 @@ export function jobApi(app: Api, { host }: Web): void {
     const limit = Number(c.req.query("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
       return failure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
-    return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(toJson) });
+    const field = (name: string) => c.req.query(name) ?? "";
+    if (NARROWS.every((name) => field(name) === ""))
+      return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(toJson) });
+    const query = queryOf(field, limit);
+    if (query instanceof Response) return query;
+    const dayOf = (iso: string) => host.dayOf(new Date(Date.parse(iso) || 0));
+    const { jobs, total, page, pages } = await viewerJobs.find(c.var.viewer, query, dayOf);
+    return c.json({ jobs: jobs.map(toJson), total, page, pages });
   });
   app.post("/jobs", async (c) => {
     const refused = lacks(c.var.viewer, "jobs", { operator: true });
@@ -98,4 +109,23 @@ export function jobApi(app: Api, { host }: Web): void {
 
 function toJson({ job, alive, machine }: ViewedJob): Record<string, unknown> {
   return { ...toJobJson(listed(job), alive), alive, ...(machine !== undefined && { machine }) };
+}
+
+/** The console narrows its list by the same words. */
+function queryOf(field: (name: string) => string, perPage: number): JobQuery | Response {
+  const [text, status, day, page] = [field("q"), field("status"), field("day"), field("page") || "1"];
+  if (text.length > LONGEST_SEARCH) return failure(400, "bad-q", `q: at most ${LONGEST_SEARCH} characters`);
+  if (status !== "" && !JOB_STATUSES.includes(status as JobStatus))
+    return failure(400, "bad-status", `status: one of ${JOB_STATUSES.join(", ")}`);
+  if (day !== "" && !/^\d{4}-\d{2}-\d{2}$/.test(day)) return failure(400, "bad-day", "day: YYYY-MM-DD");
+  if (!/^[1-9]\d{0,5}$/.test(page)) return failure(400, "bad-page", "page: from 1");
+  return {
+    text,
+    status: status as JobQuery["status"],
+    chat: field("chat"),
+    day,
+    path: field("path"),
+    page: Number(page),
+    perPage,
+  };
 }

@@ -1,3 +1,4 @@
+import { JOB_STATUSES } from "../../../domain/work/job-status.ts";
 import { SCHEMAS } from "./openapi-schemas.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -85,17 +86,48 @@ export function openApi(version: string): Json {
               "limit",
               "query",
               { type: "integer", minimum: 1, maximum: 500, default: 50 },
-              "How many.",
+              "How many, or how many on a page.",
+            ),
+            parameter(
+              "q",
+              "query",
+              { type: "string", maxLength: 200 },
+              "Words that all stand in the request, the title, a path or the id.",
+            ),
+            parameter("status", "query", { enum: JOB_STATUSES }, "What became of them."),
+            parameter(
+              "chat",
+              "query",
+              { type: "string" },
+              "The chat whose message made them: `<channel>:<chat>`.",
+            ),
+            parameter(
+              "day",
+              "query",
+              { type: "string", format: "date" },
+              "The day they began, in the session's time zone.",
+            ),
+            parameter("path", "query", { type: "string" }, "A part of a changed path."),
+            parameter(
+              "page",
+              "query",
+              { type: "integer", minimum: 1 },
+              "Which page; one that is not there is the last.",
             ),
           ],
           responses: {
-            "200": ok("The jobs.", {
+            "200": ok("The jobs; where the list was narrowed or a page was asked for, how many there are.", {
               type: "object",
               required: ["jobs"],
               additionalProperties: false,
-              properties: { jobs: { type: "array", items: ref("Job") } },
+              properties: {
+                jobs: { type: "array", items: ref("Job") },
+                total: { type: "integer" },
+                page: { type: "integer" },
+                pages: { type: "integer" },
+              },
             }),
-            "400": failed("Not a number of jobs."),
+            "400": failed("A parameter is not right."),
           },
         }),
         post: operation("Carry out a patch as one job", "jobs, of an operator", {
