@@ -10,12 +10,18 @@ import { replyOf } from "../test/fakes/conversation.ts";
 import { newMessage, openMessages } from "../test/infrastructure/store/open-messages.ts";
 import { startPostgres } from "../test/infrastructure/store/postgres-server.ts";
 import type { Row } from "./measure.ts";
+import { besideEngine } from "./queue-beside-engine.ts";
 
-const MESSAGES = 300;
+const MESSAGES = 200;
 const CHATS = 50;
+const MANY = 10_000;
+const IDLE = 200;
 const now = () => new Date();
 
-/** The queue alone, without a conversation: how soon an added message is claimed, and what one costs from end to end. */
+/**
+ * The queue alone, without a conversation: how soon an added message is claimed, what one costs from end to end, also
+ * behind ten thousand others, and what our queue costs beside the engine alone.
+ */
 export async function queueAlone(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-bench-queue-"));
   const sqlite = openSqlite(join(folder, "store.db"));
@@ -23,7 +29,11 @@ export async function queueAlone(): Promise<Row[]> {
   const url = server.newDatabase();
   const postgres = openPostgres(url);
   try {
-    return [...(await over("SQLite", sqlite)), ...(await over("Postgres", postgres, url))];
+    return [
+      ...(await over("SQLite", sqlite)),
+      ...(await over("Postgres", postgres, url)),
+      ...(await besideEngine(server)),
+    ];
   } finally {
     await sqlite.destroy();
     await postgres.destroy();
@@ -37,18 +47,19 @@ async function over(name: string, db: Kysely<Database>, url?: string): Promise<R
   const other = await openMessages({ db, databaseUrl: url, now, owner: "bench other" });
   try {
     const idle = url === undefined ? [] : [await idleLatency(name, one, other)];
+    await passThrough(one, "first");
     const before = await spent(db, url);
-    const began = performance.now();
-    await passThrough(one, "a", 0);
-    const each = (performance.now() - began) / MESSAGES;
+    const each = await passThrough(one, "alone");
     const after = await spent(db, url);
+    await wait(one);
+    const crowded = await passThrough(one, "crowded");
     const cost = {
       transactions: (after.transactions - before.transactions) / MESSAGES,
       wal: (after.wal - before.wal) / MESSAGES / 1024,
     };
     const row: Row = {
-      name: `${name}: a message from arrival to sent reply, ${CHATS} chats, without a conversation`,
-      figure: `${each.toFixed(1)} ms`,
+      name: `${name}: a message from arrival to sent reply, ${CHATS} chats, without a conversation; with ${MANY} waiting in ${MANY} chats`,
+      figure: `${each.toFixed(1)} ms; ${crowded.toFixed(1)} ms`,
       target: "",
       ok: true,
     };
@@ -74,7 +85,7 @@ type Opened = Awaited<ReturnType<typeof openMessages>>;
 /** One process adds, another that listens claims. */
 async function idleLatency(name: string, one: Opened, other: Opened): Promise<Row> {
   const times: number[] = [];
-  for (let n = 0; n < 100; n += 1) {
+  for (let n = 0; n < IDLE; n += 1) {
     const claimed = Promise.withResolvers<number>();
     const stop = other.queue.onWork(async () => {
       const found = await other.store.claimMessage({});
@@ -89,7 +100,10 @@ async function idleLatency(name: string, one: Opened, other: Opened): Promise<Ro
     stop();
   }
   times.sort((x, y) => x - y);
-  const [half, worst] = [times[49] as number, times[98] as number];
+  const [half, worst] = [0.5, 0.99].map((share) => times[Math.floor(IDLE * share) - 1] as number) as [
+    number,
+    number,
+  ];
   return {
     name: `${name}: idle, added in one process to claimed in another`,
     figure: `p50 ${half.toFixed(1)} ms, p99 ${worst.toFixed(1)} ms`,
@@ -98,8 +112,10 @@ async function idleLatency(name: string, one: Opened, other: Opened): Promise<Ro
   };
 }
 
-async function passThrough({ store }: Opened, channel: string, from: number): Promise<void> {
-  for (let n = from; n < from + MESSAGES; n += 1) {
+/** Returns the milliseconds that each took. What comes first in the queue is claimed, be it of these or one that waited. */
+async function passThrough({ store }: Opened, channel: string): Promise<number> {
+  const began = performance.now();
+  for (let n = 0; n < MESSAGES; n += 1) {
     const message = inbound(n, { channel, chatId: `c${n % CHATS}` });
     await store.addAll([newMessage(message, `msg_${channel}_${n}`, at())]);
     const claimed = await store.claimMessage({});
@@ -112,6 +128,14 @@ async function passThrough({ store }: Opened, channel: string, from: number): Pr
     if (sending === null) throw new Error("nothing to send");
     await store.endReply(sending.work, { state: "sent", at: at(), reason: null });
   }
+  return (performance.now() - began) / MESSAGES;
+}
+
+async function wait({ store }: Opened): Promise<void> {
+  const one = (n: number) =>
+    newMessage(inbound(n, { channel: "many", chatId: `m${n}` }), `msg_many_${n}`, at());
+  for (let n = 0; n < MANY; n += 1_000)
+    await store.addAll(Array.from({ length: 1_000 }, (_, k) => one(n + k)));
 }
 
 async function spent(db: Kysely<Database>, url: string | undefined) {
