@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import type { Work } from "../../src/application/ports/work-queue.ts";
+import type { NewWork, Work } from "../../src/application/ports/work-queue.ts";
 import { installQueue, openWorkQueue } from "../../src/infrastructure/inbox/queue/open-work-queue.ts";
 import { createPgBossEngine } from "../../src/infrastructure/inbox/queue/pg-boss-engine.ts";
 import { createSqliteEngine } from "../../src/infrastructure/inbox/queue/sqlite-engine.ts";
@@ -68,6 +68,28 @@ describe.if(requirePart("postgres"))("postgres", () => {
   afterAll(async () => {
     await db?.destroy();
     server?.stop();
+  });
+  test("a claim reads a few rows, however many wait", async () => {
+    const engine = await createPgBossEngine(url, () => {});
+    const queue = await kitOver(db, async () => engine).open("host:many");
+    const work = (n: number): NewWork => ({
+      id: newId(),
+      queue: "many",
+      key: `c${n}`,
+      group: `u${n}`,
+      ref: `m${n}`,
+      light: false,
+    });
+    await queue.add(Array.from({ length: 2_000 }, (_, n) => work(n)));
+    await sql`analyze picoclaw_queue.job_common`.execute(db);
+    const read = await db.transaction().execute(async (within) => {
+      expect((await engine.fetch(within, { queue: "many" }))?.ref).toBe("m0");
+      const { rows } = await sql<{ read: string }>`select seq_tup_read + idx_tup_fetch as read
+        from pg_stat_xact_user_tables where relname = 'job_common'`.execute(within);
+      return Number(rows[0]?.read);
+    });
+    expect(read).toBeLessThan(50);
+    await queue.close();
   });
   test("once it is installed, a role that may create nothing works with it", async () => {
     const owner = server.newDatabase();

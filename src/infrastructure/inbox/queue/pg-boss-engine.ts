@@ -1,6 +1,7 @@
 import { CompiledQuery, sql } from "kysely";
 import { type CommandResponse, type Db, type JobWithMetadata, PgBoss } from "pg-boss";
 import type { NewWork } from "../../../application/ports/work-queue.ts";
+import { withQuickHeads } from "./quick-heads.ts";
 import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
 import { listenForWork } from "./work-notices.ts";
 
@@ -74,7 +75,7 @@ export async function createPgBossEngine(
         if (updated === 0) return null;
       }
       const [job] = await boss.fetch<JobData>(queue, {
-        db: over(within),
+        db: over(within, withQuickHeads),
         includeMetadata: true,
         ...(notGroups.length > 0 && { ignoreGroups: [...notGroups] }),
         ...(lightOnly && { minPriority: LIGHT, maxPriority: LIGHT }),
