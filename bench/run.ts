@@ -1,11 +1,11 @@
 /**
- * `npm run bench [NAME…]`: figures against their targets, as ratios inside one run wherever two things can be
+ * `npm run bench [-- NAME… [--long]]`: figures against their targets, as ratios inside one run wherever two things can be
  * compared, with medians and the 10–90 % spread. Nothing here is a test: machines differ.
  */
 import { cpus, loadavg } from "node:os";
 import type { Row } from "./measure.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
+const BENCHES: Readonly<Record<string, (options: { readonly long: boolean }) => Promise<Row[]>>> = {
   start: async () => (await import("./start-up.ts")).startUp(),
   diff: async () => (await import("./diff-engine.ts")).diffEngine(),
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
@@ -15,7 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   context: async () => (await import("./context.ts")).context(),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
-  serve: async () => (await import("./serve.ts")).serveConsole(),
+  serve: async (options) => (await import("./serve.ts")).serveConsole(options),
   queue: async () => (await import("./queue.ts")).queueAlone(),
   fleet: async () => (await import("./fleet.ts")).fleet(),
   channels: async () => (await import("./serve-channels.ts")).serveChannels(),
@@ -25,7 +25,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-const wanted = process.argv.slice(2);
+const long = process.argv.includes("--long");
+const wanted = process.argv.slice(2).filter((name) => name !== "--long");
 const unknown = wanted.filter((name) => !(name in BENCHES));
 if (unknown.length > 0) {
   console.error(`no such benchmark: ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
@@ -33,9 +34,9 @@ if (unknown.length > 0) {
 }
 
 /** A benchmark that cannot run here says so in its row; the others still run. */
-async function rowsOf(name: string, bench: () => Promise<Row[]>): Promise<Row[]> {
+async function rowsOf(name: string, bench: (typeof BENCHES)[string]): Promise<Row[]> {
   try {
-    return await bench();
+    return await bench({ long });
   } catch (error) {
     const why = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 120);
     return [{ name, figure: `could not run: ${why}`, target: "", ok: false }];

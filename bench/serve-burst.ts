@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Row } from "./measure.ts";
 
-export const EVENTS = Number(process.env.PICOCLAW_BENCH_EVENTS ?? 10_000);
+export const EVENTS = Number(process.env.PICOCLAW_BENCH_EVENTS ?? 3_000);
 export const CHATS = 50;
 export const MB = 1024 ** 2;
 const CLIENTS = 32;

@@ -2,11 +2,14 @@ import { createServer, signIn } from "../test/adapters/web/web-kit.ts";
 import type { Row } from "./measure.ts";
 import { burstRow, CHATS, EVENTS, MB, memoryAtRest, sendAll } from "./serve-burst.ts";
 
+/** With `--long`. */
+const LONG = 100_000;
+
 /**
  * `serve` with the console alone: its memory at rest, a burst of messages while fifty chats are being answered, how its
- * memory stands when all of them are, and what a browser loads to see the first page.
+ * memory stands when all of them are and after many more, and what a browser loads to see the first page.
  */
-export async function serveConsole(): Promise<Row[]> {
+export async function serveConsole({ long }: { readonly long: boolean }): Promise<Row[]> {
   const server = await createServer({
     script: [{ text: "re: {{message}}" }],
     config: "serve: { rate_limit: 0 }\n",
@@ -19,9 +22,13 @@ export async function serveConsole(): Promise<Row[]> {
     const burst = await sendBurst(server.url, token, 0);
     const drained = await untilAnswered(server.url, token, EVENTS);
     const warm = await memoryAtRest(server.pid());
-    await sendBurst(server.url, token, EVENTS);
-    await untilAnswered(server.url, token, 2 * EVENTS);
+    const messages = long ? LONG : 2 * EVENTS;
+    for (let from = EVENTS; from < messages; from += EVENTS) {
+      await sendBurst(server.url, token, from);
+      await untilAnswered(server.url, token, from + EVENTS);
+    }
     const after = await memoryAtRest(server.pid());
+    const grown = (after - warm) / (messages - EVENTS);
     return [
       {
         name: "serve at rest, console alone",
@@ -37,8 +44,8 @@ export async function serveConsole(): Promise<Row[]> {
         ok: drained.answered === EVENTS,
       },
       {
-        name: "memory after as many again, against before",
-        figure: `${(after / MB).toFixed(0)} MB / ${(warm / MB).toFixed(0)} MB = ${(after / warm).toFixed(2)}`,
+        name: `memory of serve after ${messages} messages, against after ${EVENTS}`,
+        figure: `${(after / MB).toFixed(0)} MB / ${(warm / MB).toFixed(0)} MB = ${(after / warm).toFixed(2)}; ${grown.toFixed(0)} bytes a message`,
         target: "flat: ≤ 1.1",
         ok: after / warm <= 1.1,
       },
