@@ -10,7 +10,7 @@ import { createCli, until } from "../test/e2e/cli-kit.ts";
 import { newMessage, openMessages } from "../test/infrastructure/store/open-messages.ts";
 import { startPostgres } from "../test/infrastructure/store/postgres-server.ts";
 import type { Row } from "./measure.ts";
-import { databaseMs, processorMs } from "./processor-time.ts";
+import { postgresMs, processorMs } from "./processor-time.ts";
 
 const [WARM_UP, MESSAGES, CHATS, MANY] = [100, 400, 100, 10_000];
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
@@ -56,10 +56,10 @@ export async function fleet(): Promise<Row[]> {
   }
 }
 
-function rowOf(name: string, { perSecond, joinMs, databaseMs: postgresMs, busy }: Carried): Row {
+function rowOf(name: string, { perSecond, joinMs, databaseMs, busy }: Carried): Row {
   return {
     name: `${name}: messages a second, a scripted model`,
-    figure: `${perSecond.toFixed(0)}; processor time of one ${joinMs.toFixed(1)} ms + Postgres ${postgresMs.toFixed(1)} ms; ${(busy * 100).toFixed(0)} % of ${availableParallelism()} cores`,
+    figure: `${perSecond.toFixed(0)}; processor time of one ${joinMs.toFixed(1)} ms + Postgres ${databaseMs.toFixed(1)} ms; ${(busy * 100).toFixed(0)} % of ${availableParallelism()} cores`,
     target: "",
     ok: true,
   };
@@ -87,7 +87,7 @@ async function answer(url: string, { processes, chats, waiting }: Load): Promise
     const spent = () => ({
       at: performance.now(),
       joinMs: children.reduce((sum, { pid }) => sum + processorMs(pid ?? 0), 0),
-      databaseMs: databaseMs(url),
+      databaseMs: postgresMs(url),
     });
     const before = spent();
     const to = await sent(db, WARM_UP + MESSAGES);

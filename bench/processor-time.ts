@@ -1,27 +1,34 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** What a process has used of the processors so far; a tick of Linux is ten milliseconds. */
 export function processorMs(pid: number | string): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return 0;
-  }
+  return ticks(pid, [11, 12]) * 10;
 }
 
-/** The same of a database's connections that are open now, without those of its server's own processes. */
-export function databaseMs(url: string): number {
-  const name = ` ${new URL(url).pathname.slice(1)} `;
-  const isOf = (pid: string) => {
-    try {
-      const title = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-      return title.startsWith("postgres:") && title.includes(name);
-    } catch {
-      return false;
-    }
-  };
-  const pids = readdirSync("/proc").filter((each) => /^\d+$/.test(each) && isOf(each));
-  return pids.reduce((sum, pid) => sum + processorMs(pid), 0);
+/** The same of a Postgres on a socket of this machine: of its processes that live and of those that have ended. */
+export function postgresMs(url: string): number {
+  const folder = new URL(url).searchParams.get("host") ?? "";
+  const server = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n")[0] ?? "";
+  const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === server);
+  return (
+    (ticks(server, [11, 12, 13, 14]) + children.reduce((sum, pid) => sum + ticks(pid, [11, 12]), 0)) * 10
+  );
+}
+
+const parentOf = (pid: string) => fieldsOf(pid)[1];
+
+function ticks(pid: number | string, fields: readonly number[]): number {
+  const all = fieldsOf(pid);
+  return fields.reduce((sum, field) => sum + Number(all[field] ?? 0), 0);
+}
+
+/** From the state on; the name before it may hold anything. */
+function fieldsOf(pid: number | string): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(") ") + 2).split(" ");
+  } catch {
+    return [];
+  }
 }

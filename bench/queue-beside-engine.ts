@@ -6,7 +6,7 @@ import { migrate } from "../src/infrastructure/store/migrate.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import type { PostgresServer } from "../test/infrastructure/store/postgres-server.ts";
 import type { Row } from "./measure.ts";
-import { databaseMs } from "./processor-time.ts";
+import { postgresMs } from "./processor-time.ts";
 
 const QUEUE = "bench";
 const [ROUNDS, JOBS, CHATS, MANY] = [5, 60, 50, 10_000];
@@ -26,7 +26,7 @@ interface Cost {
 
 /**
  * Our queue beside the engine it stands on, in turns and the least of the rounds: first with nothing else waiting, then behind ten
- * thousand jobs of as many chats. Processor time is that of this process and of its connections in Postgres.
+ * thousand jobs of as many chats. Processor time is that of this process and of Postgres.
  */
 export async function besideEngine(server: PostgresServer): Promise<Row[]> {
   const sides = { ours: await ours(server.newDatabase()), raw: await raw(server.newDatabase()) };
@@ -71,11 +71,11 @@ async function inTurns(sides: { readonly ours: Side; readonly raw: Side }, from:
 const NONE: Cost = { wallMs: Number.POSITIVE_INFINITY, processorMs: Number.POSITIVE_INFINITY };
 
 async function costOf(side: Side, from: number): Promise<Cost> {
-  const before = { wall: performance.now(), own: process.cpuUsage(), database: databaseMs(side.url) };
+  const before = { wall: performance.now(), own: process.cpuUsage(), database: postgresMs(side.url) };
   for (let n = from; n < from + JOBS; n += 1) await side.one(n);
   const wallMs = (performance.now() - before.wall) / JOBS;
   const { user, system } = process.cpuUsage(before.own);
-  const database = databaseMs(side.url) - before.database;
+  const database = postgresMs(side.url) - before.database;
   return { wallMs, processorMs: ((user + system) / 1_000 + database) / JOBS };
 }
 

@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from "pg";
 
 /** Texts beyond that are planned each time. */
 const MOST_NAMES = 200;
-/** The plan of a claim depends on how much waits. */
-const PLANNED_EACH_TIME = /\bstrict_fifo_heads\b/;
+/** What was planned for a few rows is wrong for ten thousand, and a queue grows faster than the server notices. */
+const PLAN_HOLDS_MS = 1_000;
 /** A kept plan that answers with every column fails when a later version adds one. */
 const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
 
@@ -12,7 +12,7 @@ const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
  * Connections whose statements are prepared once and go by name after, unless somebody stands between them and the
  * server; and whose transactions begin together with their first statement, without a round trip of their own.
  */
-export function preparing(pool: Pool): PostgresPool {
+export function preparing(pool: Pool, clock: () => number = performance.now.bind(performance)): PostgresPool {
   const clients = new WeakMap<PoolClient, PostgresPoolClient>();
   const names = createNames();
   return {
@@ -21,7 +21,7 @@ export function preparing(pool: Pool): PostgresPool {
       const known = clients.get(client);
       if (known !== undefined) return known;
       try {
-        const made = prepared(client, (await isDirect(client)) ? names : () => undefined);
+        const made = prepared(client, (await isDirect(client)) ? names : () => undefined, clock);
         clients.set(client, made);
         return made;
       } catch (error) {
@@ -48,19 +48,23 @@ function createNames(): Names {
   return (text) => {
     const known = names.get(text);
     if (known !== undefined || names.size >= MOST_NAMES) return known;
-    if (PLANNED_EACH_TIME.test(text) || EVERY_COLUMN.test(text)) return undefined;
+    if (EVERY_COLUMN.test(text)) return undefined;
     const name = `picoclaw_${names.size}`;
     names.set(text, name);
     return name;
   };
 }
 
-function prepared(client: PoolClient, names: Names): PostgresPoolClient {
-  const state: { begun: Promise<unknown> | null } = { begun: null };
+function prepared(client: PoolClient, names: Names, clock: () => number): PostgresPoolClient {
+  const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
+  /** What fails here the next statement tells. */
+  const ahead = (text: string) => {
+    const answer = client.query(text);
+    answer.catch(() => {});
+    return answer;
+  };
   const begin = () => {
-    state.begun = client.query("begin");
-    // Told with the first statement.
-    state.begun.catch(() => {});
+    state.begun = ahead("begin");
     return { command: "BEGIN" as const, rowCount: 0, rows: [] };
   };
   const query = async (text: string, values: readonly unknown[]) => {
@@ -68,6 +72,10 @@ function prepared(client: PoolClient, names: Names): PostgresPoolClient {
     const { begun } = state;
     state.begun = null;
     const name = names(text);
+    if (name !== undefined && clock() - state.plannedAt >= PLAN_HOLDS_MS) {
+      state.plannedAt = clock();
+      ahead("discard plans");
+    }
     const answer = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
     await Promise.all([begun, answer]);
     return answer;

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Kysely, sql } from "kysely";
+import { Kysely, PostgresDialect, sql } from "kysely";
+import { Pool } from "pg";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
+import { preparing } from "../../../src/infrastructure/store/postgres-statements.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { startPooler } from "../../fakes/pooler.ts";
 import { requirePart } from "../../require.ts";
@@ -61,6 +63,40 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
       await db.transaction().execute((within) => sql`insert into t (a) values (${3})`.execute(within));
       expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 3 }]);
     }));
+
+  test("a plan that was made for a few rows is not kept when there are many", async () => {
+    const time = { now: 0 };
+    const pool = new Pool({ connectionString: server.newDatabase(), max: 1, pipeline: true });
+    const few = new Kysely<Database>({
+      dialect: new PostgresDialect({ pool: preparing(pool, () => time.now) }),
+    });
+    try {
+      await sql`create table t (a integer primary key, b integer)`.execute(few);
+      await sql`alter table t set (autovacuum_enabled = false)`.execute(few);
+      await sql`insert into t (a) values (0)`.execute(few);
+      await sql`analyze t`.execute(few);
+      const update = (within: Kysely<Database>) => sql`update t set b = 1 where a = ${0}`.execute(within);
+      for (let n = 0; n < 10; n += 1) await update(few);
+      await sql`insert into t (a) select generate_series(1, 5000)`.execute(few);
+      /** What the server has not summed up yet is counted as well. */
+      const counted = async (within: Kysely<Database>) => {
+        const { rows } = await sql<{ read: string }>`select seq_tup_read as read
+          from pg_stat_xact_user_tables where relname = 't'`.execute(within);
+        return Number(rows[0]?.read);
+      };
+      const read = () =>
+        few.transaction().execute(async (within) => {
+          const before = await counted(within);
+          await update(within);
+          return (await counted(within)) - before;
+        });
+      expect(await read()).toBeGreaterThan(1_000);
+      time.now += 1_000;
+      expect(await read()).toBe(0);
+    } finally {
+      await few.destroy();
+    }
+  });
 
   test("behind a pooler nothing is prepared by name", async () => {
     const url = server.newDatabase();
