@@ -10,8 +10,8 @@ import { join } from "node:path";
 export interface PostgresServer {
   /** A database of its own. */
   newDatabase(): string;
-  /** Ends the server as a crash would, and brings it back. */
-  crash(): void;
+  /** Ends the server as a crash would, or as a restart by its keeper does, and brings it back. */
+  crash(mode?: "immediate" | "fast"): void;
   comeBack(): void;
   stop(): void;
 }
@@ -53,7 +53,7 @@ export function startPostgres(): PostgresServer {
       call("createdb", ["-h", folder, "-U", "picoclaw", name]);
       return `postgres://picoclaw@localhost/${name}?host=${encodeURIComponent(folder)}`;
     },
-    crash: () => void call("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"]),
+    crash: (mode = "immediate") => void call("pg_ctl", ["-D", data, "-m", mode, "-w", "stop"]),
     comeBack: () => void start(),
     stop() {
       try {

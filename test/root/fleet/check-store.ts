@@ -18,14 +18,17 @@ async function waiting(db: Kysely<Database>): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** Resolves when everything was answered; how long that took. */
-export async function settled(db: Kysely<Database>, deadlineMs = 120_000): Promise<number> {
+/** Resolves when everything was answered; how long that took. Fails when nothing of it moves for so long. */
+export async function settled(db: Kysely<Database>, stillMs = 90_000): Promise<number> {
   const began = performance.now();
+  const moved = { at: began, left: Number.NaN };
   for (;;) {
     const left = await waiting(db).catch(() => Number.NaN);
-    const ms = performance.now() - began;
-    if (left === 0) return ms;
-    if (ms > deadlineMs) throw new Error(`${left} messages or replies still wait: ${await stuck(db)}`);
+    const now = performance.now();
+    if (left === 0) return now - began;
+    if (left !== moved.left && !Number.isNaN(left)) Object.assign(moved, { at: now, left });
+    if (now - moved.at > stillMs)
+      throw new Error(`${left} messages or replies still wait: ${await stuck(db)}`);
     await Bun.sleep(50);
   }
 }
