@@ -1,7 +1,7 @@
 /** What befalls a fleet beside the death of a process: partitions, a database that comes and goes, clocks, full disks. */
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { requirePart } from "../require.ts";
@@ -18,7 +18,9 @@ const FAKE_CLOCK = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 /** Resolves when somebody works on a message for the nth time. */
 async function workingOn({ db }: Fleet, id: string, attempt: number): Promise<void> {
   for (;;) {
-    const { rows } = await sql`select id from messages where id = ${id} and attempts = ${attempt}`.execute(db);
+    const { rows } = await sql`select id from messages where id = ${id} and attempts = ${attempt}`.execute(
+      db,
+    );
     if (rows.length > 0) return;
     await Bun.sleep(10);
   }
@@ -156,7 +158,7 @@ describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
         await fleet.say({ machine: a, name: "a", count: 6, chats: 2 });
         await settled(fleet.db);
         const filler = join(folder, "filler");
-        spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k", "count=1000"]);
+        expect(() => writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024))).toThrow("ENOSPC");
         await fleet.say({ machine: a, name: "full", count: 6, chats: 2 });
         console.log(`answered ${Math.round(await settled(fleet.db))} ms after the disk was full`);
         rmSync(filler);
