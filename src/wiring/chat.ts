@@ -11,6 +11,7 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { NamedChats } from "../application/ports/named-chats.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
+import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { ROUTES } from "../domain/routing/route.ts";
@@ -45,6 +46,7 @@ export interface ChatChoices {
   readonly now?: () => Date;
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
+  readonly mayCommit?: WorkspaceParts["mayCommit"];
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
@@ -55,7 +57,7 @@ export async function openChat(
   options: OpenOptions,
   choices: ChatChoices = {},
 ): Promise<Opening<OpenChat>> {
-  const opened = await openWorkspace(env, options);
+  const opened = await openWorkspace(env, options, choices);
   if (!opened.ok) return opened;
   const { workspace, loaded, parts: workspaceParts, messages, warnings } = opened;
   const { config } = loaded;

@@ -39,7 +39,7 @@ export async function openInbox(parts: ServeParts) {
     traceparentOf: async (id) => (await store.message(id))?.traceparent,
   });
   const live = createLiveWorks(bus);
-  const keeper = createWorkKeeper({ queue, timers, onTrouble });
+  const keeper = createWorkKeeper({ queue, timers, onTrouble, guard: parts.guard });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
   const labels = () => chatMessagesFor(state.current().locale).actions;

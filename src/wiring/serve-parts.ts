@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { CommitGuard } from "../application/inbox/commit-guard.ts";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { MessageStore } from "../application/ports/message-store.ts";
@@ -27,6 +28,7 @@ export interface ListenParts {
   /** The served workspace, as the store names it. */
   readonly workspaceName: string;
   readonly words: () => ServeMessages;
+  readonly guard: CommitGuard;
   /** Null where no collector is configured. */
   readonly telemetry: Telemetry | null;
 }

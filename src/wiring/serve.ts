@@ -1,3 +1,4 @@
+import { createCommitGuard } from "../application/inbox/commit-guard.ts";
 import type { Server } from "../application/inbox/server.ts";
 import { createSignIn } from "../application/inbox/sign-in.ts";
 import type { ModelCall } from "../application/models/meter.ts";
@@ -8,6 +9,7 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { memoryMessagesFor, serveMessagesFor } from "../domain/texts/texts.ts";
 import { liveAddress } from "../infrastructure/inbox/live-address.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { timers } from "../infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { openServeState } from "./serve-state.ts";
@@ -39,7 +41,12 @@ export async function openServe(
   const { db } = stored;
   const late: { telemetry: Telemetry | null } = { telemetry: null };
   const onModelCall = (call: ModelCall) => late.telemetry?.tracer.asked(call);
-  const state = await openServeState(env, options, { db, onModelCall });
+  const guard = createCommitGuard(
+    () => performance.now(),
+    (ms) => new Promise((resolve) => void timers.after(ms, resolve)),
+  );
+  const { mayCommit } = guard;
+  const state = await openServeState(env, options, { db, onModelCall, mayCommit });
   if (!state.ok) {
     await db.destroy();
     return state.refused;
@@ -56,7 +63,7 @@ export async function openServe(
   const words = () => serveMessagesFor(state.current().locale);
   const workspaceName = workspaceNameOf(loaded, state.current().workspace.root);
   const common = { env, options, db, databaseUrl, workspaceName };
-  const opened = { ...common, state, access, config, secrets, home, words, telemetry };
+  const opened = { ...common, state, access, config, secrets, home, words, telemetry, guard };
   return {
     ok: true,
     ...state.current(),

@@ -31,6 +31,7 @@ export type OpenedFolder = Opened & WorkspaceDetails;
 export async function openWorkspace(
   env: Environment,
   options: OpenOptions,
+  { mayCommit }: Pick<WorkspaceParts, "mayCommit"> = {},
 ): Promise<Opening<WorkspaceDetails>> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
@@ -83,6 +84,7 @@ export async function openWorkspace(
     mask,
     isTrusted: () => isFolderTrusted({ home, workspace: root }),
     hostEnv: env,
+    mayCommit,
   });
   return { ok: true, config, messages, warnings, loaded, ...folder };
 }

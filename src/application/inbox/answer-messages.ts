@@ -88,7 +88,11 @@ export function createAnswering(parts: AnswerParts): Answering {
     try {
       const refusal = await instead(message);
       const reply = refusal?.reply ?? (await handle(message, lost));
-      if (lost.aborted) return;
+      if (lost.aborted) {
+        // Nothing happens where it is another's by now.
+        await keeper.end(() => store.handBack(work, { begun: true }));
+        return;
+      }
       if (stopping.signal.aborted && reply.jobs.length === 0) {
         await keeper.end(() => store.handBack(work, { begun: false }));
         return;

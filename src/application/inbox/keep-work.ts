@@ -1,10 +1,13 @@
 import type { Timers } from "../ports/timers.ts";
 import { BEAT_MS, type Work, type WorkQueue } from "../ports/work-queue.ts";
+import type { CommitGuard } from "./commit-guard.ts";
 
 export interface KeepParts {
   readonly queue: Pick<WorkQueue, "beat">;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
+  /** Told of the beats; it decides whether jobs are still brought in. */
+  readonly guard?: Pick<CommitGuard, "attach" | "heard" | "clock">;
 }
 
 export interface WorkKeeper {
@@ -25,16 +28,26 @@ export interface WorkKeeper {
 const AGAIN_MS = 1_000;
 
 /** Says that this process lives, tells who works on something that it was lost, and carries ends through an outage. */
-export function createWorkKeeper({ queue, timers, onTrouble }: KeepParts): WorkKeeper {
+export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepParts): WorkKeeper {
   const held = new Map<Work, AbortController>();
   const stopping = new AbortController();
   const next = { cancel: () => {} };
 
   async function beat(): Promise<void> {
-    for (const lost of await queue.beat())
+    const at = guard?.clock() ?? 0;
+    const all = await queue.beat();
+    guard?.heard(at);
+    for (const lost of all)
       for (const [work, controller] of held)
         if (work.id === lost.id && work.fence === lost.fence) controller.abort();
   }
+
+  guard?.attach({
+    beat,
+    giveUp: () => {
+      for (const controller of held.values()) controller.abort();
+    },
+  });
 
   function again(): void {
     if (stopping.signal.aborted) return;

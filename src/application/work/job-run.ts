@@ -232,12 +232,14 @@ export class JobRun {
         this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
       }
     }
-    if (rollsBack) {
+    const isOverdue = !rollsBack && !preview && transaction.kind !== "none" && !(await this.mayCommit());
+    if (rollsBack || isOverdue) {
       await transaction.discard();
       await this.#parts.transactions.discard(jobId);
       const failure = results.find(({ success }) => !success);
-      this.emit({ type: "rolled_back", reason: aborted ? "aborted" : (failure?.error ?? "") });
-      return this.conclude(aborted ? "aborted" : "rolled-back", end);
+      const stopped = aborted || isOverdue;
+      this.emit({ type: "rolled_back", reason: stopped ? "aborted" : (failure?.error ?? "") });
+      return this.conclude(stopped ? "aborted" : "rolled-back", { ...end, gitCommit: null });
     }
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
@@ -284,6 +286,10 @@ export class JobRun {
     ended.push(...(await this.endProcesses()));
     if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
     return { results, gitCommit: after.ok ? after.commit : null };
+  }
+
+  private async mayCommit(): Promise<boolean> {
+    return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
   }
 
   private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {

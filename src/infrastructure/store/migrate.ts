@@ -12,7 +12,7 @@ import * as schedules from "./migrations/011-schedules.ts";
 import * as keptDrafts from "./migrations/012-kept-drafts.ts";
 import * as fleet from "./migrations/013-fleet.ts";
 import * as control from "./migrations/014-control.ts";
-import * as taskWork from "./migrations/015-task-work.ts";
+import * as taskWork from "./migrations/015-task-work-breaking.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -29,7 +29,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "012-kept-drafts", up: keptDrafts.up },
     { name: "013-fleet", up: fleet.up },
     { name: "014-control", up: control.up },
-    { name: "015-task-work", up: taskWork.up },
+    { name: "015-task-work-breaking", up: taskWork.up },
   ];
 
 /**

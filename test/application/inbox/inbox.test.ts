@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
 import { backoffMs } from "../../../src/application/inbox/send-replies.ts";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
 import { inbound } from "../../fakes/channel.ts";
@@ -233,6 +234,37 @@ describe("answering", () => {
     await bench.timers.advance(5_000);
     expect(shown(bench)).toEqual(["re: text 1"]);
   });
+});
+
+test("a message whose job may not be brought in is given back and answered anew", async () => {
+  const state: { ms: number; away: boolean } = { ms: 0, away: false };
+  const guard = createCommitGuard(
+    () => state.ms,
+    () => new Promise(() => {}),
+  );
+  const may: boolean[] = [];
+  const conversation = createFakeConversation(async ({ text }, signal) => {
+    if (may.length === 0) Object.assign(state, { ms: 7_000, away: true });
+    may.push(await guard.mayCommit(signal));
+    state.away = false;
+    return replyOf(may.at(-1) === true ? `re: ${text}` : "Stopped, nothing changed");
+  });
+  const bench = await open({
+    conversation,
+    guard: {
+      ...guard,
+      attach: (keeper) =>
+        guard.attach({
+          ...keeper,
+          beat: () => (state.away ? Promise.reject(new Error("away")) : keeper.beat()),
+        }),
+    },
+  });
+  await bench.start();
+  await bench.receive(inbound(1));
+  await settle();
+  expect(may).toEqual([false, true]);
+  expect(shown(bench)).toEqual(["re: text 1"]);
 });
 
 describe("after a death", () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAnswering } from "../../../src/application/inbox/answer-messages.ts";
 import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
+import type { CommitGuard } from "../../../src/application/inbox/commit-guard.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import { createReceiver, wayOf } from "../../../src/application/inbox/receive-messages.ts";
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
@@ -27,6 +28,7 @@ export interface ServeChoices {
   /** False: nothing is answered or sent before `start`. */
   readonly listens?: boolean;
   readonly settleEarlier?: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
+  readonly guard?: CommitGuard;
   readonly present?: (reply: Reply) => Reply;
   readonly timers?: ReturnType<typeof createManualTimers>;
   readonly fake?: ReturnType<typeof createFakeChannel>;
@@ -60,7 +62,13 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const events: ServeEvent[] = [];
   const bus = createBus();
   bus.subscribe((event) => events.push(event));
-  const keeper = createWorkKeeper({ queue, timers, onTrouble: (error) => troubles.push(error) });
+  const onTrouble = (error: unknown) => troubles.push(error);
+  const keeper = createWorkKeeper({
+    queue,
+    timers,
+    onTrouble,
+    ...(choices.guard !== undefined && { guard: choices.guard }),
+  });
   const sending = createSending({
     store,
     channel: (name) => [fake.channel, ...(choices.others ?? [])].find((one) => one.name === name),

@@ -10,7 +10,10 @@ import { createTransactions, type TransactionParts } from "../transaction/transa
 import { createWorkspaceFiles } from "./folder-files.ts";
 
 export interface FolderWorkspaceParts
-  extends Pick<WorkspaceParts, "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted"> {
+  extends Pick<
+    WorkspaceParts,
+    "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit"
+  > {
   readonly storage: Storage;
   readonly home: string;
   readonly config: WorkerConfig & { readonly copy_limit: number };

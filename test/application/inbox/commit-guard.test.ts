@@ -1,0 +1,94 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
+import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
+import type { Work } from "../../../src/application/ports/work-queue.ts";
+import { openWorkspace } from "../../../src/wiring/workspace.ts";
+import { createManualTimers } from "../../fakes/timers.ts";
+import { createBench, edit, shell } from "../work/worker-kit.ts";
+
+const work = (id: string): Work => ({
+  id,
+  queue: "messages",
+  key: id,
+  group: "g",
+  ref: id,
+  light: false,
+  attempt: 1,
+  fence: 1,
+});
+
+/** A process with one piece of work in hand, whose beats and clock obey the test. */
+async function createProcess() {
+  const state = { ms: 0, lost: [] as Work[], away: false };
+  const guard = createCommitGuard(
+    () => state.ms,
+    () => new Promise(() => {}),
+  );
+  const beat = async () => {
+    if (state.away) throw new Error("the store is away");
+    return state.lost;
+  };
+  const keeper = createWorkKeeper({
+    queue: { beat },
+    timers: createManualTimers(),
+    onTrouble: () => {},
+    guard,
+  });
+  const mine = work("mine");
+  const lost = keeper.hold(mine);
+  await keeper.start();
+  return { state, guard, mine, lost };
+}
+
+describe("whether a job is brought in", () => {
+  const bench = createBench();
+  afterAll(() => bench.remove());
+
+  test("two missed beats and a store that does not answer: not, and what was in hand is given up", async () => {
+    const { state, guard, lost } = await createProcess();
+    state.away = true;
+    state.ms = 5_999;
+    expect(await guard.mayCommit(lost)).toBe(true);
+    state.ms = 6_000;
+    expect(await guard.mayCommit(lost)).toBe(false);
+    expect(lost.aborted).toBe(true);
+  });
+
+  test("a process that stood still asks first whether its work is still its own", async () => {
+    const { state, guard, lost, mine } = await createProcess();
+    state.ms = 60_000;
+    expect(await guard.mayCommit(lost)).toBe(true);
+    state.ms = 120_000;
+    state.lost = [mine];
+    expect(await guard.mayCommit(lost)).toBe(false);
+    expect(lost.aborted).toBe(true);
+  });
+
+  test("a job that may not be brought in changes nothing", async () => {
+    const { state, guard, lost } = await createProcess();
+    const opened = await openWorkspace(bench.environment(), { cwd: bench.workspace }, guard);
+    if (!opened.ok) throw new Error(opened.message);
+    const execute = (commands: readonly object[]) =>
+      opened.workspace.execute({
+        patch: JSON.stringify(commands),
+        source: "test",
+        dryRun: false,
+        preview: false,
+        atomic: false,
+        stopOnError: false,
+        autoCommit: false,
+        signal: lost,
+      });
+    await execute([edit("create", "kept.txt", "kept\n")]);
+    expect(bench.read("kept.txt")).toBe("kept\n");
+    state.ms = 7_000;
+    state.away = true;
+    const late = await execute([edit("create", "late.txt", "late\n"), shell("echo late >> kept.txt")]);
+    expect(late).toMatchObject({ status: "ran", outcome: "aborted" });
+    expect(bench.read("kept.txt")).toBe("kept\n");
+    expect(existsSync(bench.path("late.txt"))).toBe(false);
+    const states = opened.workspace.archive.list().map(({ state: one }) => one);
+    expect(states.toSorted()).toEqual(["committed", "discarded"]);
+  }, 60_000);
+});
