@@ -35,7 +35,7 @@ const CHECKS: readonly Step[] = [
   },
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
-const TEST_OPTIONS = ["--only-failures", "--timeout", "30000"];
+const TEST_OPTIONS = ["--only-failures", "--timeout", "60000"];
 const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** What mostly waits (for containers, browsers, whole programs, deaths) runs beside what mostly computes. */

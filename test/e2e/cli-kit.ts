@@ -41,7 +41,7 @@ export function createCli(under = tmpdir()) {
       env: environment(options.env),
       input: options.input ?? "",
       encoding: "utf8",
-      timeout: 25_000,
+      timeout: 55_000,
       killSignal: "SIGKILL",
     });
     return { code: ran.status, out: ran.stdout, err: ran.stderr };
