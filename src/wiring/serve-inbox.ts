@@ -16,6 +16,7 @@ import { dayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { traceparentOf } from "../infrastructure/store/message-trace.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import type { Control } from "./control.ts";
 import type { ServeParts } from "./serve-parts.ts";
@@ -36,7 +37,7 @@ export async function openInbox(parts: ServeParts) {
       const job = archive.read(jobId);
       return job === null ? null : { job, lines: archive.events(jobId) };
     },
-    traceparentOf: async (id) => (await store.message(id))?.traceparent,
+    traceparentOf: (id) => traceparentOf(parts.db, id),
   });
   const live = createLiveWorks(bus);
   const keeper = createWorkKeeper({ queue, timers, onTrouble, guard: parts.guard });
