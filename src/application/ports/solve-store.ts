@@ -130,6 +130,8 @@ export interface CommandFact {
 
 export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
+  /** It could not be run there; where this is absent, the exit code says so. */
+  readonly absent?: boolean;
   /** What it printed, without the tests that passed; head and tail where that is long. Tasks of an older version have none. */
   readonly output?: string;
   /** Of a red one: how that compares with the project as it was cloned, and the tests that did not fail there. */

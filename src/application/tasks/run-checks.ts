@@ -1,9 +1,9 @@
-import { isAbsent } from "../../domain/tasks/solve/verdict.ts";
 import { failingOutput } from "../../domain/work/checks/failing-output.ts";
 import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import { type CheckResult, judge } from "../../domain/work/checks/judge.ts";
 import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
 import { readResults } from "../../domain/work/checks/read-results.ts";
+import { stateOfRun } from "../../domain/work/checks/run-state.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { RunInEnvironment, TaskEnvironment } from "../ports/task-environments.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
@@ -31,12 +31,13 @@ export async function runChecks({ config, mask }: SolveParts, work: Work): Promi
     const run = await environment.run(line, signal);
     const { exitCode, stdout, stderr, durationMs } = run;
     work.say(`$ ${command} → ${exitCode}`);
-    // A linter that is not installed says nothing about the change.
-    if (kind === "lint" && isAbsent(exitCode)) continue;
     const result = resultOf(check, run);
+    const absent = result.state === "cannot-run";
+    // A linter that is not installed says nothing about the change.
+    if (kind === "lint" && absent) continue;
     const counts = result.results?.counts ?? null;
     const output = mask(failingOutput(`${stdout}${stderr}`, OUTPUT_CHARS).trim());
-    ran.push({ check, result, fact: { kind, command, exitCode, durationMs, output, counts } });
+    ran.push({ check, result, fact: { kind, command, exitCode, absent, durationMs, output, counts } });
     await work.note({ kind: "checked", command, exitCode, durationMs, counts });
   }
   return ran;
@@ -52,7 +53,7 @@ export async function compareWithBase(
   ran: readonly RunCheck[],
   known: KnownBefore,
 ): Promise<readonly RunCheck[]> {
-  const isRed = ({ fact: { exitCode } }: RunCheck) => exitCode !== 0 && !isAbsent(exitCode);
+  const isRed = ({ result }: RunCheck) => result.state === "red";
   const unknown = ran.filter((one) => isRed(one) && !known.has(one.check.command));
   const environment = work.environment as TaskEnvironment;
   if (unknown.length > 0) {
@@ -78,11 +79,7 @@ export async function compareWithBase(
 }
 
 function resultOf({ kind, command }: ProjectCheck, run: RunInEnvironment): CheckResult {
-  const { exitCode, stdout, stderr } = run;
-  return {
-    kind,
-    command,
-    state: isAbsent(exitCode) ? "cannot-run" : exitCode === 0 ? "green" : "red",
-    results: kind === "test" ? readResults(`${stdout}${stderr}`) : null,
-  };
+  const whole = `${run.stdout}${run.stderr}`;
+  const state = stateOfRun(run.exitCode, whole);
+  return { kind, command, state, results: kind === "test" ? readResults(whole) : null };
 }

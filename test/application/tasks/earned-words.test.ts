@@ -102,6 +102,15 @@ describe("words are earned", () => {
     expect(git(kit.repository.folder ?? "", "diff", "--name-only", "main", BRANCH)).toBe("calc.sh");
   });
 
+  test("a module of Python that is not installed could not be run: the coder is not asked to mend it", async () => {
+    kit = await createSolveKit();
+    const testCommand = "echo '/usr/bin/python3: No module named pytest' >&2; exit 1";
+    const { task, model } = await kit.solve([PLAN, shell(FIX), DONE], { config: { testCommand } });
+    expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-not-run" } });
+    expect(model.asked.length).toBe(3);
+    expect(pull().pull?.draft).toBe(true);
+  });
+
   test("no change: with the model's reason; with red checks it is a failure that says so", async () => {
     kit = await createSolveKit();
     const reason = '{"done": true, "summary": "It is right as it is."}';

@@ -4,14 +4,20 @@
  */
 export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 
-export function verdictOf(checks: readonly { readonly exitCode: number }[]): TaskVerdict {
+/** `absent`: it said by its words, not by its exit code, that something it needs is not there. */
+interface Judged {
+  readonly exitCode: number;
+  readonly absent?: boolean;
+}
+
+export function verdictOf(checks: readonly Judged[]): TaskVerdict {
   if (checks.length === 0) return "unchecked";
   const red = checks.filter(({ exitCode }) => exitCode !== 0);
-  if (red.some(({ exitCode }) => !isAbsent(exitCode))) return "red";
+  if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";
   return red.length > 0 ? "not-run" : "green";
 }
 
 /** As a shell says that a program is not there, or cannot be run. */
-export function isAbsent(exitCode: number): boolean {
+function isAbsent(exitCode: number): boolean {
   return exitCode === 127 || exitCode === 126;
 }
