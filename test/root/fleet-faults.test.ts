@@ -1,7 +1,8 @@
 /** What befalls a fleet beside the death of a process: partitions, a database that comes and goes, clocks, full disks. */
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { requirePart } from "../require.ts";
@@ -144,20 +145,17 @@ describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
       "a full disk under home and workspace is told, loses no message, and is over when there is room again",
       async () => {
         const fleet = kit.open();
-        const a = await fleet.machine();
-        const { folder } = a.cli;
-        // The same folder, on a file system of its own that everybody sees.
-        spawnSync("cp", ["-a", folder, `${folder}.kept`]);
-        expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]).status).toBe(0);
+        const under = mkdtempSync(join(tmpdir(), "picoclaw-full-"));
+        expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", under]).status).toBe(0);
         kit.closing.push(() => {
-          spawnSync("umount", ["-l", folder]);
-          rmSync(`${folder}.kept`, { recursive: true, force: true });
+          spawnSync("umount", ["-l", under]);
+          rmSync(under, { recursive: true, force: true });
         });
-        spawnSync("cp", ["-a", `${folder}.kept/.`, folder]);
+        const a = await fleet.machine({ under });
         await a.start();
         await fleet.say({ machine: a, name: "a", count: 6, chats: 2 });
         await settled(fleet.db);
-        const filler = join(folder, "filler");
+        const filler = join(under, "filler");
         expect(() => writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024))).toThrow("ENOSPC");
         await fleet.say({ machine: a, name: "full", count: 6, chats: 2 });
         console.log(`answered ${Math.round(await settled(fleet.db))} ms after the disk was full`);

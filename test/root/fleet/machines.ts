@@ -18,6 +18,8 @@ export interface MachineOptions {
   /** Ports of this machine's loopback, and the sockets they lead to. */
   readonly ports?: Readonly<Record<number, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its home and workspace lie. */
+  readonly under?: string;
 }
 
 export interface Started {
@@ -49,7 +51,7 @@ export function hasNamespaces(): boolean {
 }
 
 export async function openMachine(closing: Close[], options: MachineOptions): Promise<Machine> {
-  const cli = createCli();
+  const cli = createCli(options.under);
   closing.push(() => cli.remove());
   writeHome(cli, options);
   const flags = ["--net", "--pid", "--fork", "--mount-proc", "--kill-child"];
