@@ -9,6 +9,7 @@ import type { Database } from "../src/infrastructure/store/schema.ts";
 import { createCli, until } from "../test/e2e/cli-kit.ts";
 import { newMessage, openMessages } from "../test/infrastructure/store/open-messages.ts";
 import { startPostgres } from "../test/infrastructure/store/postgres-server.ts";
+import { orderRows } from "./fleet-orders.ts";
 import type { Row } from "./measure.ts";
 import { postgresMs, processorMs } from "./processor-time.ts";
 
@@ -50,6 +51,7 @@ export async function fleet(): Promise<Row[]> {
         await answer(server.newDatabase(), { processes: 1, chats: MANY, waiting: MANY }),
       ),
     );
+    rows.push(...(await orderRows(server.newDatabase())));
     return rows;
   } finally {
     server.stop();

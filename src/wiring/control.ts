@@ -53,11 +53,27 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
     output: own.output,
     bus,
     pid: process.pid,
-    keepDays: () => state.current().config.serve.keep_days,
+    keepDays: () => {
+      const { retention, serve } = state.current().config;
+      return retention.messages ?? serve.keep_days;
+    },
     timers,
     onTrouble,
   });
-  const serving = serveOrders({ orders, jobs: own, access, tell: teller.tellNow, keeper, timers, onTrouble });
+  const runsElsewhere = async (jobId: string) => {
+    const { state: of, pid = process.pid } = state.current().workspace.archive.read(jobId) ?? {};
+    return of === "running" && pid !== process.pid && parts.fleet.serves(pid);
+  };
+  const serving = serveOrders({
+    orders,
+    jobs: own,
+    access,
+    runsElsewhere,
+    tell: teller.tellNow,
+    keeper,
+    timers,
+    onTrouble,
+  });
   const away = createAwayReplies({ fleet: parts.fleet, reaches, onFound: send, timers, onTrouble });
   const started = { stopLooking: () => {} };
   return {
@@ -66,7 +82,7 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
       return isOurs ? own.actions(reply, labels) : presentTold(jobs, reply, labels);
     },
     awayReplies: away.list,
-    viewerJobs: createFleetViewerJobs({ own, jobs, giver, store }),
+    viewerJobs: createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere }),
     async start() {
       await teller.start();
       queue.onWork(serving.look);

@@ -52,6 +52,12 @@ describe.if(requirePart("postgres"))("two machines", () => {
     const [near, far] = [await open(url), await open(url)];
     const [nearApi, farApi] = [apiOf(near), apiOf(far)];
     const browser = await signIn(near.login);
+    // On a crowded machine an order may come too late; it was not carried out then, and is given again.
+    const order = (path: string, body: object | null = {}) =>
+      eventually(async () => {
+        const given = await nearApi(path, body ?? undefined);
+        return given.status === 503 ? null : given;
+      });
     const file = join(far.workspace, "far.txt");
     const made = await farApi("/jobs", { patch: JSON.stringify([create("far.txt", "from afar\n")]) });
     expect(made.status).toBe(200);
@@ -62,17 +68,19 @@ describe.if(requirePart("postgres"))("two machines", () => {
     });
     expect(listed).toMatchObject({ machine: { here: true }, state: "committed" });
     expect(await browser.text("/jobs")).toContain(`/jobs/${jobId}`);
-    const page = await browser.text(`/jobs/${jobId}`);
-    expect(page).toContain("from afar");
+    const page = await eventually(async () => {
+      const text = await browser.text(`/jobs/${jobId}`);
+      return text.includes("from afar") ? text : null;
+    });
     expect(page).toContain("<dt>Machine</dt>");
 
-    expect((await browser.post(`/jobs/${jobId}/undo`)).status).toBe(303);
+    expect((await order(`/jobs/${jobId}/undo`)).status).toBe(200);
     expect(existsSync(file)).toBe(false);
     // Whoever asked sees at once what became of it.
     expect((await nearApi(`/jobs/${jobId}`)).body).toMatchObject({ state: "undone" });
-    expect((await nearApi(`/jobs/${jobId}/redo`, {})).status).toBe(200);
+    expect((await order(`/jobs/${jobId}/redo`)).status).toBe(200);
     expect(existsSync(file)).toBe(true);
-    expect((await nearApi(`/jobs/${jobId}/diff`)).body).toMatchObject({
+    expect((await order(`/jobs/${jobId}/diff`, null)).body).toMatchObject({
       diff: expect.stringContaining("+from afar") as unknown as string,
     });
 
@@ -86,7 +94,7 @@ describe.if(requirePart("postgres"))("two machines", () => {
     await eventually(async () =>
       (await browser.text(`/jobs/${longId}`)).includes("42 lines") ? true : null,
     );
-    expect((await nearApi(`/jobs/${longId}/stop`, {})).status).toBe(200);
+    expect((await order(`/jobs/${longId}/stop`)).status).toBe(200);
     expect((await running).body).toMatchObject({ outcome: "aborted" });
 
     await far.stop("SIGKILL");
@@ -94,11 +102,7 @@ describe.if(requirePart("postgres"))("two machines", () => {
     expect(refused).toMatchObject({ status: 503, body: { error: { code: "machine-away" } } });
     await far.restart();
     // Orders about one job are taken in their order: the one that came too late was passed over before this one.
-    const again = await eventually(async () => {
-      const given = await nearApi(`/jobs/${jobId}/redo`, {});
-      return given.status === 503 ? null : given;
-    });
-    expect(again.status).toBe(409);
+    expect((await order(`/jobs/${jobId}/redo`)).status).toBe(409);
     expect(existsSync(file)).toBe(true);
   }, 120_000);
 });

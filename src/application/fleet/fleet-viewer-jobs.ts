@@ -15,7 +15,13 @@ export interface FleetViewerJobsParts {
   readonly jobs: FleetJobs;
   readonly giver: Pick<OrderGiver, "give">;
   readonly store: Pick<MessageStore, "ownerOf">;
+  /** This one, as the store names it. */
+  readonly workspace: string;
+  /** Whether another server of this machine carries the job out. */
+  readonly runsElsewhere: (jobId: string) => Promise<boolean>;
 }
+
+type Ordered = Pick<FleetJob, "workspace" | "machine" | "job">;
 
 /** Of other machines, newest first; more are found by nobody. */
 const MOST_OTHERS = 5_000;
@@ -48,7 +54,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
 
   function order<Verb extends OrderVerb>(
     viewer: Viewer,
-    { workspace, machine, job }: FleetJob,
+    { workspace, machine, job }: Ordered,
     verb: Verb,
     more: { readonly force?: boolean; readonly path?: string } = {},
   ): Promise<Given<OrderAnswers[Verb]>> {
@@ -59,7 +65,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
 
   async function act<Verb extends "undo" | "redo" | "apply" | "stop" | "rest">(
     viewer: Viewer,
-    found: FleetJob,
+    found: Ordered,
     verb: Verb,
     force = false,
   ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
@@ -140,7 +146,11 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
     },
     async stop(viewer, jobId) {
       const far = await other(viewer, jobId);
-      return far === null ? own.stop(viewer, jobId) : act(viewer, far, "stop");
+      if (far !== null) return act(viewer, far, "stop");
+      const near = await own.read(viewer, jobId);
+      if (near === null || !(await parts.runsElsewhere(jobId))) return own.stop(viewer, jobId);
+      const { machine } = await jobs.home();
+      return act(viewer, { workspace: parts.workspace, machine, job: near.job }, "stop");
     },
   };
 }

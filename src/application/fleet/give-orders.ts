@@ -9,6 +9,8 @@ export interface GiveOrdersParts {
   readonly newId: () => string;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
+  /** Within this an order is begun, or never. */
+  readonly limitMs?: number;
 }
 
 /** `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. */
@@ -24,27 +26,33 @@ export interface OrderGiver {
   close(): void;
 }
 
-/** Within this an order is begun, or never. */
 const ORDER_LIMIT_MS = 5_000;
 /** One that was begun may take as long as a large job takes to be taken back. */
 const LONGEST_MS = 60_000;
 
 /** Gives orders to other machines and waits for what comes of them. */
 export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
-  const { orders, timers } = parts;
+  const { orders, timers, limitMs = ORDER_LIMIT_MS } = parts;
   const pending = new Map<string, (given: Given<unknown>) => void>();
   const state = { looking: false, again: false };
 
+  /** Nobody asks for it any more. */
+  function end(id: string, given: Given<unknown>): void {
+    const resolve = pending.get(id);
+    pending.delete(id);
+    resolve?.(given);
+  }
+
   async function settle(id: string): Promise<void> {
     const { value, failed } = JSON.parse(await orders.collect(id)) as { value?: unknown; failed?: true };
-    pending.get(id)?.(failed === true ? { status: "unsettled" } : { status: "answered", answer: value });
+    end(id, failed === true ? { status: "unsettled" } : { status: "answered", answer: value });
   }
 
   async function lookOnce(): Promise<void> {
     const states = await orders.look([...pending.keys()]);
     for (const [id, now] of states) {
       if (now === "answered") await settle(id);
-      if (now === "cut-off") pending.get(id)?.({ status: "unsettled" });
+      if (now === "cut-off") end(id, { status: "unsettled" });
     }
   }
 
@@ -61,7 +69,7 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
 
   async function giveUp(id: string): Promise<void> {
     const never = await orders.withdraw(id).catch(() => false);
-    if (never) pending.get(id)?.({ status: "away" });
+    if (never) end(id, { status: "away" });
     else await look();
   }
 
@@ -75,10 +83,9 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
       const cancels: (() => void)[] = [];
       const given = new Promise<Given<unknown>>((resolve) => void pending.set(id, resolve));
       try {
-        await orders.place({ ...order, id }, ORDER_LIMIT_MS);
-        cancels.push(timers.after(ORDER_LIMIT_MS, () => void giveUp(id)));
-        cancels.push(timers.after(LONGEST_MS, () => pending.get(id)?.({ status: "unsettled" })));
-        void look();
+        await orders.place({ ...order, id }, limitMs);
+        cancels.push(timers.after(limitMs, () => void giveUp(id)));
+        cancels.push(timers.after(LONGEST_MS, () => end(id, { status: "unsettled" })));
         return (await given) as Given<OrderAnswers[typeof order.verb]>;
       } finally {
         for (const cancel of cancels) cancel();

@@ -10,10 +10,12 @@ import type { Work } from "../ports/work-queue.ts";
 import { encodeDifferences, type OrderAnswers } from "./order-answers.ts";
 
 export interface ServeOrdersParts {
-  readonly orders: Pick<ControlOrders, "take" | "answer" | "sweep">;
+  readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "sweep">;
   /** The jobs of this workspace, and of no other. */
   readonly jobs: ViewerJobs;
   readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
+  /** Whether another server of this machine carries the job out: that one must end it, or it would be ended itself. */
+  readonly runsElsewhere: (jobId: string) => Promise<boolean>;
   /** Tells the other machines of a job, before the answer does. */
   readonly tell: (jobId: string) => Promise<void>;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
@@ -29,6 +31,7 @@ interface Taken {
 /** Beside whatever else is done here. */
 const AT_ONCE = 16;
 const SWEEP_MS = 60_000;
+const PASSED_ON_MS = 200;
 
 /** Carries out what other machines ask about jobs of this workspace. */
 export function serveOrders(parts: ServeOrdersParts) {
@@ -45,6 +48,11 @@ export function serveOrders(parts: ServeOrdersParts) {
   async function run({ work, order }: Taken): Promise<void> {
     const lost = keeper.hold(work);
     try {
+      if (order.verb === "stop" && (await parts.runsElsewhere(order.jobId))) {
+        await keeper.end(() => orders.passOn(work));
+        // The other one is to be faster.
+        return await new Promise<void>((resolve) => void timers.after(PASSED_ON_MS, resolve));
+      }
       const answer = await answerTo(order).catch((error: unknown) => {
         parts.onTrouble(error);
         return { failed: true };
@@ -128,11 +136,15 @@ async function viewerOf(
   const isSame = (one: { readonly userId: string; readonly role: string }) =>
     one.userId === userId && one.role === role;
   const scope = isActing(order) ? "jobs" : "read";
+  const [sessions, people] = await Promise.all([
+    access.sessions(timers.now().toISOString()),
+    access.people(),
+  ]);
   const holds =
-    (await access.sessions(timers.now().toISOString())).some(isSame) ||
+    sessions.some(isSame) ||
     (await access.tokens()).some((token) => isSame(token) && token.scopes.includes(scope));
   if (!holds || channel !== "web") return { channel: "", userId: "", role: "user", scopes: [] };
-  const also = (await access.people())
+  const also = people
     .filter((person) => person.name === userId && person.channel !== "web")
     .map((person) => ({ channel: person.channel, userId: person.userId }));
   return { channel, userId, role, scopes: SCOPES, also };

@@ -37,8 +37,10 @@ export interface ControlOrders {
   take(): Promise<{ readonly work: Work; readonly order: ControlOrder } | null>;
   /** Ends an order. The answer is kept in pieces of at most 64 KiB. May be repeated when it rejects. */
   answer(work: Work, answer: string): Promise<"done" | "lost">;
+  /** Leaves an order that was not begun to another process of this workspace. */
+  passOn(work: Work): Promise<"done" | "lost">;
   look(ids: readonly string[]): Promise<ReadonlyMap<string, OrderState>>;
-  /** The answer of an order that has one; it is forgotten with that. */
+  /** The answer of an order that has one, once. */
   collect(id: string): Promise<string>;
   /** True: nobody had taken it, and nobody will. */
   withdraw(id: string): Promise<boolean>;

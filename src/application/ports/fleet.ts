@@ -17,6 +17,8 @@ export interface FleetStore {
   beat(load: Load): Promise<"held" | "replaced">;
   /** The process ends; it is not listed any more. */
   leave(): Promise<void>;
+  /** Whether that process of this machine is a server that was heard of lately. */
+  serves(pid: number): Promise<boolean>;
   machines(): Promise<readonly Machine[]>;
   /** What waits, by the workspace it waits for. */
   queues(): Promise<readonly QueueDepth[]>;

@@ -74,14 +74,28 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       queue.finish(work, {
         wake: true,
         write: async (within) => {
-          for (const [position, body] of piecesOf(storable(answer)).entries())
-            await within.insertInto("order_answers").values({ order_id: work.ref, position, body }).execute();
+          const pieces = piecesOf(storable(answer));
+          await within
+            .insertInto("order_answers")
+            .values(pieces.map((body, position) => ({ order_id: work.ref, position, body })))
+            .execute();
           await within
             .updateTable("control_orders")
             .set({ state: "answered" })
             .where("id", "=", work.ref)
             .execute();
         },
+      }),
+    passOn: (work) =>
+      queue.handBack(work, {
+        begun: false,
+        write: async (within) =>
+          void (await within
+            .updateTable("control_orders")
+            .set({ state: "waiting" })
+            .where("id", "=", work.ref)
+            .where("state", "=", "taken")
+            .execute()),
       }),
     async look(ids) {
       if (ids.length === 0) return new Map();
@@ -94,14 +108,14 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
     },
     async collect(id) {
       const rows = await db
-        .selectFrom("order_answers")
-        .select("body")
+        .deleteFrom("order_answers")
         .where("order_id", "=", id)
-        .orderBy("position")
+        .returning(["position", "body"])
         .execute();
-      await db.deleteFrom("order_answers").where("order_id", "=", id).execute();
-      await db.deleteFrom("control_orders").where("id", "=", id).execute();
-      return rows.map(({ body }) => body).join("");
+      return rows
+        .sort((x, y) => x.position - y.position)
+        .map(({ body }) => body)
+        .join("");
     },
     async withdraw(id) {
       const { numUpdatedRows } = await db

@@ -113,6 +113,18 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
         )
         .execute();
     },
+    async serves(pid) {
+      const rows = await db
+        .selectFrom("machine_processes")
+        .select("owner")
+        .where("machine_id", "=", machineId)
+        .where("owner", "like", `${incarnation} ${pid} %`)
+        .where("state", "!=", "left")
+        .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
+        .limit(1)
+        .execute();
+      return rows.length > 0;
+    },
     async noteTold({ channel, chatId, userId, ...chat }, within) {
       const { numInsertedOrUpdatedRows = 0n } = await (within as Within)
         .insertInto("told_away")

@@ -73,6 +73,10 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     return { ...messages, fleet, keeper, orders, jobs, workspace };
   }
 
+  /** One that has as much time as a crowded machine needs. */
+  const giverOf = ({ orders, queue }: Awaited<ReturnType<typeof machine>>) =>
+    createOrderGiver({ orders, queue, newId, timers, onTrouble, limitMs: 50_000 });
+
   const orderTo = (workspace: string, more: Partial<ControlOrder> = {}): ControlOrder => ({
     id: newId(),
     workspace,
@@ -138,10 +142,13 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       },
     } as unknown as OwnJobs;
     const { orders, keeper } = far;
-    const serving = serveOrders({ orders, jobs, access, tell: async () => {}, keeper, timers, onTrouble });
+    const runsElsewhere = async () => false;
+    const tell = async () => {};
+    const parts = { orders, jobs, access, runsElsewhere, tell, keeper, timers, onTrouble };
+    const serving = serveOrders(parts);
     closing.push(serving.stop);
     far.queue.onWork(serving.look);
-    const giver = createOrderGiver({ orders: near.orders, queue: near.queue, newId, timers, onTrouble });
+    const giver = giverOf(near);
     const { id: _, ...order } = orderTo(far.workspace, { verb: "output" });
     const give = () => giver.give({ ...order, verb: "output" });
     expect(await give()).toEqual({ status: "answered", answer: "" });
@@ -155,6 +162,33 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     });
     await give();
     expect(asked.map(({ userId, role }) => `${userId} ${role}`)).toEqual([" user", "alice operator"]);
+  }, 60_000);
+
+  test("a job is ended by the server that carries it out, whichever of its machine takes the order", async () => {
+    const store = open();
+    const near = await machine(store, "a");
+    const servers = [await machine(store, "b", undefined, 1), await machine(store, "b", undefined, 2)];
+    const access = await createAccessStore(store.db, now);
+    const ended: number[] = [];
+    for (const [n, { orders, queue, keeper }] of servers.entries()) {
+      const jobs = {
+        stop: async () => {
+          ended.push(n);
+          return { code: "done" };
+        },
+      } as unknown as OwnJobs;
+      const runsElsewhere = async () => n === 0;
+      const tell = async () => {};
+      const serving = serveOrders({ orders, jobs, access, runsElsewhere, tell, keeper, timers, onTrouble });
+      closing.push(serving.stop);
+      queue.onWork(serving.look);
+    }
+    const giver = giverOf(near);
+    for (let n = 0; n < 4; n += 1) {
+      const { id: _, ...order } = orderTo(servers[0]!.workspace);
+      expect(await giver.give({ ...order, verb: "stop" })).toMatchObject({ status: "answered" });
+    }
+    expect(ended).toEqual([1, 1, 1, 1]);
   }, 60_000);
 
   test("a reply of a machine that is away is sent by one that reaches its channel, and no other reply is", async () => {

@@ -67,6 +67,7 @@ const job = {
   ),
   undo: { enum: ["available", "unavailable", "none", "undone"] },
   alive: flag,
+  machine: object({ id: text, name: text, here: flag }),
 };
 
 export const SCHEMAS = {
