@@ -34,7 +34,7 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
       .where("state", "!=", "left")
       .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
       .execute();
-    const names = new Map(machines.map(({ id, name }) => [id, name]));
+    const names = new Map(machines.map((one) => [one.id, tellingName(one, machines)]));
     const here = new Set(served.map((row) => row.workspace));
     return (name) => {
       const id = placeOfWorkspace(name).machineId ?? "";
@@ -152,16 +152,22 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
       return String(row?.changed_at ?? "");
     },
     async home() {
-      const rows = await db
-        .selectFrom("machines")
-        .select("id")
-        .where("id", "!=", parts.machineId)
-        .limit(1)
-        .execute();
-      const machine = { id: parts.machineId, name: parts.machineName, here: true };
-      return { machine, alone: rows.length === 0 };
+      const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
+      const me = { id: parts.machineId, name: parts.machineName };
+      const machine = { ...me, name: tellingName(me, machines), here: true };
+      return { machine, alone: machines.every(({ id }) => id === me.id) };
     },
   };
+}
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Machines of one name are told apart by their ids. */
+function tellingName({ id, name }: Named, all: readonly Named[]): string {
+  return all.some((one) => one.name === name && one.id !== id) ? `${name} (${id.slice(0, 4)})` : name;
 }
 
 type Listed = Pick<
