@@ -14,6 +14,11 @@ import { WRITES } from "./fleet/say.ts";
 
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const POISON = [{ when: { message: "/poison$/" }, text: "late", delay_ms: 3_600_000 }, ...WRITES];
+const RIGHTS = [
+  "create role app login",
+  "grant usage on schema public, picoclaw_queue to app",
+  "grant select, insert, update, delete on all tables in schema public, picoclaw_queue to app",
+];
 const FAKE_CLOCK = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 /** Resolves when somebody works on a message for the nth time. */
@@ -62,6 +67,23 @@ describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
     expect(next?.answers[0]?.text).toContain("re: hello a1");
     const dead = await sql<{ ref: string }>`select ref from dead_work`.execute(fleet.db);
     expect(dead.rows).toEqual([{ ref: "msg_a0" }]);
+  }, 120_000);
+
+  test("a role with the documented rights alone answers, and a backup fills another Postgres", async () => {
+    const fleet = kit.open();
+    const a = await fleet.machine();
+    expect(a.cli.run(["db", "migrate"]).code).toBe(0);
+    for (const statement of RIGHTS) await sql.raw(statement).execute(fleet.db);
+    const url = fleet.url.replace("picoclaw@", "app@");
+    await a.start(["join"], { PICOCLAW_DATABASE_URL: url });
+    await fleet.say({ machine: a, name: "a", count: 6, chats: 2 });
+    await settled(fleet.db);
+    await check(fleet, [a]);
+    const folder = join(a.cli.folder, "backup");
+    const saved = a.cli.json(a.cli.run(["backup", folder, "--json"]));
+    const env = { PICOCLAW_DATABASE_URL: kit.postgres().newDatabase() };
+    const restored = a.cli.json(a.cli.run(["restore", folder, "--json"], { env }));
+    expect(restored).toEqual({ success: true, rows: saved.rows });
   }, 120_000);
 
   const byNight: Parameters<typeof test>[] = [
