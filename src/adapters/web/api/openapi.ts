@@ -45,6 +45,7 @@ const change = (summary: string, more: Json = {}) =>
       "200": ok("Done.", ref("Changed")),
       "404": failed("No such job."),
       "409": failed("It is in another state, or something stands in the way; nothing was changed."),
+      "503": failed("The machine of the job is away, or has not said how it ended."),
     },
     ...more,
   });
@@ -149,7 +150,11 @@ export function openApi(version: string): Json {
       "/jobs/{job}/diff": {
         get: operation("What a job changed, as a unified diff", "read", {
           parameters: [jobId],
-          responses: { "200": ok("The difference.", ref("Diff")), "404": failed("No such job.") },
+          responses: {
+            "200": ok("The difference.", ref("Diff")),
+            "404": failed("No such job."),
+            "503": failed("The machine of the job is away."),
+          },
         }),
       },
       "/jobs/{job}/undo": {
