@@ -2,7 +2,6 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SwapOutcome } from "../../src/application/ports/transaction.ts";
 import { ViewFault } from "../../src/application/ports/view.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, type TransactionBench, text } from "../contracts/transaction-bench.ts";
@@ -121,7 +120,7 @@ describe("a user who saves a file in a loop while jobs commit to it", () => {
         }
         transaction.view.write("note.txt", text(`job over ${seen}`));
         await transaction.seal(landsAll);
-        const outcome: SwapOutcome = await bench.transactions.commit(jobId);
+        const outcome = await bench.transactions.commit(jobId);
         statuses.set(outcome.status, (statuses.get(outcome.status) ?? 0) + 1);
         if (outcome.status === "done") kept.push(join(bench.storage.folder, "jobs", jobId, "slots"));
         else await bench.transactions.discard(jobId);

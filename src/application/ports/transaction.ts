@@ -15,8 +15,11 @@ import type { WorkspaceFiles } from "./workspace-files.ts";
  */
 export interface Transactions {
   begin(request: BeginRequest): Promise<Begun>;
-  /** All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. */
-  commit(jobId: string): Promise<SwapOutcome>;
+  /**
+   * All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. `may` is asked
+   * once the lock is held: waiting for it may have taken longer than this process was heard of.
+   */
+  commit(jobId: string, options?: { readonly may?: () => Promise<boolean> }): Promise<SwapOutcome | Late>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   /** Keeps a sealed job as a preview. */
@@ -284,6 +287,11 @@ export type SwapOutcome =
       readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy";
       readonly state?: JobState;
     };
+
+/** It may not be brought in any more; it is staged. */
+export interface Late {
+  readonly status: "late";
+}
 
 export interface Conflict {
   readonly path: string;

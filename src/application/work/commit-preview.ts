@@ -13,14 +13,22 @@ export type PreviewCommit =
 
 /** Commits exactly what a preview staged; nothing is run again. */
 export async function commitPreview(
-  { transactions, archive, logger }: Pick<WorkspaceParts, "transactions" | "archive" | "logger">,
+  {
+    transactions,
+    archive,
+    logger,
+    mayCommit,
+  }: Pick<WorkspaceParts, "transactions" | "archive" | "logger" | "mayCommit">,
   jobId: string,
 ): Promise<PreviewCommit> {
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;
   if (job === null) return { status: "unknown" };
   if (job.state !== "staged") return { status: "not-a-preview", job };
-  const swapped = await transactions.commit(jobId);
+  const may = async () => (await mayCommit?.(new AbortController().signal)) ?? true;
+  const swapped = await transactions.commit(jobId, { may });
   switch (swapped.status) {
+    case "late":
+      return { status: "busy" };
     case "conflict":
       archive.append(jobId, { type: "conflict", paths: swapped.conflicts.map(({ path }) => path) });
       return { status: "conflict", job, conflicts: swapped.conflicts };

@@ -232,14 +232,10 @@ export class JobRun {
         this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
       }
     }
-    const isOverdue = !rollsBack && !preview && transaction.kind !== "none" && !(await this.mayCommit());
-    if (rollsBack || isOverdue) {
+    if (rollsBack) {
       await transaction.discard();
-      await this.#parts.transactions.discard(jobId);
       const failure = results.find(({ success }) => !success);
-      const stopped = aborted || isOverdue;
-      this.emit({ type: "rolled_back", reason: stopped ? "aborted" : (failure?.error ?? "") });
-      return this.conclude(stopped ? "aborted" : "rolled-back", { ...end, gitCommit: null });
+      return this.dropAll(end, aborted ? null : (failure?.error ?? ""));
     }
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
@@ -252,7 +248,8 @@ export class JobRun {
       this.emit({ type: "staged", changes: sealed.changes.length });
       return this.conclude("staged", { ...end, sealed });
     }
-    const swapped = await this.#parts.transactions.commit(jobId);
+    const swapped = await this.#parts.transactions.commit(jobId, { may: () => this.mayCommit() });
+    if (swapped.status === "late") return this.dropAll(end, null);
     const done = swapped.status === "done";
     if (done) this.emit({ type: "committed", changes: sealed.changes.length });
     else this.emit({ type: "conflict", paths: conflictsOf(swapped).map(({ path }) => path) });
@@ -288,7 +285,16 @@ export class JobRun {
     return { results, gitCommit: after.ok ? after.commit : null };
   }
 
+  /** Nothing of the job stays. A reason of null: it was stopped. */
+  private async dropAll(end: JobEnd, reason: string | null): Promise<Execution> {
+    await this.#parts.transactions.discard(this.jobId);
+    this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
+    return this.conclude(reason === null ? "aborted" : "rolled-back", { ...end, gitCommit: null });
+  }
+
+  /** What was done in place is done. */
   private async mayCommit(): Promise<boolean> {
+    if (this.transaction.kind === "none") return true;
     return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
   }
 

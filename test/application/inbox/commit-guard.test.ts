@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
+import { type CommitGuard, createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import type { Work } from "../../../src/application/ports/work-queue.ts";
+import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 import { createBench, edit, shell } from "../work/worker-kit.ts";
@@ -45,6 +46,24 @@ describe("whether a job is brought in", () => {
   const bench = createBench();
   afterAll(() => bench.remove());
 
+  async function open(guard: CommitGuard, signal: AbortSignal) {
+    const opened = await openWorkspace(bench.environment(), { cwd: bench.workspace }, guard);
+    if (!opened.ok) throw new Error(opened.message);
+    const { workspace } = opened;
+    const execute = (commands: readonly object[]) =>
+      workspace.execute({
+        patch: JSON.stringify(commands),
+        source: "test",
+        dryRun: false,
+        preview: false,
+        atomic: false,
+        stopOnError: false,
+        autoCommit: false,
+        signal,
+      });
+    return { workspace, execute };
+  }
+
   test("two missed beats and a store that does not answer: not, and what was in hand is given up", async () => {
     const { state, guard, lost } = await createProcess();
     state.away = true;
@@ -67,19 +86,7 @@ describe("whether a job is brought in", () => {
 
   test("a job that may not be brought in changes nothing", async () => {
     const { state, guard, lost } = await createProcess();
-    const opened = await openWorkspace(bench.environment(), { cwd: bench.workspace }, guard);
-    if (!opened.ok) throw new Error(opened.message);
-    const execute = (commands: readonly object[]) =>
-      opened.workspace.execute({
-        patch: JSON.stringify(commands),
-        source: "test",
-        dryRun: false,
-        preview: false,
-        atomic: false,
-        stopOnError: false,
-        autoCommit: false,
-        signal: lost,
-      });
+    const { workspace, execute } = await open(guard, lost);
     await execute([edit("create", "kept.txt", "kept\n")]);
     expect(bench.read("kept.txt")).toBe("kept\n");
     state.ms = 7_000;
@@ -88,7 +95,24 @@ describe("whether a job is brought in", () => {
     expect(late).toMatchObject({ status: "ran", outcome: "aborted" });
     expect(bench.read("kept.txt")).toBe("kept\n");
     expect(existsSync(bench.path("late.txt"))).toBe(false);
-    const states = opened.workspace.archive.list().map(({ state: one }) => one);
+    const states = workspace.archive.list().map(({ state: one }) => one);
     expect(states.toSorted()).toEqual(["committed", "discarded"]);
+  }, 60_000);
+
+  test("a job that waited for the workspace is asked about when it has the lock", async () => {
+    const { state, guard, lost } = await createProcess();
+    const { workspace, execute } = await open(guard, lost);
+    const isWaiting = () => workspace.archive.list().some((job) => job.state === "staged");
+    const late = await withFolderLocks([bench.workspace], { timeoutMs: 60_000 }, async () => {
+      const executed = execute([edit("create", "waited.txt", "late\n")]);
+      while (!isWaiting()) await Bun.sleep(10);
+      state.ms = 7_000;
+      state.away = true;
+      return { executed };
+    });
+    if (late === "busy") throw new Error("somebody else has the lock");
+    expect(await late.executed).toMatchObject({ status: "ran", outcome: "aborted" });
+    expect(existsSync(bench.path("waited.txt"))).toBe(false);
+    expect(isWaiting()).toBe(false);
   }, 60_000);
 });

@@ -178,7 +178,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
   }
 
   /** Under the locks of the workspace and of the repository that a job reaches. */
-  async function locked<T>(jobId: string | undefined, use: () => T): Promise<T | "busy"> {
+  async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
     return withFolderLocks(
       [workspace, ...roots.filter((root) => existsSync(root))],
@@ -193,25 +193,32 @@ export function createTransactions(parts: TransactionParts): Transactions {
     direction: Intent["direction"],
     force: boolean,
   ): Promise<SwapOutcome> {
-    const outcome = await locked(jobId, (): SwapOutcome => {
-      const interrupted = finishInterrupted(swapParts);
-      if (interrupted?.outcome === "stuck")
-        return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
-      const folder = jobFolder(storage.folder, jobId);
-      const state = readState(folder);
-      if (state === null) return { status: "refused", reason: "unknown-job" };
-      const own = readOwnPlan(folder, workspace);
-      if (own.status === "foreign") return { status: "conflict", conflicts: [foreignRoot(own, workspace)] };
-      const plan = own.status === "own" ? own.plan : null;
-      if (state.state === "evicted") return { status: "refused", reason: "evicted" };
-      if (direction === "commit" && state.state === "committed" && plan !== null)
-        return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
-      if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
-      if (plan === null) return { status: "refused", reason: "evicted" };
-      if (direction === "commit") keepAfterImages(folder, plan);
-      return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
-    });
+    const outcome = await locked(jobId, () => swapLocked(jobId, from, direction, force));
     return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+  }
+
+  function swapLocked(
+    jobId: string,
+    from: JobState,
+    direction: Intent["direction"],
+    force: boolean,
+  ): SwapOutcome {
+    const interrupted = finishInterrupted(swapParts);
+    if (interrupted?.outcome === "stuck")
+      return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
+    const folder = jobFolder(storage.folder, jobId);
+    const state = readState(folder);
+    if (state === null) return { status: "refused", reason: "unknown-job" };
+    const own = readOwnPlan(folder, workspace);
+    if (own.status === "foreign") return { status: "conflict", conflicts: [foreignRoot(own, workspace)] };
+    const plan = own.status === "own" ? own.plan : null;
+    if (state.state === "evicted") return { status: "refused", reason: "evicted" };
+    if (direction === "commit" && state.state === "committed" && plan !== null)
+      return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
+    if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
+    if (plan === null) return { status: "refused", reason: "evicted" };
+    if (direction === "commit") keepAfterImages(folder, plan);
+    return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
   }
 
   async function repair(): Promise<Repaired | null> {
@@ -229,13 +236,17 @@ export function createTransactions(parts: TransactionParts): Transactions {
 
   return {
     begin,
-    commit: async (jobId) => {
+    commit: async (jobId, { may } = {}) => {
       const isNew = readState(jobFolder(storage.folder, jobId))?.state === "running";
       // What it takes is counted when it is committed, or else below: once is dear enough with many files.
       if (isNew) stage(jobId, 0);
-      const outcome = await swapFrom(jobId, "staged", "commit", false);
-      if (isNew && outcome.status !== "done") stage(jobId);
-      return outcome;
+      const outcome = await locked(jobId, async () =>
+        (await may?.()) === false
+          ? ({ status: "late" } as const)
+          : swapLocked(jobId, "staged", "commit", false),
+      );
+      if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+      return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
     },
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
