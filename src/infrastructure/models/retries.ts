@@ -9,8 +9,15 @@ const FIRST_WAIT_OF_CROWD_MS = 2000;
 const LONGEST_OWN_WAIT_MS = 30_000;
 /** A server of one's own does not get better by waiting. */
 const MOST_AT_HOME = 3;
-/** A server of one's own that refuses is being started again, or is not there at all: somebody is waiting to be told. */
+/** Somebody is waiting to be told that it is not there. */
 const FIRST_WAIT_AT_HOME_MS = 100;
+
+interface Server {
+  readonly local?: boolean;
+  readonly without?: Set<string>;
+  /** Whether it has ever answered. */
+  readonly answered?: () => boolean;
+}
 
 /**
  * Tries until there is an answer, a failure that stays, or no try left. A part of the request that the server refuses is
@@ -21,9 +28,8 @@ export async function* generateWithRetries(
   attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, Tried>,
   { limits, random, pause }: Pick<ModelParts, "limits" | "random" | "pause">,
   request: ModelRequest,
-  { local = false, without = new Set() }: { readonly local?: boolean; readonly without?: Set<string> } = {},
+  { local = false, without = new Set(), answered = () => false }: Server = {},
 ): AsyncGenerator<ModelEvent, void> {
-  const most = local ? Math.min(MOST_AT_HOME, limits.retries) : limits.retries;
   for (let tries = 1; ; ) {
     const tried = yield* attempt(request);
     if (tried.kind === "answer") return yield { type: "finished", answer: tried.answer };
@@ -33,6 +39,7 @@ export async function* generateWithRetries(
     }
     const { failure } = tried;
     const ownMs = Math.min(LONGEST_OWN_WAIT_MS, firstWait(failure, local) * 2 ** (tries - 1));
+    const most = local ? Math.min(mostAtHome(failure, answered()), limits.retries) : limits.retries;
     const waitMs = failure.retryAfterMs ?? Math.round(ownMs * (0.5 + random() / 2));
     if (!tried.again || tries > most || waitMs > LONGEST_WAIT_MS) return yield { type: "failed", failure };
     yield { type: "retrying", attempt: tries, waitMs, failure };
@@ -44,4 +51,11 @@ export async function* generateWithRetries(
 function firstWait({ code, status }: ModelFailure, local: boolean): number {
   if (local) return code === "unreachable" ? FIRST_WAIT_AT_HOME_MS : FIRST_WAIT_MS;
   return code === "rate-limited" || status === 503 || status === 529 ? FIRST_WAIT_OF_CROWD_MS : FIRST_WAIT_MS;
+}
+
+/** A server of one's own that refuses the connection is being started again where it has answered before, else not there at all. */
+function mostAtHome({ cause }: ModelFailure, answered: boolean): number {
+  const isRefused = cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+  if (!isRefused) return MOST_AT_HOME;
+  return answered ? 1 : 0;
 }

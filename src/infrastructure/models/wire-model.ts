@@ -27,6 +27,7 @@ export function createWireModel(
   const tryParts: TryParts = { ...parts, wire, settings, failures };
   const without = new Set<string>();
   let known = !mustStayLocal;
+  let answered = false;
   let most = Number.POSITIVE_INFINITY;
   async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
     if (!known) {
@@ -35,6 +36,7 @@ export function createWireModel(
       known = true;
     }
     let tried = yield* tryOnce(tryParts, atMost(request, most), without);
+    answered ||= tried.kind === "answer" || tried.failure.code !== "unreachable";
     for (let more = 0; more < MOST_LIMITS; more++) {
       if (tried.kind !== "failed" || tried.limit === undefined) return tried;
       const { tokens, lasting } = tried.limit;
@@ -56,6 +58,7 @@ export function createWireModel(
       for await (const event of generateWithRetries(attempt, parts, wellFormed(request), {
         local: settings.local,
         without,
+        answered: () => answered,
       }))
         yield event.type === "failed"
           ? { ...event, failure: await withRemedy(event.failure, tryParts, request.signal) }

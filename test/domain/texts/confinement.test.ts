@@ -11,6 +11,7 @@ const said = (locale: "ja" | "en") => {
     ...REASONS.map((reason) => messages.refusedHost({ host: "evil.example", reason, count: 3 })),
     messages.refusedHost({ host: "evil.example", reason: "denied", count: 1 }),
     messages.limited,
+    messages.limitedPromise,
     messages.homeHidden(["~/.foo"]),
     messages.homeHidden(["~/.foo", "~/.bar"]),
     messages.networkLimited("off"),

@@ -9,6 +9,9 @@ const REASONS: Readonly<Record<Refused, string>> = {
   address: "its address is private: only an exact host:port in worker.network.allowed_domains opens it",
 };
 
+const LIMITED =
+  "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Still open: chmod and times of files outside, sockets with a path, UDP.";
+
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
@@ -24,8 +27,8 @@ export const texts = {
     readonly count: number;
   }) => `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
   /** Landlock holds where nothing confines. */
-  limited:
-    "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Still open: chmod and times of files outside, sockets with a path, UDP. To confine them: picoclaw doctor",
+  limited: `${LIMITED} To confine them: picoclaw doctor`,
+  limitedPromise: LIMITED,
   /** A command failed and named paths of the home that jobs do not see. */
   homeHidden: (paths: readonly string[]) =>
     `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow shows what you name there`,

@@ -10,14 +10,17 @@ const REASONS: Readonly<Record<Refused, string>> = {
   address: "プライベートアドレスです。worker.network.allowed_domains の正確な host:port だけが許可します",
 };
 
+const LIMITED =
+  "コマンドは隔離ではなく制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、パスを持つソケット、UDP。";
+
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
 export const texts: typeof en = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
-  limited:
-    "コマンドは隔離ではなく制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、パスを持つソケット、UDP。隔離するには: picoclaw doctor",
+  limited: `${LIMITED}隔離するには: picoclaw doctor`,
+  limitedPromise: LIMITED,
   homeHidden: (paths) =>
     `ホーム: ${paths.join("、")} はジョブから隠されています。worker.home_allow に書いたものは見えるようになります`,
   networkLimited: (network) =>

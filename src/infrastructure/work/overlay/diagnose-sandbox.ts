@@ -44,6 +44,7 @@ export async function diagnoseSandbox(
         optional,
         kind: "copy",
         confined: false,
+        limited: null,
         previewOffline: false,
         reachesLoopback: true,
       }),
@@ -72,10 +73,10 @@ export async function diagnoseSandbox(
       optional,
       kind,
       confined,
+      limited: limited ? said.limitedPromise : null,
       previewOffline: confined || (works && kind === "overlay"),
       reachesLoopback: !holds || network.mode === "on",
     }),
-    ...(limited ? [{ name: "promise-limited", ok: true, text: said.limited }] : []),
     networkCheck(holds),
     limitsCheck(holds),
   ];
@@ -130,10 +131,12 @@ function promises(found: {
   readonly optional: boolean;
   readonly kind: string;
   readonly confined: boolean;
+  /** What holds where commands are not confined and yet not free. */
+  readonly limited: string | null;
   readonly previewOffline: boolean;
   readonly reachesLoopback: boolean;
 }): Check[] {
-  const { messages, optional, kind, confined, previewOffline, reachesLoopback } = found;
+  const { messages, optional, kind, confined, limited, previewOffline, reachesLoopback } = found;
   const check = (promise: Parameters<typeof messages.promise>[0], kept: boolean) => ({
     name: `promise-${promise}`,
     ok: kept,
@@ -141,7 +144,7 @@ function promises(found: {
   });
   return [
     check("undo", kind !== "none"),
-    { ...check("confined", confined), optional },
+    { ...check("confined", confined), optional, ...(limited !== null && { text: limited }) },
     { ...check("preview-offline", previewOffline), optional },
     { ...check("loopback-reachable", reachesLoopback), ok: true },
   ];
