@@ -16,6 +16,7 @@ import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kin
 import type { OpenedQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers as systemTimers } from "../infrastructure/runtime/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
+import { TASK_KIND } from "../infrastructure/store/solve-rows.ts";
 import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -45,7 +46,6 @@ export interface ForgeService {
   stop(): Promise<void>;
 }
 
-const LOOK_MS = 10_000;
 /** What was said while nobody served. What was taken in then is known by its name. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
 /** A forge's lists lag behind, and its clock is another one. */
@@ -123,9 +123,7 @@ export async function openForgeService(
     webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
     async start() {
       await store.adopt();
-      stopListening.push(queue.queue.onWork(runner.wake));
-      // A queue that this process has not used yet is not among those that it polls.
-      timers.push(setInterval(runner.wake, LOOK_MS));
+      stopListening.push(queue.queue.onWork(runner.wake, TASK_KIND));
       runner.wake();
       for (const [kind, forge] of takesIn ? forges : []) {
         const { repositories, poll_interval: seconds } = config.forges[kind];

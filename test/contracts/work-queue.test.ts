@@ -96,6 +96,30 @@ describe.if(requirePart("postgres"))("postgres", () => {
     expect(read).toBeLessThan(50);
     await queue.close();
   });
+  test("a queue that nobody here has claimed from is looked into by its kind, and told of once", async () => {
+    const [here, elsewhere] = [
+      await createPgBossEngine(url, () => {}),
+      await createPgBossEngine(url, () => {}),
+    ];
+    const add = (queue: string) =>
+      db
+        .transaction()
+        .execute((within) =>
+          elsewhere.insert(within, [{ id: newId(), queue, key: "k", group: "g", ref: "r", light: false }]),
+        );
+    await add("kind.one");
+    await add("kindless.one");
+    expect(await here.waits(db, [])).toBe(false);
+    expect(await here.waits(db, ["kind"])).toBe(true);
+    expect(await here.waits(db, ["kind"])).toBe(false);
+    await add("kind.two");
+    expect(await here.waits(db, ["kind"])).toBe(true);
+    const taken = await db.transaction().execute((within) => here.fetch(within, { queue: "kind.two" }));
+    expect(taken?.ref).toBe("r");
+    expect(await here.waits(db, ["kind"])).toBe(false);
+    await here.close();
+    await elsewhere.close();
+  }, 30_000);
   test("once it is installed, a role that may create nothing works with it", async () => {
     const owner = server.newDatabase();
     const admin = openPostgres(owner);

@@ -35,8 +35,11 @@ export interface WorkQueue<Within = unknown> {
    * without ever learning of it. Resolves for the work in hand that was lost.
    */
   beat(): Promise<readonly Work[]>;
-  /** Calls back when there may be work, within a second of its being added anywhere. Returns how to stop listening. */
-  onWork(listener: () => void): () => void;
+  /**
+   * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop listening. Whoever
+   * claims from queues that it does not know yet names their `kind`, the first part of their names.
+   */
+  onWork(listener: () => void, kind?: string): () => void;
   /** Work that was given up, newest first. */
   dead(limit: number): Promise<readonly DeadWork[]>;
   /** Puts given up work to the end of its key, as if it were new; false when there is none of that id. */

@@ -8,6 +8,9 @@ import type { Database } from "./schema.ts";
 import type { SolveRow } from "./solve-tables.ts";
 import { storable } from "./storable.ts";
 
+/** The kind of all queues of tasks. */
+export const TASK_KIND = "tasks";
+
 export const LIVE = ["waiting", "running", "paused"];
 
 /** Tasks as they are read, by whoever looks. */
@@ -59,7 +62,7 @@ export function workOfTask(task: SolveTask, id: string): NewWork {
 }
 
 export function taskQueue(needs: string): string {
-  return `tasks.${hashHex("sha256", needs).slice(0, 16)}`;
+  return `${TASK_KIND}.${hashHex("sha256", needs).slice(0, 16)}`;
 }
 
 function needsOf({ item, needs = [] }: SolveTask): string {

@@ -50,6 +50,8 @@ export async function createPgBossEngine(
     making.catch(() => known.delete(name));
     return making;
   };
+  /** Queues of which whoever claims was told once; those that are for others it does not claim from. */
+  const told = new Set<string>();
   return {
     mayHave: async (_, { queue }) => {
       await ready(queue);
@@ -61,12 +63,18 @@ export async function createPgBossEngine(
         await boss.insert(queue, part.map(toJob), { db: over(within, andNotify) });
       }
     },
-    async waits(db) {
-      const { rows } = await sql<{
-        waits: boolean;
-      }>`select exists (select 1 from ${sql.table(`${SCHEMA}.job`)}
-        where name = any(${[...known.keys()]}) and state < 'active' and not blocked) as waits`.execute(db);
-      return rows[0]?.waits === true;
+    async waits(db, kinds) {
+      const job = sql.table(`${SCHEMA}.job`);
+      const names = [...known.keys()];
+      const { rows } = await sql<{ waits: boolean; fresh: string[] }>`select
+        exists (select 1 from ${job} where name = any(${names}) and state < 'active' and not blocked) as waits,
+        array(select queue.name from ${sql.table(`${SCHEMA}.queue`)} queue
+          where split_part(queue.name, '.', 1) = any(${[...kinds]}) and queue.name <> all(${[...names, ...told]})
+          and exists (select 1 from ${job} job where job.name = queue.name and state < 'active' and not blocked)
+        ) as fresh`.execute(db);
+      const { waits = false, fresh = [] } = rows[0] ?? {};
+      for (const name of fresh) told.add(name);
+      return waits || fresh.length > 0;
     },
     async fetch(within, { queue, lightOnly = false, notGroups = [], id }) {
       const only = id === undefined ? null : alone();

@@ -22,8 +22,11 @@ export interface Fetched extends NewWork {
 export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */
   mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
-  /** Whether anything waits in a queue that this process claims from; asked each second while nothing is heard. */
-  waits(db: Kysely<Database>): Promise<boolean>;
+  /**
+   * Whether anything waits in a queue that this process claims from, or in one of these kinds that it has not been told
+   * of; asked each second while nothing is heard.
+   */
+  waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
   /** Tells the listeners as well. */
   insert(within: Within, work: readonly NewWork[]): Promise<void>;
   fetch(within: Within, request: ClaimRequest): Promise<Fetched | null>;

@@ -147,14 +147,15 @@ async function release({ db, engine }: WorkQueueParts, held: Held): Promise<void
 }
 
 function createSignals({ db, engine, timers }: WorkQueueParts) {
-  const listeners = new Set<() => void>();
+  const listeners = new Map<() => void, string>();
   const now = () => {
-    for (const listener of listeners) listener();
+    for (const listener of listeners.keys()) listener();
   };
   const state = { closed: false, stop: () => {} };
   /** Whoever claims finds out about a store that fails, and says so. */
   const lookOut = async () => {
-    if (await engine.waits(db).catch(() => true)) now();
+    const kinds = [...new Set(listeners.values())].filter((kind) => kind !== "");
+    if (await engine.waits(db, kinds).catch(() => true)) now();
   };
   const poll = () => {
     if (state.closed) return;
@@ -166,8 +167,8 @@ function createSignals({ db, engine, timers }: WorkQueueParts) {
     now,
     /** The claim that follows waits for the transaction that is being written, where there is one connection. */
     soon: () => queueMicrotask(now),
-    listen(listener: () => void) {
-      listeners.add(listener);
+    listen(listener: () => void, kind = "") {
+      listeners.set(listener, kind);
       return () => void listeners.delete(listener);
     },
     close() {
