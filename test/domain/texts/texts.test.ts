@@ -3,9 +3,9 @@ import type { ConfigProblem, ConfigWarning } from "../../../src/domain/config/co
 import { NOTHING } from "../../../src/domain/config/config-problem.ts";
 import type { CommandResult } from "../../../src/domain/patch/result.ts";
 import { formatBytes } from "../../../src/domain/texts/bytes.ts";
-import { texts as en } from "../../../src/domain/texts/en/work.ts";
+import { texts as enAtStart } from "../../../src/domain/texts/en/at-start.ts";
 import { formatExecutionResults, oneLine } from "../../../src/domain/texts/format-results.ts";
-import { texts as ja } from "../../../src/domain/texts/ja/work.ts";
+import { texts as jaAtStart } from "../../../src/domain/texts/ja/at-start.ts";
 import type { Messages } from "../../../src/domain/texts/messages.ts";
 import { messagesFor, reportMessages } from "../../../src/domain/texts/messages.ts";
 import type { FileTrouble } from "../../../src/domain/work/file-trouble.ts";
@@ -15,6 +15,9 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../../src/domain/work/transaction-kind.ts";
+
+const { work: en } = enAtStart;
+const { work: ja } = jaAtStart;
 
 const paths = ["a.ts", "b.ts"];
 const many = Array.from({ length: 25 }, (_, i) => `file-${i}`);

@@ -1,12 +1,5 @@
-import {
-  type ConfigProblem,
-  type ConfigWarning,
-  type FilePosition,
-  NOTHING,
-} from "../../config/config-problem.ts";
 import type { FileTrouble } from "../../work/file-trouble.ts";
 import type { Interruption } from "../../work/interruption.ts";
-import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
 import type { RepairedNote } from "../../work/note.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
 import { formatBytes } from "../bytes.ts";
@@ -61,53 +54,6 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "not-found": "Not found",
   busy: "In use by another process",
   "name-too-long": "The name is too long",
-};
-
-const REMEDIES: Readonly<Record<Remedy, string>> = {
-  "let-write": "Let this user write there (for example: chown), or name another folder (--workspace DIR).",
-  "install-git": "Install git (for example: apt install git).",
-  "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
-  "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
-  "install-util-linux": "Install util-linux (setpriv).",
-  "other-file-system":
-    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then a copy serves.",
-  "allow-user-namespaces":
-    "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
-  "raise-copy-limit": "Raise worker.copy_limit.",
-  "transaction-none": "Set worker.transaction: none to run in place (shell effects can then not be undone).",
-  "raise-undo-quota": "Raise worker.undo_quota.",
-  "free-space": "Free some disk space.",
-  "create-workspace": "Create the folder, or name another one with --workspace.",
-  "writable-home": "Name a home that can be written with PICOCLAW_HOME: jobs are kept or registered there.",
-  "own-storage":
-    "Remove it or make it yours alone (chown, chmod 700), or name another home with PICOCLAW_HOME.",
-  "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
-  "set-git-identity": "Set `git config user.name` and `git config user.email`.",
-  "start-docker": "Start Docker.",
-  "start-ollama": "Start Ollama (`ollama serve`).",
-};
-
-const PARTS: Readonly<Record<SandboxPart, string>> = {
-  bubblewrap: "bubblewrap (bwrap)",
-  setpriv: "setpriv",
-  "user-namespaces": "User namespaces",
-  overlay: "An overlay on the file system of the workspace",
-};
-
-const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
-  undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
-  confined: [
-    "Commands are confined: they change nothing but the workspace, and of your home they see only what tools need (worker.home_allow).",
-    "Commands are NOT confined: they can read and change whatever you can.",
-  ],
-  "preview-offline": [
-    "A preview has no network (unless --allow-net).",
-    "A preview is NOT kept from the network.",
-  ],
-  "loopback-reachable": [
-    "Where the network is on, commands also reach 127.0.0.1 and abstract sockets of this machine.",
-    "Commands reach no port of this machine.",
-  ],
 };
 
 export const texts = {
@@ -267,7 +213,6 @@ export const texts = {
       : `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`,
 
   // Git
-  workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
   gitMissing: "git was not found.",
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
@@ -279,91 +224,9 @@ export const texts = {
   // Workspace and files
   workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
+  workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
   storageForeign: (path: string) =>
     `The folder with the jobs of this workspace belongs to somebody else, or others can write to it: ${path}`,
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
-  remedy: (remedy: Remedy) => REMEDIES[remedy],
-  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
-  fileSystems: (type: string, storage: string, storageType: string) =>
-    `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
-  mountsBelow: (list: readonly string[]) =>
-    `Mounted below the workspace, so that jobs run in a copy:${paths(list)}`,
-  promise: (promised: Promised, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
-
-  // Configuration, usage
-  configInvalid: "The configuration is not valid. Nothing was run.",
-  /** Valid, and nevertheless without an answer. */
-  cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
-  configValid: "The configuration is valid.",
-  configProblem: problemText,
-  configWarning: warningText,
-  workspaceTrusted: (path: string, files: readonly string[]): string =>
-    [
-      `${path} is trusted: its checks may run, and its picoclaw.yaml, commands and skills count.`,
-      files.length === 0 ? "It has none of these now." : "As they are now:",
-      ...files.map((file) => `  ${file}`),
-      "What changes, or comes new, must be trusted again.",
-    ].join("\n"),
-  nothingToTrust: "There is no such folder.",
-  usageError: (detail: string) => `Usage error: ${detail}`,
-  unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,
-  unknownFlag: (name: string, nearest: string | null) => `Unknown option: ${name}${perhaps(nearest)}`,
-  missingValue: (flag: string) => `${flag} needs a value.`,
-  emptyPatch: (name: string) => `The patch is empty: ${name}`,
-  optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
-  noInput: "There is no patch. Name a file, or pass it on standard input.",
-  warningLabel: "Warning:",
-  unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
 };
-
-function perhaps(nearest: string | null | undefined): string {
-  return (nearest ?? null) === null ? "" : ` (did you mean ${nearest}?)`;
-}
-
-function place(at: FilePosition | undefined): string {
-  if (at === undefined) return "";
-  if (at.line === undefined) return `${at.file}: `;
-  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
-}
-
-function problemText(problem: ConfigProblem): string {
-  switch (problem.code) {
-    case "unknown-key":
-      return `${place(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
-    case "invalid-value": {
-      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
-      if (problem.value === NOTHING)
-        return `${place(problem.at)}${who} is missing; expected ${problem.expected}`;
-      return `${place(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
-    }
-    case "literal-secret":
-      return `${place(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
-    case "unset-reference":
-      return `${place(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
-    case "invalid-yaml":
-      return `${place(problem.at)}not valid YAML: ${problem.detail}`;
-    case "unreadable-file":
-      return `${place(problem.at)}the configuration file cannot be read: ${problem.detail}`;
-  }
-}
-
-function warningText(warning: ConfigWarning): string {
-  switch (warning.code) {
-    case "unknown-variable":
-      return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
-    case "unusable-variable":
-      return `ignored the environment variable ${warning.variable}: it does not fit ${warning.key}.`;
-    case "untrusted-keys":
-      return (
-        `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
-        REMEDIES["trust-workspace"]
-      );
-    case "ignored-key":
-      return `${place(warning.at)}${warning.key} has no effect and was ignored.`;
-    case "docker-socket":
-      return "mount_docker_socket is on: a container has the power of root on this machine.";
-    case "cloud-allowed":
-      return "security.local_only is off: chat text may be sent to cloud models.";
-  }
-}

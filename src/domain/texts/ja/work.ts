@@ -1,11 +1,4 @@
-import {
-  type ConfigProblem,
-  type ConfigWarning,
-  type FilePosition,
-  NOTHING,
-} from "../../config/config-problem.ts";
 import type { FileTrouble } from "../../work/file-trouble.ts";
-import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
 import { formatBytes } from "../bytes.ts";
 import type { texts as en } from "../en/work.ts";
@@ -52,54 +45,6 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "not-found": "見つからないよ",
   busy: "ほかのプロセスが使用中だよ",
   "name-too-long": "名前が長すぎるよ",
-};
-
-const REMEDIES: Readonly<Record<Remedy, string>> = {
-  "let-write":
-    "このユーザーが書き込めるようにする（例: chown）か、別のフォルダを指定してください（--workspace DIR）。",
-  "install-git": "git をインストールしてください（例: apt install git）。",
-  "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
-  "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
-  "install-util-linux": "util-linux（setpriv）をインストールしてください。",
-  "other-file-system":
-    "workspace を ext4、xfs、btrfs、tmpfs など（コンテナ自身の層の外）に置いてください。それまではコピーで実行します。",
-  "allow-user-namespaces":
-    "bwrap にユーザー名前空間を許可してください（`picoclaw doctor` が AppArmor プロファイルを表示します）。",
-  "raise-copy-limit": "worker.copy_limit を大きくしてください。",
-  "transaction-none": "worker.transaction: none にすると直接実行します（シェルの結果は取り消せません）。",
-  "raise-undo-quota": "worker.undo_quota を大きくしてください。",
-  "free-space": "空き容量を増やしてください。",
-  "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
-  "writable-home": "書き込めるホームを PICOCLAW_HOME で指定してください。ジョブの記録はそこに置かれます。",
-  "own-storage":
-    "削除するか、自分だけのものにしてください（chown、chmod 700）。PICOCLAW_HOME で別のホームを指定することもできます。",
-  "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
-  "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
-  "start-docker": "Docker を起動してください。",
-  "start-ollama": "Ollama を起動してください（`ollama serve`）。",
-};
-
-const PARTS: Readonly<Record<SandboxPart, string>> = {
-  bubblewrap: "bubblewrap (bwrap)",
-  setpriv: "setpriv",
-  "user-namespaces": "ユーザー名前空間",
-  overlay: "workspace のファイルシステム上のオーバーレイ",
-};
-
-const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
-  undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
-  confined: [
-    "コマンドは隔離されます。workspace 以外は変更できず、ホームのうち見えるのはツールに必要なものだけです（worker.home_allow）。",
-    "コマンドは隔離されません。あなたが読み書きできるものすべてに触れられます。",
-  ],
-  "preview-offline": [
-    "プレビューではネットワークを使えません（--allow-net を除く）。",
-    "プレビューでもネットワークは遮断されません。",
-  ],
-  "loopback-reachable": [
-    "ネットワークが有効なときは、127.0.0.1 と抽象ソケットにも到達できます。",
-    "このマシンのポートには到達できません。",
-  ],
 };
 
 export const texts: typeof en = {
@@ -218,7 +163,6 @@ export const texts: typeof en = {
         ? "中断の後に完了"
         : "中断の後に元へ戻した",
 
-  workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
   gitMissing: "git が見つからないよ。",
   notARepository: (path) => `Git リポジトリではないよ: ${path}`,
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
@@ -228,88 +172,9 @@ export const texts: typeof en = {
 
   workspaceMissing: (path) => `workspace が見つからないよ: ${path}`,
   workspaceNotADirectory: (path) => `workspace がフォルダではないよ: ${path}`,
+  workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
   storageForeign: (path) =>
     `この workspace のジョブを置くフォルダが他人のものか、他人が書き込めるようになっているよ: ${path}`,
   workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
-  remedy: (remedy) => REMEDIES[remedy],
-  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
-  fileSystems: (type, storage, storageType) =>
-    `ファイルシステム: workspace ${type}、ジョブと取り消し情報 ${storageType}（${storage}）`,
-  mountsBelow: (list) => `workspace の下に別のマウントがあるため、コピーで実行します:${paths(list)}`,
-  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
-
-  configInvalid: "設定に誤りがあるよ。何も実行していません。",
-  cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
-  configValid: "設定に問題はないよ。",
-  configProblem: problemText,
-  configWarning: warningText,
-  workspaceTrusted: (path, files) =>
-    [
-      `${path} を信頼しました。検証を実行でき、picoclaw.yaml、コマンド、スキルが有効になります。`,
-      files.length === 0 ? "今はどれもありません。" : "今の内容に限ります:",
-      ...files.map((file) => `  ${file}`),
-      "変更や追加があったときは、もう一度信頼してください。",
-    ].join("\n"),
-  nothingToTrust: "そのフォルダはないよ。",
-  usageError: (detail) => `使い方の誤り: ${detail}`,
-  unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
-  unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
-  missingValue: (flag) => `${flag} に値が必要だよ。`,
-  emptyPatch: (name) => `patch が空だよ: ${name}`,
-  optionsBehind: (flag) => `オプションはコマンドの後ろに書いてね: picoclaw COMMAND ${flag}`,
-  noInput: "patch がないよ。ファイルを指定するか、標準入力で渡してね。",
-  warningLabel: "警告:",
-  unexpectedError: (detail) => `予期しないエラー: ${detail}`,
 };
-
-function perhaps(nearest: string | null | undefined): string {
-  return (nearest ?? null) === null ? "" : `（もしかして: ${nearest}）`;
-}
-
-function place(at: FilePosition | undefined): string {
-  if (at === undefined) return "";
-  if (at.line === undefined) return `${at.file}: `;
-  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
-}
-
-function problemText(problem: ConfigProblem): string {
-  switch (problem.code) {
-    case "unknown-key":
-      return `${place(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
-    case "invalid-value": {
-      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
-      if (problem.value === NOTHING)
-        return `${place(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
-      return `${place(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
-    }
-    case "literal-secret":
-      return `${place(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
-    case "unset-reference":
-      return `${place(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
-    case "invalid-yaml":
-      return `${place(problem.at)}YAML として読めません: ${problem.detail}`;
-    case "unreadable-file":
-      return `${place(problem.at)}設定ファイルを読めません: ${problem.detail}`;
-  }
-}
-
-function warningText(warning: ConfigWarning): string {
-  switch (warning.code) {
-    case "unknown-variable":
-      return `不明な環境変数 ${warning.variable} を無視しました${perhaps(warning.nearest)}`;
-    case "unusable-variable":
-      return `環境変数 ${warning.variable} は ${warning.key} に使えない値なので無視しました。`;
-    case "untrusted-keys":
-      return (
-        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +
-        REMEDIES["trust-workspace"]
-      );
-    case "ignored-key":
-      return `${place(warning.at)}${warning.key} は使われないため無視しました。`;
-    case "docker-socket":
-      return "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。";
-    case "cloud-allowed":
-      return "security.local_only が無効です。チャットの内容がクラウドのモデルに送られることがあります。";
-  }
-}
