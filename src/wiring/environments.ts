@@ -155,9 +155,10 @@ async function listEnvironments(
   });
 }
 
-/** The rules of the proxy, in short. */
-function reachableFrom(network: Config["command_executor"]["docker"]["network"]): readonly string[] {
+/** The rules of the proxy, in short; null where there is none. */
+function reachableFrom(network: Config["command_executor"]["docker"]["network"]): readonly string[] | null {
   const { external_access: open, whitelist_mode: listed, allowed_domains: domains } = network;
+  if (!open && network.allowed_hosts.length === 0) return null;
   return [...(!open ? [] : listed ? domains : ["*:*"]), ...network.allowed_hosts];
 }
 

@@ -11,9 +11,9 @@ export interface Cloner {
   close(): Promise<void>;
 }
 
-/** What the rules of a network let through. */
-export function reachableIn(network: ContainerNetwork): readonly string[] {
-  if (network.mode === "none") return [];
+/** What the rules of a network let through; null without one. */
+export function reachableIn(network: ContainerNetwork): readonly string[] | null {
+  if (network.mode === "none") return null;
   return [...(network.mode === "open" ? ["*:*"] : network.allowedDomains), ...network.allowedHosts];
 }
 
@@ -25,7 +25,7 @@ export function reaches(network: ContainerNetwork, remote: Remote): boolean {
     case "none":
       return false;
     case "allow-list": {
-      const allowed = reachableIn(network);
+      const allowed = reachableIn(network) ?? [];
       return createNetworkPolicy({ allowed, denied: [] }).judgeHost(destinationOf(remote)).ok;
     }
   }

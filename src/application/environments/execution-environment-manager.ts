@@ -63,8 +63,8 @@ export interface ManagerConfig {
   readonly timeoutSeconds: number;
   readonly maxOutputBytes: number;
   readonly staleThresholdHours: number;
-  /** What the network's rules let through. */
-  readonly reachable: readonly string[];
+  /** What the network's rules let through; null without a network. */
+  readonly reachable: readonly string[] | null;
 }
 
 export type Prepare = (request: PrepareRequest) => Promise<Prepared | PrepareFailure>;
@@ -233,7 +233,8 @@ export class ExecutionEnvironmentManager {
       ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
       ...(options.session !== undefined && { session: options.session }),
     });
-    return withRefusals(executionResult(result, timeoutSeconds), config.reachable, this.#parts.addressesOf);
+    const told = executionResult(result, timeoutSeconds);
+    return withRefusals(command, told, config.reachable, this.#parts.addressesOf);
   }
 
   /** Removes a task's container with its volumes and network. What is gone already is fine. */

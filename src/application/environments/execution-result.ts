@@ -40,12 +40,17 @@ export function executionResult(result: ExecResult, timeoutSeconds: number): Exe
 
 /** A failed command whose host our own rules refused says so. */
 export async function withRefusals(
+  command: string,
   result: ExecutionResult,
-  reachable: readonly string[],
+  reachable: readonly string[] | null,
   addressesOf: AddressesOf,
 ): Promise<ExecutionResult> {
   if (result.exit_code === 0) return result;
-  const hosts = await refusedHosts(`${result.stdout}\n${result.stderr}`, reachable, addressesOf);
+  const hosts = await refusedHosts(
+    { command, output: `${result.stdout}\n${result.stderr}` },
+    reachable,
+    addressesOf,
+  );
   if (hosts.length === 0) return result;
   const stderr = result.stderr === "" ? "" : result.stderr.replace(/\n?$/, "\n");
   return { ...result, stderr: `${stderr}${refusedText(hosts)}` };

@@ -12,8 +12,8 @@ export interface InstallParts {
   readonly emit: (event: PrepareEvent) => void;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
-  /** What the network's rules let through. */
-  readonly reachable: readonly string[];
+  /** What the network's rules let through; null without a network. */
+  readonly reachable: readonly string[] | null;
   readonly addressesOf: AddressesOf;
   /** Variables for installations only: where downloads are cached. */
   readonly env: Readonly<Record<string, string>>;
@@ -84,7 +84,7 @@ async function install(
     const notice = {
       code: "install-failed",
       command: last.command,
-      why: await troubleOf(last.result, parts),
+      why: await troubleOf(last.command, last.result, parts),
       output: mask(saidBy(last.result)),
     } as const;
     emit({ type: "notice", notice });
@@ -93,10 +93,11 @@ async function install(
 }
 
 async function troubleOf(
+  command: string,
   { outcome, exitCode, failure, limit, stdout, stderr }: ExecResult,
   { timeoutMs, reachable, addressesOf }: InstallParts,
 ): Promise<InstallTrouble> {
-  const hosts = await refusedHosts(`${stdout}\n${stderr}`, reachable, addressesOf);
+  const hosts = await refusedHosts({ command, output: `${stdout}\n${stderr}` }, reachable, addressesOf);
   if (hosts.length > 0) return { kind: "refused", hosts };
   if (outcome === "timed-out") return { kind: "timeout", seconds: Math.round(timeoutMs / 1000) };
   if (limit !== undefined) return { kind: "other", detail: `${limit.kind} limit` };

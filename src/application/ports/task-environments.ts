@@ -1,3 +1,4 @@
+import type { RefusedHost } from "../../domain/environments/refused-hosts.ts";
 import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { ModelTool } from "./model.ts";
 
@@ -30,6 +31,13 @@ export interface PrepareTask {
   readonly onProgress: (text: string) => void;
 }
 
+export interface FailedInstall {
+  readonly command: string;
+  readonly output: string;
+  /** By our own rules, whatever the program calls it. */
+  readonly refused: readonly RefusedHost[];
+}
+
 export interface TaskEnvironment {
   readonly ok: true;
   readonly name: string;
@@ -38,7 +46,7 @@ export interface TaskEnvironment {
   /** What did not go well, in plain words: a failed install. */
   readonly warnings: readonly string[];
   /** Installations that failed, with the end of what they printed. */
-  readonly failedInstalls: readonly { readonly command: string; readonly output: string }[];
+  readonly failedInstalls: readonly FailedInstall[];
   /** Calls one of `TaskEnvironments.tools` as the model asks; the text says what was refused or failed. */
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */

@@ -6,6 +6,7 @@ import type { SandboxManager } from "../ports/sandbox.ts";
 import type {
   EnvironmentCall,
   EnvironmentTrouble,
+  FailedInstall,
   PrintOptions,
   TaskEnvironment,
   TaskEnvironments,
@@ -82,7 +83,7 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
       if (!prepared.ok) return troubleOf(prepared, describe.failure(prepared));
       const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
       const failedInstalls = prepared.notices.flatMap((notice) =>
-        notice.code === "install-failed" ? [{ command: notice.command, output: notice.output }] : [],
+        notice.code === "install-failed" ? [failedInstall(notice)] : [],
       );
       const found = { warnings, failedInstalls };
       const opened = await openEnvironment(parts, prepared.container, found, signal);
@@ -96,6 +97,14 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
       await manager.cleanup(taskId);
     },
   };
+}
+
+function failedInstall({
+  command,
+  output,
+  why,
+}: Extract<PrepareNotice, { code: "install-failed" }>): FailedInstall {
+  return { command, output, refused: why.kind === "refused" ? why.hosts : [] };
 }
 
 async function openEnvironment(

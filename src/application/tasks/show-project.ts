@@ -1,3 +1,4 @@
+import { refusedText } from "../../domain/environments/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
@@ -65,9 +66,10 @@ export function failedInstallWords(
   failed: TaskEnvironment["failedInstalls"],
   mask: SolveParts["mask"],
 ): readonly string[] {
-  return failed.flatMap(({ command, output }) => [
+  return failed.flatMap(({ command, output, refused }) => [
     "## An installation failed",
     `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
+    ...(refused.length === 0 ? [] : [refusedText(refused)]),
     "So dependencies may be missing. Mend it only where the task is about it; otherwise work without, and say so.",
   ]);
 }

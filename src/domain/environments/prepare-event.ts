@@ -1,4 +1,5 @@
 import type { EnvironmentNotice } from "./choose-environment.ts";
+import type { RefusedHost } from "./refused-hosts.ts";
 
 /** What happens while an environment is prepared, as it happens. */
 export type PrepareEvent =
@@ -39,7 +40,7 @@ export type InstallTrouble =
   | { readonly kind: "exit"; readonly exitCode: number }
   | { readonly kind: "timeout"; readonly seconds: number }
   /** By our own rules, whatever the program calls it. */
-  | { readonly kind: "refused"; readonly hosts: readonly string[] }
+  | { readonly kind: "refused"; readonly hosts: readonly RefusedHost[] }
   | { readonly kind: "other"; readonly detail: string };
 
 /** Why there is no environment. Nothing of it is left. */

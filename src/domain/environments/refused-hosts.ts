@@ -1,3 +1,4 @@
+import { classOf } from "../policy/address.ts";
 import { createNetworkPolicy, mayDial } from "../policy/network.ts";
 
 const MOST = 5;
@@ -7,46 +8,68 @@ const MOST_NAMED = 10;
 /** The addresses of a name, as the machine knows them; none where it knows none, or not soon. */
 export type AddressesOf = (host: string) => Promise<readonly string[]>;
 
+/** A host that the network's rules keep a command from, and the setting that would let it through. */
+export interface RefusedHost {
+  /** `host:port`. */
+  readonly host: string;
+  readonly key: "external_access" | "allowed_domains" | "allowed_hosts";
+}
+
+export function keyOf({ key }: RefusedHost): string {
+  return `command_executor.docker.network.${key}`;
+}
+
 /** For whoever reads a command's output: programs and models, so in English alone. */
-export function refusedText(hosts: readonly string[]): string {
-  return `picoclaw: this environment may not reach ${hosts.join(", ")} (command_executor.docker.network); the refusal is not the server's`;
+export function refusedText(refused: readonly RefusedHost[]): string {
+  const hosts = refused.map((one) => `${one.host} (the user can allow it: ${keyOf(one)})`);
+  return `picoclaw: this environment may not reach ${hosts.join(", ")}; the refusal is not the server's`;
 }
 
 /** How programs tell that something stood between them and a host; npm calls our proxy's refusal its registry's 403. */
 const TROUBLE =
-  /\b403\b|forbidden|tunnel|proxy|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|could not resolve|name resolution|not reach/i;
+  /\b403\b|forbidden|refused by picoclaw|tunnel|proxy|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|could not resolve|name resolution|not reach/i;
 const HOSTS =
-  /\bhttps?:\/\/(?:[^\s/@'"]+@)?([a-z0-9.-]+\.[a-z0-9-]+|\[[0-9a-f:]+\])(?::(\d+))?|\bhost='([^']+)', port=(\d+)/gi;
+  /\bhttps?:\/\/(?:[^\s/@'"]+@)?([a-z0-9.-]+\.[a-z0-9-]+|\[[0-9a-f:]+\])(?::(\d+))?|\bhost='([^']+)', port=(\d+)|\brefused by picoclaw: ([a-z0-9.-]+):(\d+)|(?:\bENOTFOUND|\bEAI_AGAIN|\bcould not resolve host:) ([a-z0-9.-]+\.[a-z0-9-]+)/gi;
 
 /**
- * The hosts, as `host:port`, that a failed command names and that the network's rules do not let it reach: what looks
- * like the server's refusal is ours.
+ * The hosts that a failed command names, in its output or itself, and that the network's rules do not let it reach: what
+ * looks like the server's refusal is ours. `allowed` is null where there is no network at all.
  */
 export async function refusedHosts(
-  output: string,
-  allowed: readonly string[],
+  failed: { readonly command: string; readonly output: string },
+  allowed: readonly string[] | null,
   addressesOf: AddressesOf,
-): Promise<readonly string[]> {
-  if (!TROUBLE.test(output)) return [];
-  const { judgeHost } = createNetworkPolicy({ allowed, denied: [] });
-  const named = [...hostsIn(output)].slice(0, MOST_NAMED);
+): Promise<readonly RefusedHost[]> {
+  const { command, output } = failed;
+  // `curl -s` says nothing at all.
+  if (output.trim() !== "" && !TROUBLE.test(output)) return [];
+  const { judgeHost } = createNetworkPolicy({ allowed: allowed ?? [], denied: [] });
+  // curl names no host where its tunnel is refused: the command does.
+  const named = [...hostsIn(`${output}\n${command}`)].slice(0, MOST_NAMED);
   const judged = await Promise.all(
-    named.map(async ([name, { host, port }]) => {
+    named.map(async ([name, { host, port }]): Promise<readonly RefusedHost[]> => {
+      if (allowed === null) return [{ host: name, key: "external_access" }];
       const verdict = judgeHost({ host, port });
-      if (!verdict.ok) return [name];
+      if (!verdict.ok) return [{ host: name, key: isPrivate(host) ? "allowed_hosts" : "allowed_domains" }];
       // A name that is allowed may still lead to an address that is not.
       const addresses = await addressesOf(host);
-      return addresses.length > 0 && !addresses.some((one) => mayDial(one, verdict.opens)) ? [name] : [];
+      const isShut = addresses.length > 0 && !addresses.some((one) => mayDial(one, verdict.opens));
+      return isShut ? [{ host: name, key: "allowed_hosts" }] : [];
     }),
   );
   return judged.flat().slice(0, MOST);
 }
 
+function isPrivate(host: string): boolean {
+  const kind = classOf(host);
+  return kind !== undefined && kind !== "public";
+}
+
 function hostsIn(output: string): ReadonlyMap<string, { readonly host: string; readonly port: number }> {
   const found = new Map<string, { host: string; port: number }>();
-  for (const [text, urlHost, urlPort, pipHost, pipPort] of output.matchAll(HOSTS)) {
-    const host = urlHost ?? pipHost ?? "";
-    const port = Number(urlPort ?? pipPort ?? (/^https:/i.test(text) ? 443 : 80));
+  for (const [text, urlHost, urlPort, pipHost, pipPort, ourHost, ourPort, bare] of output.matchAll(HOSTS)) {
+    const host = urlHost ?? pipHost ?? ourHost ?? bare ?? "";
+    const port = Number(urlPort ?? pipPort ?? ourPort ?? (/^http:/i.test(text) ? 80 : 443));
     // The environment's own loopback is nobody's to refuse.
     if (!/^(?:127\.|0\.0\.0\.0$|\[::1?\]$)/.test(host))
       found.set(`${host.toLowerCase()}:${port}`, { host, port });

@@ -112,9 +112,9 @@ export function relayAnswer(client: Socket, upstream: Socket, headBytes: number)
 }
 
 /** Says one thing and hangs up. */
-export function answer(client: Socket, status: number, text: string): void {
+export function answer(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
-  client.end(answerText(status, text));
+  client.end(answerText(status, text, phrase));
   // What it still sends is read and dropped for a while: hanging up at once could take the answer with it.
   client.resume();
   client.setTimeout(LINGER_MS, () => client.destroy());

@@ -2,7 +2,6 @@ import type { Destination, Refused } from "../../domain/policy/network.ts";
 
 const STATUS: Readonly<Record<number, string>> = {
   400: "Bad Request",
-  403: "Forbidden",
   408: "Request Timeout",
   431: "Request Header Fields Too Large",
   502: "Bad Gateway",
@@ -19,14 +18,19 @@ const REASONS: Readonly<Record<Refused, string>> = {
   address: "has no address that may be reached: private, loopback and link-local ones are not",
 };
 
+/** Programs show the status line of a refused tunnel, and none of them its body. */
+export function refusalStatus({ host, port }: Destination, reason: Refused): string {
+  return `Refused by picoclaw: ${host.replace(/[^\x21-\x7e]/g, "?").slice(0, 300)}:${port} ${REASONS[reason]}`;
+}
+
 export function refusalText({ host, port }: Destination, reason: Refused): string {
   return `${host}:${port} ${REASONS[reason]}`;
 }
 
-export function answerText(status: number, text: string): string {
+export function answerText(status: number, text: string, phrase: string = STATUS[status] ?? "Error"): string {
   const body = `picoclaw: ${text}\n`;
   return [
-    `HTTP/1.1 ${status} ${STATUS[status] ?? "Error"}`,
+    `HTTP/1.1 ${status} ${phrase}`,
     "Content-Type: text/plain; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",

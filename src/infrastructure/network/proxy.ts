@@ -2,7 +2,7 @@ import { createServer, type Socket } from "node:net";
 import { createNetworkPolicy, type NetworkRules } from "../../domain/policy/network.ts";
 import { type DialParts, dial } from "./dial.ts";
 import { answer, destinationOf, relayAnswer, requestFor, sendBody } from "./forward-request.ts";
-import { refusalText } from "./proxy-answers.ts";
+import { refusalStatus, refusalText } from "./proxy-answers.ts";
 import type { Refusal } from "./refusals.ts";
 import { endOfHead, framingOf, parseRequestHead } from "./request-head.ts";
 import { createSilentFirst } from "./silent-first.ts";
@@ -144,7 +144,7 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
   if (!dialled.ok) {
     if ("failed" in dialled) return answer(client, dialled.failed === "timeout" ? 504 : 502, dialled.failed);
     parts.onRefused({ host: asked.host, port: asked.port, reason: dialled.refused });
-    return answer(client, 403, refusalText(asked, dialled.refused));
+    return answer(client, 403, refusalText(asked, dialled.refused), refusalStatus(asked, dialled.refused));
   }
   const upstream = dialled.socket;
   tie(client, upstream, parts.limits.idleMs);

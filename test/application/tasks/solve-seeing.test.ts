@@ -72,7 +72,13 @@ describe("what a coder sees", () => {
       "picoclaw.yaml":
         'tasks: { rules: ["Keep functions short."] }\nchecks: { command: "sh test.sh && echo OWN" }\nworker: { confine: off }\n',
     });
-    kit.environments.failedInstalls = [{ command: "npm ci", output: "ERESOLVE could not resolve" }];
+    kit.environments.failedInstalls = [
+      {
+        command: "npm ci",
+        output: "ERESOLVE could not resolve",
+        refused: [{ host: "registry.example.org:443", key: "allowed_domains" }],
+      },
+    ];
     const { task, model } = await kit.solve([PLAN, ...worked]);
     const shown = model.asked[1]?.messages.at(1)?.text ?? "";
     for (const part of [
@@ -81,6 +87,7 @@ describe("what a coder sees", () => {
       "- Keep functions short.",
       "`sh test.sh && echo OWN`",
       "$ npm ci\nERESOLVE could not resolve",
+      "may not reach registry.example.org:443 (the user can allow it: command_executor.docker.network.allowed_domains)",
       "package.json",
     ])
       expect(shown).toContain(part);

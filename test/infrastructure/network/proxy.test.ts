@@ -86,6 +86,8 @@ describe("a request through the proxy", () => {
     const { hostname, port: asked } = new URL(url);
     const tunnel = await ask(port, `CONNECT ${hostname}:${asked || 80} HTTP/1.1\r\n\r\n`);
     expect(statusOf(tunnel)).toBe(403);
+    // A client of a tunnel shows the status line alone.
+    expect(tunnel.split("\r\n", 1)[0]).toMatch(/^HTTP\/1\.1 403 Refused by picoclaw: [^ ]+:\d+ /);
     expect(dialled).toEqual([]);
     expect(refusals.length).toBe(2);
   });

@@ -1,4 +1,5 @@
 import type { PrepareFailure, PrepareNotice, PrepareStep } from "../../environments/prepare-event.ts";
+import { keyOf } from "../../environments/refused-hosts.ts";
 
 export const texts = {
   /** One line of progress. */
@@ -161,7 +162,7 @@ function noticeText(notice: PrepareNotice): string {
           : why.kind === "timeout"
             ? `time limit of ${why.seconds} s`
             : why.kind === "refused"
-              ? `this environment may not reach ${why.hosts.join(", ")}; allow it in command_executor.docker.network.allowed_domains`
+              ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${keyOf(one)})`).join(", ")}`
               : why.detail;
       return `Installing dependencies failed (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }

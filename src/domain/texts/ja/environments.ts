@@ -1,4 +1,5 @@
 import type { PrepareNotice } from "../../environments/prepare-event.ts";
+import { keyOf } from "../../environments/refused-hosts.ts";
 import type { texts as en } from "../en/environments.ts";
 
 export const texts: typeof en = {
@@ -135,7 +136,7 @@ function noticeText(notice: PrepareNotice): string {
           : why.kind === "timeout"
             ? `制限時間 ${why.seconds} 秒`
             : why.kind === "refused"
-              ? `この実行環境からは ${why.hosts.join(", ")} に接続できません。command_executor.docker.network.allowed_domains で許可してください`
+              ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${keyOf(one)} で許可)`).join(", ")} に接続できません`
               : why.detail;
       return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
