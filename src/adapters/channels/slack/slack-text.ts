@@ -1,3 +1,5 @@
+import { mapMarkdown } from "../map-markdown.ts";
+
 /** What a person typed, out of what Slack sends: links and names are in angle brackets, three characters escaped. */
 export function fromSlackText(text: string): string {
   return text
@@ -15,10 +17,11 @@ export function fromSlackText(text: string): string {
 
 /** Markdown as replies are written, in Slack's own dialect. Code is left as it is; names and links call nobody. */
 export function toMrkdwn(text: string): string {
-  return text
-    .split(/(^(?:`{3,}|~{3,})[^\n]*\n[\s\S]*?^(?:`{3,}|~{3,}) *$|`[^`\n]+`)/m)
-    .map((part, i) => (i % 2 === 1 ? code(part) : prose(part)))
-    .join("");
+  return mapMarkdown(text, {
+    prose,
+    span: escaped,
+    block: (code) => `\`\`\`\n${escaped(code).replaceAll("```", "`\u200b``")}\n\`\`\``,
+  });
 }
 
 function prose(text: string): string {
@@ -27,12 +30,6 @@ function prose(text: string): string {
     .replace(/\*\*([^*\n]+)\*\*/g, "*$1*")
     .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)|]+)\)/g, "<$2|$1>")
     .replace(/^(\s*)[-*] /gm, "$1• ");
-}
-
-function code(text: string): string {
-  const fenced = /^(?:`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?^(?:`{3,}|~{3,}) *$/m.exec(text);
-  if (fenced === null) return escaped(text);
-  return `\`\`\`\n${escaped(fenced[1] ?? "").replaceAll("```", "`\u200b``")}\n\`\`\``;
 }
 
 /** `<!channel>` and `<@U1>` in a text call nobody. */

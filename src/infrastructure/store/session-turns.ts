@@ -1,0 +1,130 @@
+import type { Kysely } from "kysely";
+import type { SessionStore } from "../../application/ports/sessions.ts";
+import type { Database } from "./schema.ts";
+import { readTurn } from "./session-rows.ts";
+import { storable } from "./storable.ts";
+
+/** Rows a statement may carry. */
+const BATCH = 500;
+
+type Turns = Pick<
+  SessionStore,
+  "append" | "turns" | "lastTurns" | "saveSummary" | "clearSummary" | "setAside" | "putBack"
+>;
+
+/** What was said in a session, and the running summary of it. */
+export function createTurns({
+  db,
+  workspace,
+}: {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+}): Turns {
+  const turnsOf = (chatKey: string, sessionId: string) =>
+    db
+      .selectFrom("turns")
+      .selectAll()
+      .where("workspace", "=", workspace)
+      .where("chat_key", "=", chatKey)
+      .where("session_id", "=", sessionId);
+  return {
+    async append(chatKey, sessionId, turns) {
+      if (turns.length === 0) return;
+      await db.transaction().execute(async (transaction) => {
+        const counted = await transaction
+          .updateTable("sessions")
+          .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .returning("turn_count")
+          .executeTakeFirstOrThrow();
+        const first = counted.turn_count - turns.length + 1;
+        const rows = turns.map((turn, index) => ({
+          workspace,
+          chat_key: chatKey,
+          session_id: sessionId,
+          position: first + index,
+          at: turn.at,
+          role: turn.role,
+          agent: turn.agent,
+          text: storable(turn.text),
+          group_id: turn.groupId,
+        }));
+        for (let i = 0; i < rows.length; i += BATCH)
+          await transaction
+            .insertInto("turns")
+            .values(rows.slice(i, i + BATCH))
+            .execute();
+      });
+    },
+    async turns(chatKey, sessionId, { after, limit }) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position")
+        .limit(limit)
+        .execute();
+      return split(rows.map(readTurn));
+    },
+    async lastTurns(chatKey, sessionId, limit, after) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position", "desc")
+        .limit(limit)
+        .execute();
+      return split(rows.reverse().map(readTurn));
+    },
+    async saveSummary(chatKey, sessionId, { text, upTo }) {
+      await db
+        .updateTable("sessions")
+        .set({ summary: storable(text), summary_up_to: upTo })
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .where("summary_up_to", "<", upTo)
+        .execute();
+    },
+    async clearSummary(chatKey, sessionId) {
+      await db
+        .updateTable("sessions")
+        .set({ carried: "", summary: "" })
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .execute();
+    },
+    setAside: (chatKey, sessionId, after, name) =>
+      db.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable("turns")
+          .set({ session_id: name })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("position", ">", after)
+          .execute();
+        await transaction
+          .updateTable("sessions")
+          .set({ summary: "", summary_up_to: 0 })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("summary_up_to", ">", after)
+          .execute();
+      }),
+    async putBack(chatKey, sessionId, name) {
+      await db
+        .updateTable("turns")
+        .set({ session_id: sessionId })
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", name)
+        .execute();
+    },
+  };
+}
+
+function split<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {
+  const turns = read.filter((turn) => turn !== null);
+  return { turns, damaged: read.length - turns.length };
+}
