@@ -25,7 +25,7 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { environmentMessages } from "../domain/texts/texts.ts";
 import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
 import { lookUp } from "../infrastructure/network/look-up.ts";
-import { isAlive } from "../infrastructure/work/process/is-alive.ts";
+import { birthOf, mayLive } from "../infrastructure/work/process/process-birth.ts";
 import type { ContainerToolkits, ContainerToolParts } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 
@@ -104,7 +104,8 @@ export function createEnvironments(
     closeTools: (taskUuid) => made.toolkits?.close(taskUuid),
     explain: ({ code, subject, detail }) => texts.failure(code, subject, detail),
     pid: process.pid,
-    isAlive,
+    birth: birthOf(process.pid),
+    isAlive: ({ pid, birth }) => mayLive(pid, birth),
   };
   const toolkitParts = { env, config, home, sandboxes, engine, records, mask, locale };
   return {

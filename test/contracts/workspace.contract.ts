@@ -133,8 +133,8 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       const begun = await workspace.begin({ jobId: id, kind: "direct" });
       if (!begun.ok) throw new Error(begun.refusal.message);
       const dead = spawnSync("true").pid;
-      expect(workspace.isAlive(dead)).toBe(false);
-      expect(workspace.isAlive(process.pid)).toBe(true);
+      expect(workspace.isAlive({ jobId: id, pid: dead })).toBe(false);
+      expect(workspace.isAlive({ jobId: id, pid: process.pid })).toBe(true);
       const at = new Date().toISOString();
       workspace.archive.save({
         jobId: id,

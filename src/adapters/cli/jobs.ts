@@ -55,8 +55,8 @@ async function everywhere(program: CliProgram, flags: Flags, limit: number): Pro
 }
 
 /** A job without a process in its record counts as running while it says so. */
-export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, { pid }: ListedJob): boolean {
-  return pid === undefined || isAlive(pid);
+export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJob): boolean {
+  return job.pid === undefined || isAlive(job);
 }
 
 /** What can be done with those that wait. */

@@ -99,7 +99,9 @@ export interface ManagerParts {
   readonly closeTools: (taskUuid: string) => void;
   readonly explain: (failure: PrepareFailure) => string;
   readonly pid: number;
-  readonly isAlive: (pid: number) => boolean;
+  readonly birth: string;
+  /** Whether a process still runs; where nobody can tell, it does. */
+  readonly isAlive: (process: { readonly pid: number; readonly birth?: string }) => boolean;
 }
 
 const NEVER = new AbortController().signal;
@@ -174,7 +176,7 @@ export class ExecutionEnvironmentManager {
       },
       image: "",
       repository: origin,
-      preparing: { pid: this.#parts.pid },
+      preparing: { pid: this.#parts.pid, birth: this.#parts.birth },
     });
     let prepared: Prepared | PrepareFailure | null = null;
     try {
@@ -316,7 +318,7 @@ export class ExecutionEnvironmentManager {
     const { records, isAlive } = this.#parts;
     let removed = 0;
     for (const { info, preparing } of records.list()) {
-      if (preparing === undefined || isAlive(preparing.pid)) continue;
+      if (preparing === undefined || isAlive(preparing)) continue;
       const removal = await this.cleanup(info.task_uuid, { ...(signal !== undefined && { signal }) });
       if (removal.removed) removed += 1;
     }

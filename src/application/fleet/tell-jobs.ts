@@ -144,8 +144,8 @@ function markOf({ workspace }: Pick<TellJobsParts, "workspace">, job: StoredJob)
   return `${job.stateAt} ${job.state} ${job.unsettled ?? ""} ${events}`;
 }
 
-function isAlive({ isAlive: lives }: Pick<Workspace, "isAlive">, { state, pid }: StoredJob): boolean {
-  return state === "running" && pid !== undefined && lives(pid);
+function isAlive({ isAlive: lives }: Pick<Workspace, "isAlive">, job: StoredJob): boolean {
+  return job.state === "running" && lives(job);
 }
 
 async function summaryOf(

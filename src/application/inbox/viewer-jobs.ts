@@ -106,7 +106,7 @@ export function createViewerJobs(parts: ViewerJobsParts): OwnJobs {
   const tails = createOutputTails(bus);
   const viewed = (job: StoredJob): ViewedJob => ({
     job,
-    alive: job.state === "running" && job.pid !== undefined && workspace().isAlive(job.pid),
+    alive: job.state === "running" && workspace().isAlive(job),
   });
 
   async function read(viewer: Viewer, jobId: string): Promise<ViewedJob | null> {

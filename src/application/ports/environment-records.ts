@@ -19,5 +19,5 @@ export interface EnvironmentRecord {
   /** Where the project came from; no credential. */
   readonly repository: string;
   /** The process that prepares it, while it does. */
-  readonly preparing?: { readonly pid: number };
+  readonly preparing?: { readonly pid: number; readonly birth?: string };
 }

@@ -21,6 +21,8 @@ export interface JobRecord {
   readonly outcome: JobOutcome;
   /** The process that carried it out; while the state is `running`, it still does or it died. */
   readonly pid?: number;
+  /** Where and when that process was born: its number may be somebody else's by now. Absent in old records. */
+  readonly birth?: string;
   readonly success: boolean;
   readonly totalCmds: number;
   readonly executedCmds: number;
@@ -50,6 +52,9 @@ export interface StoredJob extends JobRecord {
   /** The last of them is how it came to stand as it does now. */
   readonly standsRepaired?: true;
 }
+
+/** What tells whether the process of a job still is at it. */
+export type JobProcess = Pick<JobRecord, "jobId" | "pid" | "birth">;
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */
 export interface FileDifference {

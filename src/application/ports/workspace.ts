@@ -5,7 +5,7 @@ import type { DraftRequest, OpenedDraft } from "../work/draft.ts";
 import type { Execution, JobRequest } from "../work/execution.ts";
 import type { StopJob } from "../work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
-import type { JobArchive } from "./jobs.ts";
+import type { JobArchive, JobProcess } from "./jobs.ts";
 import type { BeginRequest, Begun, Repaired, Staging } from "./transaction.ts";
 import type { WorkspaceFiles } from "./workspace-files.ts";
 
@@ -72,8 +72,8 @@ export interface Workspace {
   repair(): Promise<Repaired | null>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
-  /** Whether the process of a job still runs. */
-  isAlive(pid: number): boolean;
+  /** Whether the very process of a job still runs; false where none is known. */
+  isAlive(job: JobProcess): boolean;
   /** Removes secrets from a text, those of this environment too. Idempotent. */
   mask(text: string): string;
 }

@@ -1,17 +1,17 @@
-import type { StoredJob } from "../ports/jobs.ts";
+import type { JobProcess, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 export type CloseParts = Pick<WorkspaceParts, "archive" | "transactions" | "processes"> & {
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: (job: JobProcess) => boolean;
 };
 
 /**
  * Whether a job was cut off: its process is gone while it ran, or after it was sealed and before its commit began. It
  * had applied nothing.
  */
-export function isDead(job: StoredJob, isAlive: (pid: number) => boolean): boolean {
+export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): boolean {
   const unfinished = job.state === "running" || (job.state === "staged" && job.outcome === "committed");
-  return unfinished && (job.pid === undefined || !isAlive(job.pid));
+  return unfinished && !isAlive(job);
 }
 
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
@@ -27,8 +27,9 @@ export async function closeDeadJobs(parts: CloseParts): Promise<readonly string[
     bytes: ___,
     unsettled: ____,
     pid: _____,
-    interruptions: ______,
-    standsRepaired: _______,
+    birth: ______,
+    interruptions: _______,
+    standsRepaired: ________,
     ...record
   } of dead) {
     await killJobProcesses(record.jobId);

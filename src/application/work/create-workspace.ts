@@ -9,7 +9,7 @@ export interface WorkspaceBacking {
   /** Where its jobs are kept. */
   readonly storage: string;
   readonly files: WorkspaceFiles;
-  readonly isAlive: (pid: number) => boolean;
+  readonly isAlive: Workspace["isAlive"];
   /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;

@@ -22,7 +22,7 @@ interface JobEnding {
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
 export function jobRecord(
-  { root, mask, now, pid }: Pick<WorkspaceParts, "root" | "mask" | "now" | "pid">,
+  { root, mask, now, pid, birth }: Pick<WorkspaceParts, "root" | "mask" | "now" | "pid" | "birth">,
   { jobId, request, commands, kind, at }: BegunJob,
   { outcome, results, changes, gitCommit, notes }: JobEnding,
 ): JobRecord {
@@ -39,6 +39,7 @@ export function jobRecord(
     kind,
     outcome,
     pid,
+    birth,
     success: executedCmds === commands && (outcome === "committed" || outcome === "staged"),
     totalCmds: commands,
     executedCmds,

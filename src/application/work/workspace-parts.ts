@@ -58,6 +58,7 @@ export interface WorkspaceParts {
   readonly now: () => Date;
   /** This process, so that a job whose process died is told from one that runs. */
   readonly pid: number;
+  readonly birth: string;
   /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
   readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Monotonic milliseconds. */

@@ -1,13 +1,14 @@
 import type { WorkspaceBacking } from "../../application/work/create-workspace.ts";
 import type { WorkspaceParts } from "../../application/work/workspace-parts.ts";
 import { hashHex } from "../runtime/hash.ts";
-import { isAlive } from "./process/is-alive.ts";
+import { birthOf, lifeOf } from "./process/process-birth.ts";
 import { worksOn } from "./transaction/job-holder.ts";
+import { isHeld } from "./transaction/running-jobs.ts";
 
 /** What jobs take of this process, wherever they happen. */
 export function jobsOfThisProcess(): Pick<
   WorkspaceParts,
-  "planOptions" | "pid" | "now" | "clock" | "random"
+  "planOptions" | "pid" | "birth" | "now" | "clock" | "random"
 > {
   return {
     planOptions: {
@@ -15,6 +16,7 @@ export function jobsOfThisProcess(): Pick<
       sha1: (bytes) => hashHex("sha1", bytes),
     },
     pid: process.pid,
+    birth: birthOf(process.pid),
     now: () => new Date(),
     clock: () => performance.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -26,7 +28,11 @@ export function holdersOf(
   storage: string,
 ): Pick<WorkspaceBacking, "isAlive" | "worksOn" | "signal" | "pause"> {
   return {
-    isAlive,
+    isAlive({ jobId, pid, birth }) {
+      if (pid === undefined) return false;
+      const life = lifeOf(pid, birth);
+      return life === "elsewhere" ? isHeld(storage, jobId) : life === "lives";
+    },
     worksOn: (pid, jobId) => worksOn(storage, pid, jobId),
     signal: (pid, signal) => void process.kill(pid, signal),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { birthOf } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
+import { createRunningJobs } from "../../../src/infrastructure/work/transaction/running-jobs.ts";
+import { until } from "../../e2e/cli-kit.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
@@ -59,7 +63,12 @@ test("a conflict at the commit keeps the job as a preview and names the path", a
 
 describe("a job whose process died", () => {
   const ID = "job_1700000000_deadbeef";
-  function dead(pid: number, state = "running", outcome = "running"): void {
+  interface Left {
+    readonly state?: string;
+    readonly outcome?: string;
+    readonly birth?: string;
+  }
+  function dead(pid: number, { state = "running", outcome = "running", birth }: Left = {}): string {
     const storage = readdirSync(join(bench.folder, "home/workspaces"))[0] as string;
     const folder = join(bench.folder, "home/workspaces", storage, "jobs", ID);
     mkdirSync(join(folder, "slots"), { recursive: true });
@@ -76,11 +85,13 @@ describe("a job whose process died", () => {
       kind: "copy",
       outcome,
       pid,
+      ...(birth !== undefined && { birth }),
       success: false,
       ...counts,
     };
     writeFileSync(join(folder, "job.json"), JSON.stringify(record));
     writeFileSync(join(folder, "state.json"), JSON.stringify({ state, at, pid, turn: 0 }));
+    return join(bench.folder, "home/workspaces", storage);
   }
 
   test("is refused by undo and buried by the repair", async () => {
@@ -97,18 +108,55 @@ describe("a job whose process died", () => {
 
   test("is buried as well when it died sealed, before its commit began; a preview is not", async () => {
     const worker = await bench.open();
-    dead(2 ** 22 + 1, "staged", "committed");
+    dead(2 ** 22 + 1, { state: "staged", outcome: "committed" });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
     expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
-    dead(2 ** 22 + 1, "staged", "staged");
+    dead(2 ** 22 + 1, { state: "staged", outcome: "staged" });
     expect(await worker.closeDeadJobs()).toEqual([]);
-    dead(2 ** 22 + 1, "staged", "conflict");
+    dead(2 ** 22 + 1, { state: "staged", outcome: "conflict" });
     expect(await worker.closeDeadJobs()).toEqual([]);
   });
 
   test("is left alone while that process lives", async () => {
     const worker = await bench.open();
-    dead(process.pid);
+    for (const birth of [undefined, birthOf(process.pid)]) {
+      dead(process.pid, birth === undefined ? {} : { birth });
+      expect(await worker.closeDeadJobs()).toEqual([]);
+    }
+  });
+
+  test.each([
+    ["while it ran", {}],
+    ["sealed", { state: "staged", outcome: "committed" }],
+  ])("%s is buried although another process has its number by now", async (_, left) => {
+    const worker = await bench.open();
+    const [place] = birthOf(process.pid).split(" ");
+    dead(process.pid, { ...left, birth: `${place} 1` });
+    expect(await worker.closeDeadJobs()).toEqual([ID]);
+    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+  });
+
+  test("is none while it waits, sealed, for the workspace", async () => {
+    const worker = await bench.open();
+    const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000 }, async () => {
+      const running = bench.run([edit("create", "late", "1")]);
+      const job = await until(() => worker.archive.list().find(({ unsettled }) => unsettled === "due"));
+      // As a process in another container of this home sees it.
+      expect(worker.isAlive({ ...job, birth: "boot/pid:[1] 1" })).toBe(true);
+      return { running, job };
+    });
+    if (ran === "busy") throw new Error(ran);
+    expect(await ran.running).toMatchObject({ outcome: "committed" });
+    expect(worker.isAlive({ ...ran.job, birth: "boot/pid:[1] 1" })).toBe(false);
+  });
+
+  test("is judged by its lock when its number means nothing here", async () => {
+    const worker = await bench.open();
+    const storage = dead(process.pid, { state: "staged", outcome: "committed", birth: "boot/pid:[1] 1" });
+    const running = createRunningJobs(storage);
+    running.start(ID);
     expect(await worker.closeDeadJobs()).toEqual([]);
+    running.end(ID);
+    expect(await worker.closeDeadJobs()).toEqual([ID]);
   });
 });

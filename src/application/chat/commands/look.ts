@@ -25,7 +25,7 @@ export const jobs: LookCommand = async (parts, turn) => {
 };
 
 function line({ workspace }: ChatParts, messages: Messages, job: StoredJob): string {
-  const alive = job.pid === undefined || workspace.isAlive(job.pid);
+  const alive = job.pid === undefined || workspace.isAlive(job);
   const status = wordStatus(messages, { status: statusOf(listed(job), alive), failedCmds: job.failedCmds });
   const at = localTime(job.createdAt).slice(5, 16);
   return `${job.jobId}  ${at}  ${status}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;

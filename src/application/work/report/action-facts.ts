@@ -89,7 +89,7 @@ export function takeBackFacts(
     case "refused": {
       const { job, reason, state } = taken;
       const { pid } = job;
-      const died = reason === "running" && (pid === undefined || !isAlive(pid));
+      const died = reason === "running" && !isAlive(job);
       return {
         ...base,
         code: died ? "died" : reason,

@@ -1,6 +1,4 @@
-import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
-import { isAlive } from "./is-alive.ts";
+import { birthOf, lifeOf } from "./process-birth.ts";
 
 /** Names that tell, from any process of the same machine, whether the one that made them still runs. */
 export interface OwnerNames {
@@ -11,29 +9,21 @@ export interface OwnerNames {
   isGone(owner: string): boolean;
 }
 
+/** `PLACE PID STARTED RUN.COUNT`; earlier versions left out when the process was started. */
 export function createOwnerNames(pid: number): OwnerNames {
-  const place = placeOfProcesses();
+  const [place = "", started] = birthOf(pid).split(" ");
   const count = { made: 0 };
   const run = Math.random().toString(36).slice(2, 8);
   return {
     place,
     next() {
       count.made += 1;
-      return `${place} ${pid} ${run}.${count.made}`;
+      return `${place} ${pid} ${started} ${run}.${count.made}`;
     },
     isGone(owner) {
-      const [ownerPlace, ownerPid] = owner.split(" ");
-      return ownerPlace === place && !isAlive(Number(ownerPid));
+      const [ownerPlace, ownerPid, ...rest] = owner.split(" ");
+      const birth = `${ownerPlace} ${rest.length > 1 ? rest[0] : "?"}`;
+      return lifeOf(Number(ownerPid), birth) === "gone";
     },
   };
-}
-
-/** Where process numbers mean the same: one boot and one pid namespace, or one host where there is no /proc. */
-function placeOfProcesses(): string {
-  try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    return `${boot}/${readlinkSync("/proc/self/ns/pid")}`;
-  } catch {
-    return hostname();
-  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tryFlock } from "../../runtime/file-lock.ts";
 
@@ -56,6 +56,12 @@ function names(folder: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Whether the process of a job is still at work on it, wherever that is. */
+export function isHeld(storage: string, jobId: string): boolean {
+  const path = join(storage, "running", jobId);
+  return existsSync(path) && !isDead(path);
 }
 
 /** Whether the process of some job is still at work. */

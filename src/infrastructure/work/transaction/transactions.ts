@@ -228,25 +228,32 @@ export function createTransactions(parts: TransactionParts): Transactions {
     return outcome === "busy" ? null : outcome;
   }
 
-  /** A sealed job whose process goes on to commit it, or leaves it as a preview. */
-  function stage(jobId: string, bytes = jobBytes(jobFolder(storage.folder, jobId))): void {
-    setState(jobFolder(storage.folder, jobId), "staged", { bytes });
+  /** A sealed job that is left as a preview. */
+  function stage(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    setState(folder, "staged", { bytes: jobBytes(folder) });
     running.end(jobId);
   }
 
   return {
     begin,
     commit: async (jobId, { may } = {}) => {
-      const isNew = readState(jobFolder(storage.folder, jobId))?.state === "running";
+      const folder = jobFolder(storage.folder, jobId);
+      const isNew = readState(folder)?.state === "running";
       // What it takes is counted when it is committed, or else below: once is dear enough with many files.
-      if (isNew) stage(jobId, 0);
-      const outcome = await locked(jobId, async () =>
-        (await may?.()) === false
-          ? ({ status: "late" } as const)
-          : swapLocked(jobId, "staged", "commit", false),
-      );
-      if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
-      return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+      if (isNew) setState(folder, "staged", { bytes: 0 });
+      try {
+        const outcome = await locked(jobId, async () =>
+          (await may?.()) === false
+            ? ({ status: "late" } as const)
+            : swapLocked(jobId, "staged", "commit", false),
+        );
+        if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+        return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+      } finally {
+        // Not before: whoever waits for the workspace is not dead.
+        running.end(jobId);
+      }
     },
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
