@@ -164,7 +164,7 @@ function timed(parts: SolveParts, times: PortTimes): SolveParts {
         const prepared = await times.port(environments, () => "container made").prepare(request);
         return prepared.ok ? times.port(prepared, inContainer) : prepared;
       },
-      remove: (taskId) => times.port(environments, () => "container removed").remove(taskId),
+      remove: (taskId, claim) => times.port(environments, () => "container removed").remove(taskId, claim),
     },
     model() {
       const model = parts.model();

@@ -33,6 +33,7 @@ export interface FolderEnvironments extends TaskEnvironments {
 
 export function createFolderEnvironments(below: string): FolderEnvironments {
   const live = new Map<string, string>();
+  const claims = new Map<string, string>();
   const environments: FolderEnvironments = {
     live,
     onPrepare: () => {},
@@ -45,7 +46,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       { name: "command-executor_execute_command", description: "runs", parameters: { type: "object" } },
       { name: "text_editor", description: "edits", parameters: { type: "object" } },
     ],
-    async prepare({ taskId, cloneUrl, credentials, branch, environment, worker, signal }) {
+    async prepare({ taskId, claim, cloneUrl, credentials, branch, environment, worker, signal }) {
       environments.onPrepare();
       if (signal.aborted) return { ok: false, kind: "aborted", message: "" } as const;
       const folder = mkdtempSync(join(below, "environment-"));
@@ -58,6 +59,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         return { ok: false, kind: "clone", message: cloned.stderr } as const;
       }
       live.set(taskId, folder);
+      claims.set(taskId, `${claim.id}:${claim.fence}`);
       const base = git(folder, "rev-parse", "HEAD");
       await run(["sh", "-c", environments.install], folder);
       const index = join(below, `${basename(folder)}.index`);
@@ -83,7 +85,8 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         },
       };
     },
-    async remove(taskId) {
+    async remove(taskId, { id, fence }) {
+      if (claims.get(taskId) !== `${id}:${fence}`) return;
       const folder = live.get(taskId);
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
       live.delete(taskId);

@@ -3,7 +3,7 @@ import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { EnvironmentRecords } from "../ports/environment-records.ts";
-import type { ExecRequest, SandboxManager } from "../ports/sandbox.ts";
+import type { ContainerClaim, ExecRequest, SandboxManager } from "../ports/sandbox.ts";
 import { categoryNames } from "./category-names.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
@@ -29,6 +29,8 @@ export interface PrepareOptions {
   readonly lease?: "process" | "detached";
   /** The image of a worker CLI that is to run in it. */
   readonly worker?: string;
+  /** For which claim of its task it is made. */
+  readonly claim?: ContainerClaim;
 }
 
 export interface CommandOptions {
@@ -193,6 +195,7 @@ export class ExecutionEnvironmentManager {
         ...(environmentName != null && { environmentName }),
         ...(options.worker !== undefined && { worker: options.worker }),
         lease: options.lease ?? "process",
+        ...(options.claim !== undefined && { claim: options.claim }),
         signal: options.signal ?? NEVER,
         ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
       });
@@ -201,7 +204,7 @@ export class ExecutionEnvironmentManager {
       if (prepared?.ok) {
         records.save({ info: prepared.container, image: prepared.image, repository: origin });
         this.#active.set(uuid, prepared.container);
-      } else records.remove(uuid);
+      } else if (records.read(uuid)?.preparing?.pid === this.#parts.pid) records.remove(uuid);
     }
   }
 
@@ -239,15 +242,21 @@ export class ExecutionEnvironmentManager {
     return withRefusals(command, told, config.reachable, this.#parts.addressesOf);
   }
 
-  /** Removes a task's container with its volumes and network. What is gone already is fine. */
-  async cleanup(taskUuid: string, options: { readonly signal?: AbortSignal } = {}) {
+  /** Removes a task's container with its volumes and network: that of the claim, where one is named. What is gone already is fine. */
+  async cleanup(
+    taskUuid: string,
+    options: { readonly signal?: AbortSignal; readonly claim?: ContainerClaim } = {},
+  ) {
     const { sandboxes, records } = this.#parts;
-    this.#parts.closeTools(taskUuid);
     const name = containerName(taskUuid);
     const found = await sandboxes.findContainer(name, options.signal);
     const removal = await sandboxes.stopContainer(name, options);
+    // A successor has the task: another process, or this one.
+    const isAnothers = !removal.removed && removal.leftovers.length === 0;
+    if (isAnothers && found?.ok && found.id === this.#active.get(taskUuid)?.container_id) return removal;
+    this.#parts.closeTools(taskUuid);
     this.#active.delete(taskUuid);
-    if (removal.leftovers.length === 0) records.remove(taskUuid);
+    if (removal.removed) records.remove(taskUuid);
     return found === undefined ? { ...removal, removed: false } : removal;
   }
 

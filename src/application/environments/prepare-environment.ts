@@ -102,7 +102,11 @@ class Preparation {
   /** Idempotent; not stopped by the signal that ended the rest. */
   async leaveNothing(): Promise<void> {
     if (!this.#started) return;
-    await this.parts.sandboxes.stopContainer(containerName(this.request.taskUuid), { force: true });
+    const { taskUuid, claim } = this.request;
+    await this.parts.sandboxes.stopContainer(containerName(taskUuid), {
+      force: true,
+      ...(claim !== undefined && { claim }),
+    });
   }
 
   /** A repository of this machine can be looked at before there is a container. */
@@ -164,6 +168,7 @@ class Preparation {
         network: config.network,
         mountDockerSocket: config.mountDockerSocket,
         lease: request.lease,
+        ...(request.claim !== undefined && { claim: request.claim }),
       },
       {
         signal,

@@ -4,7 +4,7 @@ import type { AddressesOf } from "../../domain/environments/refused-hosts.ts";
 import type { Credential, RepositorySource } from "../../domain/environments/repository-source.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
-import type { ContainerLimits, ContainerNetwork, SandboxManager } from "../ports/sandbox.ts";
+import type { ContainerClaim, ContainerLimits, ContainerNetwork, SandboxManager } from "../ports/sandbox.ts";
 import type { BuildParts } from "./build-image.ts";
 import type { CloneRange } from "./clone-plan.ts";
 import type { ContainerInfo } from "./container-info.ts";
@@ -53,6 +53,7 @@ export interface PrepareRequest {
   /** The image of a worker CLI that is to run in the environment. */
   readonly worker?: string;
   readonly lease: "process" | "detached";
+  readonly claim?: ContainerClaim;
   readonly signal: AbortSignal;
   readonly onEvent?: (event: PrepareEvent) => void;
 }

@@ -81,6 +81,14 @@ export interface ContainerSpec {
    * until `stopContainer`, or until it was not used for the stale threshold. Default `process`.
    */
   readonly lease?: "process" | "detached";
+  /** For which claim of its task it is made. It takes no container's place that was made for a later one. */
+  readonly claim?: ContainerClaim;
+}
+
+/** Names a claim of a piece of work; a later claim of it has a higher fence. */
+export interface ContainerClaim {
+  readonly id: string;
+  readonly fence: number;
 }
 
 export interface ContainerLimits {
@@ -208,6 +216,8 @@ export interface StopOptions {
   readonly signal?: AbortSignal;
   /** Straight to KILL. */
   readonly force?: boolean;
+  /** Only one that was made for this claim goes: under the same name there may be that of a successor. */
+  readonly claim?: ContainerClaim;
 }
 
 /** `leftovers`: what could not be removed, recorded for the next clean-up. */

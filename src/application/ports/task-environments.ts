@@ -1,6 +1,7 @@
 import type { RefusedHost } from "../../domain/environments/refused-hosts.ts";
 import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { ModelTool } from "./model.ts";
+import type { ContainerClaim } from "./sandbox.ts";
 
 /** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
 export interface TaskEnvironments {
@@ -12,12 +13,14 @@ export interface TaskEnvironments {
   readonly promptFragment: (environmentName: string) => string;
   /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
-  /** Removes the task's container and what belongs to it; fine when there is none. */
-  remove(taskId: string): Promise<void>;
+  /** Removes the task's container of that claim and what belongs to it; fine when there is none. */
+  remove(taskId: string, claim: ContainerClaim): Promise<void>;
 }
 
 export interface PrepareTask {
   readonly taskId: string;
+  /** For which claim it is made: one that lost the task neither replaces nor removes its successor's. */
+  readonly claim: ContainerClaim;
   /** Null: by the project's files, else the default. */
   readonly environment: string | null;
   /** A worker CLI that is to work there; its own image then is the environment. */

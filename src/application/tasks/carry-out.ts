@@ -80,7 +80,8 @@ export async function carryOut(
       if (!isLost(late)) throw late;
       interrupt("lost");
     } finally {
-      await Promise.all([...new Set([found.id, open.environmentId])].map(parts.environments.remove));
+      const ids = [...new Set([found.id, open.environmentId])];
+      await Promise.all(ids.map((id) => parts.environments.remove(id, claimed.work)));
     }
     // How it ends is told by whoever has it now.
     if (orders.given === "lost") return { ...open.task, state: "running" };
@@ -177,6 +178,7 @@ async function begin(
   const soFar = soFarOf(await store.steps(found.id));
   const work: Work = {
     task: found,
+    claim,
     soFar,
     signal,
     say,

@@ -67,16 +67,18 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
     available: () => manager.getAvailableEnvironments(),
     tools: parts.tools,
     promptFragment: parts.promptFragment,
-    async prepare({ taskId, environment, worker, cloneUrl, branch, targetBranch, signal, onProgress }) {
+    async prepare(request) {
+      const { taskId, claim, environment, worker, cloneUrl, branch, targetBranch, signal } = request;
       const prepared = await manager.tryPrepare(
         { uuid: taskId, repository: cloneUrl, branch, ...(targetBranch !== null && { targetBranch }) },
         environment,
         {
           ...(worker !== null && { worker: parts.workerImage(worker) }),
+          claim,
           signal,
           onEvent(event) {
             const text = describe.event(event);
-            if (text !== null) onProgress(text);
+            if (text !== null) request.onProgress(text);
           },
         },
       );
@@ -89,12 +91,12 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
       const opened = await openEnvironment(parts, prepared.container, found, signal);
       const runWorker =
         worker === null || !opened.ok ? null : await parts.openWorker(worker, prepared.container);
-      if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId);
+      if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId, { claim });
       if (typeof runWorker === "string") return { ok: false, kind: "container", message: runWorker };
       return opened.ok && runWorker !== null ? { ...opened, runWorker } : opened;
     },
-    async remove(taskId) {
-      await manager.cleanup(taskId);
+    async remove(taskId, claim) {
+      await manager.cleanup(taskId, { claim });
     },
   };
 }

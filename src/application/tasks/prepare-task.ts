@@ -22,6 +22,7 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   });
   const prepared = await environments.prepare({
     taskId: task.id,
+    claim: work.claim,
     environment: task.plan?.environment ?? null,
     worker: task.worker,
     cloneUrl: source?.value.cloneUrl ?? repository.cloneUrl,

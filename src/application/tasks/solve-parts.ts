@@ -8,6 +8,7 @@ import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forg
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure } from "../ports/model.ts";
 import type { Publisher } from "../ports/publisher.ts";
+import type { ContainerClaim } from "../ports/sandbox.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
 import type { TaskEnvironment, TaskEnvironments } from "../ports/task-environments.ts";
 
@@ -68,6 +69,8 @@ export interface SolveConfig {
 /** A task while somebody works on it. */
 export interface Work {
   task: SolveTask;
+  /** By which it is in hand. */
+  readonly claim: ContainerClaim;
   readonly signal: AbortSignal;
   /** Saves a change of the task. */
   update(change: Partial<SolveTask>): Promise<void>;

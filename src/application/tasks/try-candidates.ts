@@ -56,7 +56,7 @@ export async function tryCandidates(
     work.judged = true;
   } finally {
     const gone = candidates.filter((one) => one.work.task.id !== work.environmentId);
-    await Promise.all(gone.map((one) => parts.environments.remove(one.work.task.id)));
+    await Promise.all(gone.map((one) => parts.environments.remove(one.work.task.id, work.claim)));
   }
 }
 

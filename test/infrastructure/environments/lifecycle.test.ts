@@ -86,6 +86,25 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     await engine.sandbox.stopContainer(second.id, { force: true });
   });
 
+  test("who lost a task neither removes nor replaces the container of its successor", async () => {
+    const taskId = randomUUID();
+    const [work, other] = [randomUUID(), engine.another()];
+    const specFor = (fence: number) => specOf(engine.image, { taskId, claim: { id: work, fence } });
+    const lost = expectStarted(await engine.sandbox.startContainer(specFor(1)));
+    const mine = expectStarted(await other.startContainer(specFor(2)));
+    expect(
+      await engine.sandbox.stopContainer(mine.name, { force: true, claim: { id: work, fence: 1 } }),
+    ).toEqual({ removed: false, leftovers: [] });
+    expect(await engine.sandbox.startContainer(specFor(1))).toMatchObject({ ok: false, code: "name-taken" });
+    expect((await other.exec(mine.id, requestOf("pwd"))).exitCode).toBe(0);
+    expect((await engine.run(lost.id, "pwd")).failure?.code).toBe("container-missing");
+    expect(await other.stopContainer(mine.name, { force: true, claim: { id: work, fence: 2 } })).toEqual({
+      removed: true,
+      leftovers: [],
+    });
+    expect(exists(mine.name)).toBe(false);
+  });
+
   test("somebody else's container with the name is left alone", async () => {
     const spec = specOf(engine.image);
     docker("create", "--name", spec.name, engine.image, "true");
@@ -268,13 +287,16 @@ describe.if(requirePart("docker"))("the warm pool", () => {
       const first = await engine.start();
       expect(first.from).toBe("cold");
       // The pool fills in the background; until it has, a container is made as ever.
-      let second = await engine.start();
+      const claim = { id: "work", fence: 2 };
+      let second = await engine.start({ claim });
       while (second.from === "cold") {
         await engine.sandbox.stopContainer(second.id, { force: true });
-        second = await engine.start();
+        second = await engine.start({ claim });
       }
       expect([second.from, second.name.startsWith("coding-agent-exec-")]).toEqual(["warm", true]);
       expect((await engine.run(second.id, "ls -A; pwd")).stdout).toBe("/workspace/project\n");
+      await engine.sandbox.stopContainer(second.name, { claim: { id: "work", fence: 1 } });
+      expect(await engine.sandbox.findContainer(second.name)).toMatchObject({ id: second.id });
       const otherLimits = await engine.start({ limits: { ...LIMITS, pids: 50 } });
       expect(otherLimits.from).toBe("cold");
       const listed = await engine.sandbox.listContainers();

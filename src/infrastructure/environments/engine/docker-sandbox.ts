@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type {
+  ContainerClaim,
   ContainerSpec,
   SandboxFacts,
   SandboxFailure,
@@ -8,6 +9,7 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../../application/ports/sandbox.ts";
+import { claimOf, claimText, isOfSuccessor } from "./claims.ts";
 import { cleanUpStale, removeIdleProxies } from "./clean-up-stale.ts";
 import { readUsage } from "./container-usage.ts";
 import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
@@ -96,7 +98,10 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     baseImage: parts.baseImage,
     readyTimeoutMs: PROXY_READY_MS,
   });
-  const remove = (container: string, how: { readonly force: boolean }) =>
+  const remove = (
+    container: string,
+    how: { readonly force: boolean; readonly claim?: ContainerClaim | undefined },
+  ) =>
     removeOwn(
       {
         ...removing,
@@ -138,7 +143,12 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   };
   const keep = (id: string, spec: ContainerSpec, at: "preparing" | "ready") => {
     if (spec.taskId === "") return;
-    const lease = { taskId: spec.taskId, name: spec.name, lease: spec.lease ?? "process" } as const;
+    const lease = {
+      taskId: spec.taskId,
+      name: spec.name,
+      lease: spec.lease ?? "process",
+      ...(spec.claim !== undefined && { claim: claimText(spec.claim) }),
+    } as const;
     leases.write({ ...lease, container: id, owner: owners.own(), state: at });
   };
   const start = async (spec: ContainerSpec, role: Role, options: StartOptions) => {
@@ -213,6 +223,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       if (existing.ok) {
         if (existing.value.Config.Labels?.[LABEL.installation] !== installation)
           return failed("name-taken", `${spec.name} is there already and belongs to somebody else`);
+        const made = claimOf(existing.value.Config.Labels ?? {}, leases.read(existing.value.Id));
+        if (isOfSuccessor(made, spec.claim))
+          return failed("name-taken", `${spec.name} was made for a later claim of its task`);
         options.onProgress?.({ step: "removing-existing", name: spec.name });
         const removal = await remove(existing.value.Id, { force: true });
         if (!removal.removed) return failed("name-taken", removal.leftovers[0]?.reason ?? spec.name);
@@ -242,7 +255,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     usage: (container, signal) => readUsage({ engine, channels }, container, signal),
     freeze: (container) => freezeContainer({ engine, pause }, container),
     thaw: (container) => thawContainer({ engine, pause }, container),
-    stopContainer: (container, options = {}) => remove(container, { force: options.force ?? false }),
+    stopContainer: (container, { force = false, claim } = {}) => remove(container, { force, claim }),
     async listContainers(signal) {
       const listed = await listOwn(engine, installation, signal);
       if (!Array.isArray(listed)) return listed as SandboxFailure;

@@ -6,6 +6,7 @@ export const LABEL = {
   owner: "picoclaw.owner",
   role: "picoclaw.role",
   task: "picoclaw.task",
+  claim: "picoclaw.claim",
   lease: "picoclaw.lease",
   inside: "picoclaw.inside",
   volumes: "picoclaw.volumes",

@@ -8,6 +8,7 @@ export interface Lease {
   readonly taskId: string;
   readonly lease: "process" | "detached";
   readonly owner: string;
+  readonly claim?: string;
   /** `ended`: to be removed by whoever comes next, since removing it failed. */
   readonly state: "preparing" | "ready" | "ended";
   readonly reason?: string;

@@ -1,4 +1,5 @@
-import type { Leftover, Removal } from "../../../application/ports/sandbox.ts";
+import type { ContainerClaim, Leftover, Removal } from "../../../application/ports/sandbox.ts";
+import { claimOf, isOfAnother } from "./claims.ts";
 import { type InspectedContainer, inspectContainer } from "./containers.ts";
 import type { Engine, EngineRequest } from "./engine.ts";
 import { LABEL } from "./labels.ts";
@@ -91,7 +92,7 @@ interface RemoveOwnParts extends RemoveParts {
 export async function removeOwn(
   parts: RemoveOwnParts,
   container: string,
-  { force }: { readonly force: boolean },
+  { force, claim }: { readonly force: boolean; readonly claim?: ContainerClaim | undefined },
 ): Promise<Removal> {
   const { engine, installation, leases, warn } = parts;
   const inspected = await inspectContainer(engine, container, undefined);
@@ -102,6 +103,7 @@ export async function removeOwn(
       leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
     };
   const id = inspected.ok ? inspected.value.Id : container;
+  if (isOfAnother(claimOf(labels, leases.read(id)), claim)) return { removed: false, leftovers: [] };
   parts.onRemoving(id, labels);
   const { removed, leftovers } = await removeContainer(parts, id, { force });
   const known = leases.read(id);

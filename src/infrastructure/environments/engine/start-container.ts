@@ -5,6 +5,7 @@ import type {
   StartOptions,
 } from "../../../application/ports/sandbox.ts";
 import { archiveStream } from "./archive-stream.ts";
+import { claimText } from "./claims.ts";
 import { inspectContainer } from "./containers.ts";
 import { createBody, ownVolumes } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
@@ -118,8 +119,12 @@ export async function startCold(
 /** A creation that failed may have left its volumes; an aborted one may even have succeeded. */
 async function clearUp(parts: StartParts, spec: ContainerSpec, volume: string, failure: SandboxFailure) {
   if (failure.code === "name-taken") return failure;
-  if (failure.code === "aborted" || failure.code === "engine-timeout")
-    await removeContainer(parts, spec.name, { force: true });
+  if (failure.code === "aborted" || failure.code === "engine-timeout") {
+    // What has the name by now may be another's; nobody else has this volume.
+    const there = await inspectContainer(parts.engine, spec.name, undefined);
+    const volumes = there.ok ? there.value.Config.Labels?.[LABEL.volumes]?.split(",") : undefined;
+    if (there.ok && volumes?.includes(volume)) await removeContainer(parts, there.value.Id, { force: true });
+  }
   await removeVolumes(parts, ownVolumes(spec, volume));
   return failure;
 }
@@ -143,6 +148,7 @@ function labelsOf(
     [LABEL.owner]: owner(),
     [LABEL.role]: role,
     [LABEL.task]: role === "warm" ? "" : spec.taskId,
+    ...(role === "task" && spec.claim !== undefined && { [LABEL.claim]: claimText(spec.claim) }),
     [LABEL.lease]: spec.lease ?? "process",
     [LABEL.volumes]: volumes.join(","),
     ...(proxy !== undefined && { [LABEL.proxy]: proxy }),
