@@ -6,6 +6,7 @@ import { cached, checkHealth } from "../application/inbox/health.ts";
 import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
 import { createOwnChats } from "../application/inbox/own-chats.ts";
+import { stopMessage } from "../application/inbox/stop-message.ts";
 import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
@@ -13,6 +14,7 @@ import { dayIn } from "../domain/session/day-in.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
 import { tryWrite } from "../infrastructure/store/try-write.ts";
 import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
@@ -51,7 +53,15 @@ export function createWebHost(parts: WebParts): WebHost {
     access: parts.access,
     receive: inbox.receive,
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
-    cancelMessage: (id) => inbox.answering.cancel(id),
+    stopMessage: (message) =>
+      stopMessage(
+        {
+          cancel: (id) => inbox.answering.cancel(id),
+          leases: createChatLeases({ db, workspace: parts.workspaceName }),
+          now,
+        },
+        message,
+      ),
     bus: inbox.bus,
     live: inbox.live,
     fleet: createFleetControl(parts),

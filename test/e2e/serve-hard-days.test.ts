@@ -1,6 +1,6 @@
 /** Several processes on one store, hung models, deaths and outages: everybody is answered, once. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { createServer, type Server } from "../adapters/web/web-kit.ts";
+import { createServer, type Server, signIn } from "../adapters/web/web-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { until } from "./cli-kit.ts";
@@ -38,7 +38,7 @@ async function join(server: Server) {
   child.stderr?.resume();
   await until(() => out.includes("\n"), 20_000);
   closing.push(() => void child.kill("SIGKILL"));
-  return { url: (JSON.parse(out) as { url: string }).url, kill: () => child.kill("SIGKILL") };
+  return { ...(JSON.parse(out) as { url: string; login: string }), kill: () => child.kill("SIGKILL") };
 }
 
 function person(server: Server, user: string) {
@@ -67,6 +67,7 @@ function person(server: Server, user: string) {
     reach,
     say: async (chat: string, text: string, url = server.url) =>
       (await ask(url, "messages", { chat, text })).message_id,
+    stop: (id: string, url: string) => ask(url, `messages/${id}/stop`, {}),
     answer: async (id: string, url = server.url) => (await reach(id, "done", url)).reply?.text ?? "",
   };
 }
@@ -96,16 +97,23 @@ describe("one process", () => {
 });
 
 describe("two processes", () => {
-  async function pair(config = "") {
-    const server = await open(config);
+  test("/stop and the console's button reach the message wherever it runs, and what a dead process had is taken up within seconds", async () => {
+    const server = await open("");
+    const alice = person(server, "alice");
+    const [pressed, asked, hung] = [
+      await alice.say("c0", "hang"),
+      await alice.say("c2", "hang"),
+      await alice.say("c1", "hang"),
+    ];
+    for (const id of [pressed, asked, hung]) await alice.reach(id, "working");
     const other = await join(server);
-    return { server, other, alice: person(server, "alice") };
-  }
-
-  test("/stop reaches the message wherever it runs, and what a dead process had is taken up within seconds", async () => {
-    const { server, other, alice } = await pair();
-    const hung = await alice.say("c1", "hang");
-    await alice.reach(hung, "working");
+    const browser = await signIn(other.login);
+    await browser.post("/chat/alice.c0/stop", { message: pressed });
+    expect(await alice.answer(pressed, other.url)).not.toContain("late");
+    await alice.stop(asked, other.url);
+    expect(await alice.answer(asked)).not.toContain("late");
+    await expect(alice.stop(asked, other.url)).rejects.toThrow("not-running");
+    expect((await alice.state(hung)).state).toBe("working");
     expect(await alice.answer(await alice.say("c1", "/stop", other.url), other.url)).not.toBe("");
     await alice.answer(hung, other.url);
     const slow = await alice.say("c2", "slow");

@@ -4,7 +4,7 @@ import type { LiveWorks } from "../../application/inbox/live-work.ts";
 import type { OwnChats } from "../../application/inbox/own-chats.ts";
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
-import type { Receive } from "../../application/ports/channel.ts";
+import type { Receive, StoredMessage } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
 import type { MessageStore } from "../../application/ports/message-store.ts";
@@ -24,8 +24,8 @@ export interface WebHost {
   readonly access: AccessStore;
   readonly receive: Receive;
   readonly ownChats: OwnChats;
-  /** Ends the answering of a message. */
-  readonly cancelMessage: (messageId: string) => boolean;
+  /** Ends the answering of a message, in whichever process; false when nobody answers it. */
+  readonly stopMessage: (message: StoredMessage) => Promise<boolean>;
   readonly bus: Bus;
   /** Messages that are being answered here. */
   readonly live: LiveWorks;

@@ -71,7 +71,7 @@ export async function createPages(
       return received;
     },
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
-    cancelMessage: () => false,
+    stopMessage: async () => false,
     bus: createBus(),
     live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },
     sources: () => sources,

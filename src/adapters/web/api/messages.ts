@@ -1,3 +1,4 @@
+import type { Viewer } from "../../../application/inbox/viewer.ts";
 import type { InboundMessage, StoredMessage } from "../../../application/ports/channel.ts";
 import type { Reply, Route } from "../../../application/ports/conversation.ts";
 import type { Exchange } from "../../../application/ports/message-store.ts";
@@ -71,10 +72,20 @@ export function messageApi(app: Api, web: Web): void {
     const refused = lacks(viewer, "read");
     if (refused !== null) return refused;
     const found = await find(c.req.param("id"));
-    const own = found?.message.channel === viewer.channel && found.message.userId === viewer.userId;
-    if (found === null || !(own || viewer.role === "operator"))
+    if (found === null || !isFor(viewer, found.message))
       return failure(404, "unknown-message", "no such message");
     return c.json(toJson(host, found));
+  });
+  app.post("/messages/:id/stop", async (c) => {
+    const { viewer } = c.var;
+    const refused = lacks(viewer, "chat");
+    if (refused !== null) return refused;
+    const message = await host.messages.message(c.req.param("id"));
+    if (message === null || !isFor(viewer, message))
+      return failure(404, "unknown-message", "no such message");
+    if (!(await host.stopMessage(message)))
+      return failure(409, "not-running", "nobody is answering this message");
+    return c.json({ message_id: message.id, stopping: true });
   });
 
   /** When it was, or the time is over. */
@@ -99,6 +110,10 @@ export function messageApi(app: Api, web: Web): void {
     const message = await host.messages.message(id);
     return message === null ? null : { message, replies: await host.messages.repliesTo(id) };
   }
+}
+
+function isFor({ channel, userId, role }: Viewer, message: StoredMessage): boolean {
+  return role === "operator" || (message.channel === channel && message.userId === userId);
 }
 
 export function toJson(

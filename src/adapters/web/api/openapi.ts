@@ -80,6 +80,20 @@ export function openApi(version: string): Json {
           responses: { "200": ok("The message.", ref("Message")), "404": failed("No such message.") },
         }),
       },
+      "/messages/{id}/stop": {
+        post: operation("End the answering of a message; what it had begun is taken back", "chat", {
+          parameters: [parameter("id", "path", { type: "string" }, "The message's id.")],
+          responses: {
+            "200": ok("Whoever answers it ends within seconds.", {
+              type: "object",
+              required: ["message_id", "stopping"],
+              properties: { message_id: { type: "string" }, stopping: { type: "boolean", const: true } },
+            }),
+            "404": failed("No such message."),
+            "409": failed("Nobody is answering it."),
+          },
+        }),
+      },
       "/jobs": {
         get: operation("Jobs, newest first", "read", {
           parameters: [

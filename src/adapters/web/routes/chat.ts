@@ -74,7 +74,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
     const { viewer } = c.var.person;
     if (message !== null && (viewer.role === "operator" || mayWrite(viewer, message.chatId)))
-      host.cancelMessage(message.id);
+      await host.stopMessage(message);
     return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
   });
 }
