@@ -32,6 +32,7 @@ beforeAll(async () => {
         text: "## Plan\nWrite it\n\n## Patch\n```text:by-chat.txt\nhello\n```\n\n## Risk\nlow\n",
         usage: { input: 10, output: 5 },
       } as never,
+      { when: { message: "/hang$/" }, text: "late", delay_ms: 120_000 },
       { text: "re: {{message}}" },
     ],
   });
@@ -90,6 +91,20 @@ describe("messages", () => {
     expect([sent.status, (sent.body.reply as Json).text]).toEqual([200, "re: hi"]);
     const found = await call("get", "/messages/{id}", { path: { id: sent.body.message_id as string } });
     expect(found.body).toEqual(sent.body);
+  });
+
+  test("are stopped while they are answered, by whoever sent them", async () => {
+    const sent = await call("post", "/messages", { body: { text: "hang", chat: "hung" } });
+    const path = { id: sent.body.message_id as string };
+    const stop = (token = operator) => call("post", "/messages/{id}/stop", { path, token });
+    expect((await stop(bob)).status).toBe(404);
+    // Nobody answers it before it is its turn.
+    while ((await stop()).status === 409) await Bun.sleep(20);
+    let found = await call("get", "/messages/{id}", { path });
+    for (; found.body.state !== "done"; found = await call("get", "/messages/{id}", { path }))
+      await Bun.sleep(20);
+    expect(JSON.stringify(found.body.reply)).not.toContain("late");
+    expect((await stop()).status).toBe(409);
   });
 
   test("sent twice under one id are one", async () => {
