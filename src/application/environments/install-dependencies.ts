@@ -1,8 +1,10 @@
 import { type InstallStep, planDependencies } from "../../domain/environments/dependency-plan.ts";
+import { gitOverHttps } from "../../domain/environments/git-over-https.ts";
 import type { InstallTrouble, PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import { type AddressesOf, refusedHosts } from "../../domain/environments/refused-hosts.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
 import { PROJECT } from "./clone-plan.ts";
+import { installRest } from "./install-rest.ts";
 import { type RunIn, saidBy } from "./run-in.ts";
 
 export interface InstallParts {
@@ -61,31 +63,38 @@ async function install(
   command: string,
   deadline: number,
 ): Promise<Installed> {
-  const { run, signal, emit, mask, clock, env } = parts;
+  const { run, signal, emit, mask, clock } = parts;
   const { file } = step;
+  const tryWay = (way: string) =>
+    run(way, {
+      signal,
+      timeoutMs: Math.max(deadline - clock(), 1),
+      cwd: PROJECT,
+      env: { ...gitOverHttps(), ...parts.env },
+      onLine: (line) => emit({ type: "output", text: mask(line) }),
+    });
   const ways =
     command === step.command && step.otherwise !== undefined ? [command, step.otherwise] : [command];
   let last = { command, result: null as ExecResult | null };
   for (const way of ways) {
     emit({ type: "step", step: "installing", subject: way });
-    const left = Math.max(deadline - clock(), 1);
-    const result = await run(way, {
-      signal,
-      timeoutMs: left,
-      cwd: PROJECT,
-      env,
-      onLine: (line) => emit({ type: "output", text: mask(line) }),
-    });
+    const result = await tryWay(way);
     if (result.exitCode === 0) return { file, command: way, success: true };
     last = { command: way, result };
     if (result.outcome !== "exited") break;
   }
   if (last.result !== null && !signal.aborted) {
+    const { stdout, stderr, outcome } = last.result;
+    const ask = async (command: string) =>
+      (await run(command, { signal, timeoutMs: 30_000, cwd: PROJECT })).stdout;
+    const failed = { command: last.command, output: `${stdout}\n${stderr}` };
+    const leftOut = outcome === "exited" ? await installRest({ tryWay, ask }, step, failed) : null;
     const notice = {
       code: "install-failed",
       command: last.command,
       why: await troubleOf(last.command, last.result, parts),
       output: mask(saidBy(last.result)),
+      leftOut,
     } as const;
     emit({ type: "notice", notice });
   }

@@ -39,6 +39,8 @@ export interface FailedInstall {
   readonly output: string;
   /** By our own rules, whatever the program calls it. */
   readonly refused: readonly RefusedHost[];
+  /** The rest was installed without these; null where nothing was. */
+  readonly leftOut: readonly string[] | null;
 }
 
 export interface TaskEnvironment {

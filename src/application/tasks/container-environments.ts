@@ -105,8 +105,9 @@ function failedInstall({
   command,
   output,
   why,
+  leftOut,
 }: Extract<PrepareNotice, { code: "install-failed" }>): FailedInstall {
-  return { command, output, refused: why.kind === "refused" ? why.hosts : [] };
+  return { command, output, refused: why.kind === "refused" ? why.hosts : [], leftOut };
 }
 
 async function openEnvironment(

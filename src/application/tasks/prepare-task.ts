@@ -1,6 +1,7 @@
 import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { failedInstallWords, showProject } from "./show-project.ts";
+import { failedInstallWords } from "./failed-installs.ts";
+import { showProject } from "./show-project.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { expectBase } from "./verified-base.ts";
@@ -51,7 +52,7 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
   if (trouble !== null || task.patch === "") work.worked = false;
   // A coder that never said anything begins as with a new task.
   if (!task.transcript.some(({ role }) => role === "assistant")) return showProject(parts, work, prepared);
-  const failed = failedInstallWords(prepared.failedInstalls, mask);
+  const failed = await failedInstallWords(prepared, mask, signal);
   const text = [
     goOnText(work.soFar, { hasChange: task.patch !== "", trouble: trouble === null ? null : mask(trouble) }),
     ...failed,

@@ -1,13 +1,12 @@
-import { refusedText } from "../../domain/environments/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
+import { failedInstallWords } from "./failed-installs.ts";
 import { isShownFiles, showPointed } from "./show-pointed.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 
 const FILES_SHOWN = 400;
 const RULES_CHARS = 20_000;
-const INSTALL_CHARS = 4000;
 /** What people wrote is quoted line by line, so none of it holds this. */
 const HEADING = "# The project\n\nIt lies in the current folder";
 const SETTINGS = "picoclaw.yaml";
@@ -46,7 +45,7 @@ export async function showProject(
     checks.length === 0
       ? "No tests or linters were found; your own commands are the only judge."
       : `These judge your change when you are done: ${checks.map((line) => `\`${line}\``).join(", ")}.`,
-    ...failedInstallWords(environment.failedInstalls, mask),
+    ...(await failedInstallWords(environment, mask, signal)),
     "## Files",
     fileList(files),
   ];
@@ -59,19 +58,6 @@ export async function showProject(
       ...pointed,
     ],
   });
-}
-
-/** Where dependencies may be missing, a coder has to know why; where they are not, nothing is said. */
-export function failedInstallWords(
-  failed: TaskEnvironment["failedInstalls"],
-  mask: SolveParts["mask"],
-): readonly string[] {
-  return failed.flatMap(({ command, output, refused }) => [
-    "## An installation failed",
-    `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
-    ...(refused.length === 0 ? [] : [refusedText(refused)]),
-    "So dependencies may be missing. Mend it only where the task is about it; otherwise work without, and say so.",
-  ]);
 }
 
 /** What is nearest the root first; how many are missing at the end. */

@@ -33,6 +33,8 @@ export type PrepareNotice =
       readonly command: string;
       readonly why: InstallTrouble;
       readonly output: string;
+      /** The rest was installed without these; null where nothing was. */
+      readonly leftOut: readonly string[] | null;
     }
   | { readonly code: "program-missing"; readonly program: string; readonly file: string };
 

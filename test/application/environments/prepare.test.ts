@@ -208,6 +208,48 @@ describe("preparing", () => {
       ]);
   });
 
+  test("one package that cannot be fetched does not keep the others from being installed", async () => {
+    const manifest = JSON.stringify({
+      devDependencies: { tape: "^5.0.0", alone: "git+ssh://git@github.com/nobody/alone.git", gone: "1.0.0" },
+    });
+    const { parts, ran } = fakeParts((command) => {
+      if (command.includes("ls-files")) return listing("package.json");
+      if (command === "cat package.json") return { stdout: manifest };
+      if (command.startsWith("npm "))
+        return {
+          exitCode: 1,
+          stderr: "npm error command git ls-remote ssh://git@github.com/nobody/alone.git",
+        };
+      if (command.includes("'alone' 'gone' && npm")) return undefined;
+      if (command.includes("'alone' && npm"))
+        return { exitCode: 1, stderr: "npm error 404 Not Found - GET https://registry.example.org/gone" };
+      return undefined;
+    });
+    const prepared = await prepare(parts, { environmentName: "node", credential: null }).outcome;
+    expect(prepared).toMatchObject({ installed: [{ success: false }] });
+    expect(prepared.ok && prepared.notices.at(-1)).toMatchObject({ leftOut: ["alone", "gone"] });
+    // The manifest is put back after each attempt.
+    const after = ran.slice(ran.findIndex((command) => command.includes("&& npm")));
+    expect(after.map((command) => (command.includes("mv ") ? "back" : "npm")).slice(0, 4)).toEqual([
+      "npm",
+      "back",
+      "npm",
+      "back",
+    ]);
+  });
+
+  test("requirements are installed one by one where they cannot be installed together", async () => {
+    const { parts, ran } = fakeParts((command) => {
+      if (command.includes("ls-files")) return listing("requirements.txt");
+      if (command === "cat ./requirements.txt") return { stdout: "six==1.16.0\nnowhere>=9 # why\n-e .\n" };
+      if (command.startsWith("pip")) return { exitCode: 1, stderr: "No matching distribution found" };
+      return command.startsWith("for one in") ? { stdout: "…\npicoclaw: left out: nowhere>=9\n" } : undefined;
+    });
+    const prepared = await prepare(parts, { environmentName: "python", credential: null }).outcome;
+    expect(ran.find((command) => command.startsWith("for one in"))).toContain("'six==1.16.0' 'nowhere>=9';");
+    expect(prepared.ok && prepared.notices.at(-1)).toMatchObject({ leftOut: ["nowhere"] });
+  });
+
   test("a default environment without an image of its own stands on the base image", async () => {
     const { parts } = fakeParts(() => undefined, { defaultEnvironment: "mine" });
     expect(await prepare(parts, { credential: null }).outcome).toMatchObject({

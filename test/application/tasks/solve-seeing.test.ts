@@ -77,6 +77,7 @@ describe("what a coder sees", () => {
         command: "npm ci",
         output: "ERESOLVE could not resolve",
         refused: [{ host: "registry.example.org:443", key: "allowed_domains" }],
+        leftOut: ["left-alone"],
       },
     ];
     const { task, model } = await kit.solve([PLAN, ...worked]);
@@ -93,6 +94,26 @@ describe("what a coder sees", () => {
       expect(shown).toContain(part);
     // And it is the project's own command that judges.
     expect(task.checks).toMatchObject([{ command: "sh test.sh && echo OWN", exitCode: 0 }]);
+  });
+
+  test("after a failed installation the coder is told which programs and packages are not there", async () => {
+    const scripts = { test: "sh test.sh", lint: "NODE_ENV=test no-such-linter . && sh -n calc.sh" };
+    const devDependencies = { "@no/such-linter": "1.0.0", there: "1.0.0" };
+    kit = await createSolveKit({
+      ...FILES,
+      "package.json": JSON.stringify({ scripts, devDependencies }),
+      "node_modules/there/index.js": "",
+    });
+    const of = async () => (await kit.solve([PLAN, ...worked])).model.asked[1]?.messages.at(1)?.text ?? "";
+    expect(await of()).not.toContain("no-such-linter`");
+    kit.environments.failedInstalls = [
+      { command: "npm ci", output: "E404", refused: [], leftOut: ["@no/such-linter"] },
+    ];
+    kit.issue.body = "once more";
+    const shown = await of();
+    expect(shown).toContain("installed the rest by itself, without: @no/such-linter.");
+    expect(shown).toContain("start, and that do not exist: `no-such-linter`.");
+    expect(shown).toContain("not installed: `@no/such-linter`.");
   });
 
   test("settings that cannot be read are none", async () => {

@@ -46,8 +46,11 @@ const REMEDIES: Readonly<Record<NonNullable<PrepareFailure["remedy"]>, true>> = 
   "use-https": true,
   "raise-limit": true,
 };
-const failed = (why: Extract<PrepareNotice, { code: "install-failed" }>["why"], output = "") =>
-  ({ code: "install-failed", command: "npm ci", why, output }) as const;
+const failed = (
+  why: Extract<PrepareNotice, { code: "install-failed" }>["why"],
+  output = "",
+  leftOut: readonly string[] | null = null,
+) => ({ code: "install-failed", command: "npm ci", why, output, leftOut }) as const;
 const NOTICES: readonly PrepareNotice[] = [
   { code: "unknown-environment", asked: "cobol", used: "python" },
   { code: "nearest", language: "Ruby", wanted: "ruby", used: "python" },
@@ -58,7 +61,8 @@ const NOTICES: readonly PrepareNotice[] = [
   { code: "insecure-host", host: "h" },
   failed({ kind: "exit", exitCode: 1 }, "one\ntwo"),
   failed({ kind: "timeout", seconds: 600 }),
-  failed({ kind: "other", detail: "gone" }),
+  failed({ kind: "other", detail: "gone" }, "", []),
+  failed({ kind: "refused", hosts: [{ host: "h:443", key: "allowed_domains" }] }, "", ["one", "two"]),
   { code: "program-missing", program: "bundle", file: "Gemfile" },
 ];
 

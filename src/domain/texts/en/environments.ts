@@ -164,7 +164,13 @@ function noticeText(notice: PrepareNotice): string {
             : why.kind === "refused"
               ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${keyOf(one)})`).join(", ")}`
               : why.detail;
-      return `Installing dependencies failed (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
+      const rest =
+        notice.leftOut === null
+          ? ""
+          : notice.leftOut.length === 0
+            ? "; each was installed by itself"
+            : `; the rest was installed without ${notice.leftOut.join(", ")}`;
+      return `Installing dependencies failed (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
     case "program-missing":
       return `${notice.file} was not installed: the image has no ${notice.program}.`;

@@ -138,7 +138,13 @@ function noticeText(notice: PrepareNotice): string {
             : why.kind === "refused"
               ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${keyOf(one)} で許可)`).join(", ")} に接続できません`
               : why.detail;
-      return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
+      const rest =
+        notice.leftOut === null
+          ? ""
+          : notice.leftOut.length === 0
+            ? "。一つずつインストールしました"
+            : `。${notice.leftOut.join(", ")} を除いてインストールしました`;
+      return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
     case "program-missing":
       return `${notice.file} をインストールできません: イメージに ${notice.program} がありません。`;
