@@ -94,8 +94,10 @@ describe.if(hasNamespaces() && requirePart("postgres"))("machines in namespaces"
     expect(second.said.err + second.said.out).toContain("machine id");
     // Ended without a word, the first is taken for dead, and its place may be taken.
     a.end();
+    const began = performance.now();
     const third = await copy.start();
     expect(third.child.exitCode).toBeNull();
+    console.log(`a machine's next boot worked after ${Math.round(performance.now() - began)} ms`);
     const { rows } = await sql<{ count: string }>`select count(*) from machines`.execute(fleet.db);
     expect(Number(rows[0]?.count)).toBe(1);
   }, 120_000);

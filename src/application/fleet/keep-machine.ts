@@ -22,8 +22,11 @@ export interface NewerSchema {
   readonly breaking: readonly string[];
 }
 
-/** So long a silent incarnation is watched; one that lives speaks twice in it. */
-const WATCH_MS = 2 * BEAT_MS + 1_000;
+/**
+ * So long a silent incarnation is watched; one that lives speaks in it, also when the database has just come back. One
+ * that was too slow for it notices that it was replaced, and ends.
+ */
+const WATCH_MS = BEAT_MS + 1_000;
 const STEP_MS = 500;
 
 /**
