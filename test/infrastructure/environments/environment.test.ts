@@ -221,6 +221,14 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
         },
       ]);
       await other.done();
+
+      // One that cannot be fetched: the rest is there, and the manifest as it was.
+      const alone = "git+ssh://git@nowhere.invalid/nobody/alone.git";
+      const partly = JSON.stringify({ ...manifest, devDependencies: { alone } });
+      const third = await prepare(kit.repository({ "package.json": partly, ".npmrc": files[".npmrc"] }));
+      expect(third.prepared.notices.at(-1)).toMatchObject({ code: "install-failed", leftOut: ["alone"] });
+      expect((await third.run(`node -p "require('sample-thing')"; git diff --stat`)).stdout).toBe("42\n");
+      await third.done();
     } finally {
       registry.close();
       environments = await kit.open(executor());
