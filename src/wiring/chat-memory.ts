@@ -72,7 +72,8 @@ const POLL_MS = 100;
 export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
   const { config, models, log, mask, now, workspace } = options;
   const clock = createDayClock(config.session.timezone, config.session.cutover);
-  const usage = createUsageStore(db);
+  const held = new Map<string, string>();
+  const usage = createUsageStore(db, { workspace, held });
   const owners = createOwnerNames(options.pid);
   const rules = once(() => rulesOf(options));
   const routing = createRoutingStore({ db, workspace });
@@ -88,7 +89,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     onCall: options.onModelCall,
   });
   const sessions = createSessions({
-    store: createSessionStore({ db, now, workspace }),
+    store: createSessionStore({ db, now, workspace, held }),
     clock,
     now,
     summarise: createSummarise({
@@ -103,7 +104,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     summaryTokens: config.session.summary_tokens,
   });
   const queue = createChatQueue({
-    leases: createChatLeases({ db, workspace }),
+    leases: createChatLeases({ db, workspace, held }),
     now,
     newOwner: owners.next,
     isGone: owners.isGone,

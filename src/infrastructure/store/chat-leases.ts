@@ -10,10 +10,13 @@ const TRIES = 50;
 export function createChatLeases({
   db,
   workspace,
+  held: turns,
   now = () => new Date(),
 }: {
   readonly db: Kysely<Database>;
   readonly workspace: string;
+  /** Told of the turns that are taken here. */
+  readonly held?: Map<string, string>;
   /** The clock of this process, which the moments come from. */
   readonly now?: () => Date;
 }): ChatLeases {
@@ -90,7 +93,9 @@ export function createChatLeases({
         )
         .returning("owner")
         .execute();
-      return taken.length === 1 ? { taken: true, ahead: 0 } : { taken: false, ahead: 1 };
+      if (taken.length !== 1) return { taken: false, ahead: 1 };
+      turns?.set(chatKey, owner);
+      return { taken: true, ahead: 0 };
     },
     async renew(chatKey, owner, wanted) {
       const rows = await db
@@ -113,6 +118,7 @@ export function createChatLeases({
         .execute();
     },
     async release(chatKey, owner) {
+      if (turns?.get(chatKey) === owner) turns.delete(chatKey);
       await db
         .deleteFrom("chat_leases")
         .where("workspace", "=", workspace)

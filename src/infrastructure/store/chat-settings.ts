@@ -1,16 +1,14 @@
-import type { Kysely } from "kysely";
 import type { SessionStore } from "../../application/ports/sessions.ts";
-import type { Database } from "./schema.ts";
 import { readSettings } from "./session-rows.ts";
+import { createTurnFence, type FenceParts } from "./turn-fence.ts";
 
 /** What outlives a session of a chat. */
 export function createChatSettings({
   db,
   workspace,
-}: {
-  readonly db: Kysely<Database>;
-  readonly workspace: string;
-}): Pick<SessionStore, "settings" | "saveSettings"> {
+  held,
+}: FenceParts): Pick<SessionStore, "settings" | "saveSettings"> {
+  const inTurn = createTurnFence({ db, workspace, held });
   return {
     async settings(chatKey) {
       const row = await db
@@ -22,7 +20,7 @@ export function createChatSettings({
       return readSettings(row?.settings);
     },
     saveSettings: (chatKey, change) =>
-      db.transaction().execute(async (transaction) => {
+      inTurn(chatKey, async (transaction) => {
         const row = await transaction
           .selectFrom("chat_settings")
           .select("settings")

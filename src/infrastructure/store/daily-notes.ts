@@ -1,30 +1,25 @@
-import type { Kysely } from "kysely";
 import type { SessionStore } from "../../application/ports/sessions.ts";
-import type { Database } from "./schema.ts";
 import { readNote } from "./session-rows.ts";
 import { storable } from "./storable.ts";
+import { createTurnFence, type FenceParts } from "./turn-fence.ts";
 
 type Notes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
 
 /** The notes of past days. */
-export function createDailyNotes({
-  db,
-  workspace,
-}: {
-  readonly db: Kysely<Database>;
-  readonly workspace: string;
-}): Notes {
+export function createDailyNotes({ db, workspace, held }: FenceParts): Notes {
+  const inTurn = createTurnFence({ db, workspace, held });
   return {
-    async saveNote(note) {
-      const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
-      await db
-        .insertInto("daily_notes")
-        .values({ workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values })
-        .onConflict((conflict) =>
-          conflict.columns(["workspace", "chat_key", "session_id"]).doUpdateSet(values),
-        )
-        .execute();
-    },
+    saveNote: (note) =>
+      inTurn(note.chatKey, async (within) => {
+        const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
+        await within
+          .insertInto("daily_notes")
+          .values({ workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values })
+          .onConflict((conflict) =>
+            conflict.columns(["workspace", "chat_key", "session_id"]).doUpdateSet(values),
+          )
+          .execute();
+      }),
     async note(chatKey, sessionId) {
       const row = await db
         .selectFrom("daily_notes")

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import type { SessionStore } from "../../application/ports/sessions.ts";
 import { adoptHistory } from "./adopt-history.ts";
 import { createChatSettings } from "./chat-settings.ts";
@@ -6,14 +6,13 @@ import { createDailyNotes } from "./daily-notes.ts";
 import type { Database } from "./schema.ts";
 import { readSession, toSessionRow } from "./session-rows.ts";
 import { createTurns } from "./session-turns.ts";
+import type { FenceParts } from "./turn-fence.ts";
 
 type Sessions = Pick<SessionStore, "current" | "find" | "list" | "due" | "open" | "reopen" | "setCut">;
 
-export interface SessionStoreParts {
-  readonly db: Kysely<Database>;
+/** `workspace`: the root of that whose chats are kept; those of other workspaces are out of sight. */
+export interface SessionStoreParts extends FenceParts {
   readonly now: () => Date;
-  /** The root of the workspace whose chats are kept; those of other workspaces are out of sight. */
-  readonly workspace: string;
 }
 
 export function createSessionStore(parts: SessionStoreParts): SessionStore {

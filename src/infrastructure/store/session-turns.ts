@@ -1,8 +1,7 @@
-import type { Kysely } from "kysely";
 import type { SessionStore } from "../../application/ports/sessions.ts";
-import type { Database } from "./schema.ts";
 import { readTurn } from "./session-rows.ts";
 import { storable } from "./storable.ts";
+import { createTurnFence, type FenceParts } from "./turn-fence.ts";
 
 /** Rows a statement may carry. */
 const BATCH = 500;
@@ -13,13 +12,8 @@ type Turns = Pick<
 >;
 
 /** What was said in a session, and the running summary of it. */
-export function createTurns({
-  db,
-  workspace,
-}: {
-  readonly db: Kysely<Database>;
-  readonly workspace: string;
-}): Turns {
+export function createTurns({ db, workspace, held }: FenceParts): Turns {
+  const inTurn = createTurnFence({ db, workspace, held });
   const turnsOf = (chatKey: string, sessionId: string) =>
     db
       .selectFrom("turns")
@@ -30,7 +24,7 @@ export function createTurns({
   return {
     async append(chatKey, sessionId, turns) {
       if (turns.length === 0) return;
-      await db.transaction().execute(async (transaction) => {
+      await inTurn(chatKey, async (transaction) => {
         const counted = await transaction
           .updateTable("sessions")
           .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
@@ -74,27 +68,29 @@ export function createTurns({
         .execute();
       return split(rows.reverse().map(readTurn));
     },
-    async saveSummary(chatKey, sessionId, { text, upTo }) {
-      await db
-        .updateTable("sessions")
-        .set({ summary: storable(text), summary_up_to: upTo })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", sessionId)
-        .where("summary_up_to", "<", upTo)
-        .execute();
-    },
-    async clearSummary(chatKey, sessionId) {
-      await db
-        .updateTable("sessions")
-        .set({ carried: "", summary: "" })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", sessionId)
-        .execute();
-    },
+    saveSummary: (chatKey, sessionId, { text, upTo }) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("sessions")
+          .set({ summary: storable(text), summary_up_to: upTo })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("summary_up_to", "<", upTo)
+          .execute();
+      }),
+    clearSummary: (chatKey, sessionId) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("sessions")
+          .set({ carried: "", summary: "" })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .execute();
+      }),
     setAside: (chatKey, sessionId, after, name) =>
-      db.transaction().execute(async (transaction) => {
+      inTurn(chatKey, async (transaction) => {
         await transaction
           .updateTable("turns")
           .set({ session_id: name })
@@ -112,15 +108,16 @@ export function createTurns({
           .where("summary_up_to", ">", after)
           .execute();
       }),
-    async putBack(chatKey, sessionId, name) {
-      await db
-        .updateTable("turns")
-        .set({ session_id: sessionId })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", name)
-        .execute();
-    },
+    putBack: (chatKey, sessionId, name) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("turns")
+          .set({ session_id: sessionId })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", name)
+          .execute();
+      }),
   };
 }
 

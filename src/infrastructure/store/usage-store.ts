@@ -1,27 +1,36 @@
 import { type Kysely, sql } from "kysely";
 import type { UsageFilter, UsageStore } from "../../application/ports/usage.ts";
 import type { Database } from "./schema.ts";
+import { createTurnFence, type FenceParts } from "./turn-fence.ts";
 
-export function createUsageStore(db: Kysely<Database>): UsageStore {
+/** Of all workspaces; `turns` are those in which this process writes. */
+export function createUsageStore(db: Kysely<Database>, turns?: Omit<FenceParts, "db">): UsageStore {
+  const held = turns?.held;
+  const inTurn = createTurnFence({ db, workspace: turns?.workspace ?? "", held });
   return {
     async record(entry) {
-      await db
-        .insertInto("usage_entries")
-        .values({
-          at: entry.at,
-          chat_key: entry.chatKey,
-          session_id: entry.sessionId,
-          group_id: entry.groupId,
-          role: entry.role,
-          provider: entry.provider,
-          model: entry.model,
-          local: entry.local ? 1 : 0,
-          input_tokens: entry.inputTokens,
-          output_tokens: entry.outputTokens,
-          cached_tokens: entry.cachedTokens,
-          cost_usd: entry.costUsd,
-        })
-        .execute();
+      const { chatKey } = entry;
+      const owner = held?.get(chatKey);
+      const values = {
+        at: entry.at,
+        chat_key: chatKey,
+        session_id: entry.sessionId,
+        group_id: entry.groupId,
+        role: entry.role,
+        provider: entry.provider,
+        model: entry.model,
+        local: entry.local ? 1 : 0,
+        input_tokens: entry.inputTokens,
+        output_tokens: entry.outputTokens,
+        cached_tokens: entry.cachedTokens,
+        cost_usd: entry.costUsd,
+      };
+      if (owner === undefined) await db.insertInto("usage_entries").values(values).execute();
+      else
+        await inTurn(
+          chatKey,
+          async (within) => void (await within.insertInto("usage_entries").values(values).execute()),
+        );
     },
     async spent(since) {
       const row = await db

@@ -18,6 +18,7 @@ import { archiveOf, storedJob } from "./jobs-kit.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
 import { describeSessionStore } from "./session-store.contract.ts";
+import { describeTurnFence } from "./turn-fence.contract.ts";
 
 const now = () => new Date("2026-03-01T12:00:00Z");
 const TABLES = [
@@ -45,6 +46,7 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
     return { store: createSessionStore({ db, now, workspace: "/ws" }), damage };
   });
   describeChatLeases(name, async () => createChatLeases({ db: (await ready()).db, workspace: "/ws" }));
+  describeTurnFence(name, async () => (await ready()).db);
   describeRoutingAndUsage(name, async () => {
     const { db, damage } = await ready();
     return { routing: createRoutingStore({ db, workspace: "/ws" }), usage: createUsageStore(db), damage };

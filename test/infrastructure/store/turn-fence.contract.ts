@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test";
+import type { Kysely } from "kysely";
+import { createChatLeases } from "../../../src/infrastructure/store/chat-leases.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createSessionStore } from "../../../src/infrastructure/store/session-store.ts";
+import { createUsageStore } from "../../../src/infrastructure/store/usage-store.ts";
+
+const CHAT = "cli:fenced";
+const SESSION = "20260301-cli-fenced";
+const now = () => new Date();
+
+/** What one process keeps of the chats of a workspace. */
+function openProcess(db: Kysely<Database>, name: string) {
+  const held = new Map<string, string>();
+  const common = { db, workspace: "/ws", held };
+  const leases = createChatLeases(common);
+  return {
+    leases,
+    sessions: createSessionStore({ ...common, now }),
+    usage: createUsageStore(db, common),
+    takeTurn: async (inMs: number) => {
+      const moment = new Date(Date.now() + inMs);
+      const until = new Date(moment.getTime() + 10_000);
+      const ticket = Number.MAX_SAFE_INTEGER;
+      const request = { chatKey: CHAT, owner: name, ticket, now: moment, until, isGone: () => false };
+      return (await leases.take(request)).taken;
+    },
+  };
+}
+
+const said = (text: string) => ({
+  at: "2026-03-01T01:00:00.000Z",
+  role: "user" as const,
+  text,
+  agent: "",
+  groupId: null,
+});
+
+const used = {
+  at: "2026-03-01T01:00:00.000Z",
+  chatKey: CHAT,
+  sessionId: SESSION,
+  groupId: "g",
+  role: "coder3",
+  provider: "claude",
+  model: "m",
+  local: false,
+  inputTokens: 1,
+  outputTokens: 1,
+  cachedTokens: 0,
+  costUsd: 1,
+};
+
+export function describeTurnFence(name: string, open: () => Promise<Kysely<Database>>): void {
+  describe(`the fence of a turn in ${name}:`, () => {
+    test("who lost the turn writes nothing more about the chat", async () => {
+      const db = await open();
+      const [lost, next] = [openProcess(db, "lost"), openProcess(db, "next")];
+      const { sessions } = lost;
+      expect(await lost.takeTurn(0)).toBe(true);
+      const cut = { at: "2026-03-01T15:00:00.000Z", clock: "Asia/Tokyo 00:00" };
+      const session = { chatKey: CHAT, id: SESSION, channel: "cli", chatId: "fenced", carried: "", cut };
+      await sessions.open({ ...session, openedAt: "2026-03-01T00:00:00.000Z" }, null);
+      await sessions.append(CHAT, SESSION, [said("before")]);
+      await lost.usage.record(used);
+      expect(await next.takeTurn(11_000)).toBe(true);
+
+      await sessions.append(CHAT, SESSION, [said("late")]);
+      await sessions.saveSummary(CHAT, SESSION, { text: "late", upTo: 1 });
+      await sessions.saveNote({
+        chatKey: CHAT,
+        sessionId: SESSION,
+        text: "late",
+        turns: 1,
+        savedAt: used.at,
+      });
+      await sessions.saveSettings(CHAT, { dry: true });
+      await sessions.setAside(CHAT, SESSION, 0, "aside");
+      await lost.usage.record(used);
+      await next.sessions.append(CHAT, SESSION, [said("after")]);
+
+      const { turns } = await sessions.turns(CHAT, SESSION, { after: 0, limit: 9 });
+      expect(turns.map(({ text }) => text)).toEqual(["before", "after"]);
+      expect((await sessions.find(CHAT, SESSION))?.summary.text).toBe("");
+      expect(await sessions.notes(CHAT, 9)).toEqual([]);
+      expect((await sessions.settings(CHAT)).dry).toBe(false);
+      expect(await lost.usage.spent(new Date(0))).toBe(1);
+    });
+
+    test("who holds no turn writes as ever", async () => {
+      const db = await open();
+      const [one, other] = [openProcess(db, "one"), openProcess(db, "other")];
+      expect(await one.takeTurn(0)).toBe(true);
+      await other.sessions.saveSettings(CHAT, { dry: true });
+      await one.leases.release(CHAT, "one");
+      await one.sessions.saveSettings(CHAT, { memory: { s: { name: "value" } } });
+      expect(await one.sessions.settings(CHAT)).toMatchObject({
+        dry: true,
+        memory: { s: { name: "value" } },
+      });
+    });
+  });
+}
