@@ -8,7 +8,7 @@ import { coderContext } from "../context/coder-context.ts";
 import type { Skills } from "../context/skills.ts";
 import type { Size } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
-import type { CoderAnswer } from "../work/coder/coder-loop.ts";
+import type { CoderAnswer } from "../work/coder/coder-loop-parts.ts";
 import { ask, type Request } from "./ask.ts";
 import type { CoderLooks } from "./coder-looks.ts";
 import { earlierFor } from "./history.ts";

@@ -8,7 +8,7 @@ import type { Execution } from "./execution.ts";
 import { conflictsOf, type JobEnd } from "./job-end.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
-interface JobStory {
+interface ToldJob {
   readonly record: JobRecord;
   readonly kind: Transaction["kind"];
   readonly warnings: readonly string[];
@@ -18,7 +18,7 @@ interface JobStory {
 /** Remembers how a job ended, makes room for its undo record, and tells it. */
 export async function concludeJob(
   { transactions, archive, config, messages, logger }: WorkspaceParts,
-  { record, kind, warnings, notes }: JobStory,
+  { record, kind, warnings, notes }: ToldJob,
   outcome: JobOutcome,
   { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
 ): Promise<Execution> {

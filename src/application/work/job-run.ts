@@ -3,7 +3,7 @@ import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
 import type { Red } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
-import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
+import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
@@ -16,7 +16,8 @@ import { JobBroken } from "./job-broken.ts";
 import { conflictsOf, forJournal, isUnstaged, type JobEnd, wantsRollback } from "./job-end.ts";
 import { createJobJudge, type JobJudge } from "./job-judge.ts";
 import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
-import { jobRecord, titleOf } from "./job-record.ts";
+import { titleOf } from "./job-record.ts";
+import { JobStory } from "./job-story.ts";
 import { wordNote } from "./report/word-note.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
@@ -34,15 +35,10 @@ const NOTHING_SEALED: Sealed = { changes: [], outside: [], notes: [] };
 /** One job from its open view to its end. */
 export class JobRun {
   readonly #parts: WorkspaceParts;
-  readonly #notes: Note[] = [];
-  readonly #createdAt: Date;
   readonly #env: Record<string, string>;
-  #request: ExecuteRequest;
   readonly #judge: JobJudge;
+  readonly #story: JobStory;
   #ownGit: ReturnType<WorkspaceParts["ownGit"]> | null = null;
-  /** What counts in its record. */
-  #commands: readonly PatchCommand[] = [];
-  #warnings: readonly string[] = [];
 
   constructor(
     parts: WorkspaceParts,
@@ -51,8 +47,7 @@ export class JobRun {
     readonly transaction: Transaction,
   ) {
     this.#parts = parts;
-    this.#request = request;
-    this.#createdAt = parts.now();
+    this.#story = new JobStory(parts, request, { jobId, kind: transaction.kind });
     this.#judge = createJobJudge(parts, transaction, (event) => this.emit(event));
     this.#env = jobEnvironment({
       host: parts.hostEnv,
@@ -61,17 +56,16 @@ export class JobRun {
     });
   }
 
-  /** What the record counts and is titled by, where that is not known from the beginning. */
-  describe(about: {
-    readonly commands: readonly PatchCommand[];
-    readonly warnings: readonly string[];
-    readonly plan?: string | undefined;
-    readonly patch?: string | undefined;
-  }): void {
-    const { plan = this.#request.plan, patch = this.#request.patch } = about;
-    this.#request = { ...this.#request, patch, ...(plan !== undefined && { plan }) };
-    this.#commands = about.commands;
-    this.#warnings = about.warnings;
+  get #request(): ExecuteRequest {
+    return this.#story.request;
+  }
+
+  get #notes(): Note[] {
+    return this.#story.notes;
+  }
+
+  describe(about: Parameters<JobStory["describe"]>[0]): void {
+    this.#story.describe(about);
   }
 
   note(notes: readonly Note[]): void {
@@ -101,7 +95,7 @@ export class JobRun {
   }
 
   start(options: { readonly again?: boolean } = {}): void {
-    const counts = executionSummary(this.#commands);
+    const counts = executionSummary(this.#story.commands);
     const { transaction } = this;
     if (options.again !== true) this.#request.onStart?.(this.jobId);
     this.#notes.push(...kindNotes(this.#parts, transaction));
@@ -111,7 +105,7 @@ export class JobRun {
       type: "job_started",
       workspace: this.#parts.root,
       kind: transaction.kind,
-      commands: this.#commands.length,
+      commands: this.#story.commands.length,
       file_edits: counts.fileEdits,
       shell_commands: counts.shellCommands,
       git_operations: counts.gitOperations,
@@ -120,7 +114,7 @@ export class JobRun {
 
   /** Names the job while it runs, so that it is known as dead when its process is gone. */
   saveRunning(): void {
-    this.#parts.archive.save(this.record("running", [], [], null));
+    this.#parts.archive.save(this.#story.record("running"));
   }
 
   /** Forgets what is staged; the story stays. */
@@ -183,7 +177,7 @@ export class JobRun {
   private async forget(): Promise<void> {
     await this.transaction.discard();
     await this.#parts.transactions.discard(this.jobId);
-    this.#parts.archive.save(this.record("rolled-back", [], [], null));
+    this.#parts.archive.save(this.#story.record("rolled-back"));
   }
 
   /** Drops what the job had staged, as far as a broken disk lets it. */
@@ -240,7 +234,7 @@ export class JobRun {
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
     this.#parts.archive.save({
-      ...this.record(ending, results, sealed.changes, gitCommit),
+      ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
       ...(red !== undefined && { red }),
     });
     if (preview) {
@@ -299,27 +293,10 @@ export class JobRun {
   }
 
   private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
-    const record = this.record(outcome, end.results, end.sealed.changes, end.gitCommit);
-    const story = { record, kind: this.transaction.kind, warnings: this.#warnings, notes: this.#notes };
-    return concludeJob(this.#parts, story, outcome, end);
-  }
-
-  private record(
-    outcome: JobOutcome,
-    results: readonly CommandResult[],
-    changes: Sealed["changes"],
-    gitCommit: string | null,
-  ): JobRecord {
-    const { jobId, transaction } = this;
-    const ended = { outcome, results, changes, gitCommit, notes: [...this.#notes] };
-    const begun = {
-      jobId,
-      request: this.#request,
-      commands: this.#commands.length,
-      kind: transaction.kind,
-      at: this.#createdAt,
-    };
-    return jobRecord(this.#parts, begun, ended);
+    const { results, sealed, gitCommit } = end;
+    const record = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
+    const { warnings, notes } = this.#story;
+    return concludeJob(this.#parts, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }
 
   emit(event: JobEvent): void {

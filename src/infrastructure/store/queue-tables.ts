@@ -9,15 +9,19 @@ export interface QueueTables {
   schedules: { workspace: string; name: string; rule: string; next_at: number };
 }
 
-/** Waiting and claimed work of SQLite; in Postgres pg-boss keeps it. */
-interface WorkTable {
-  seq: Generated<number>;
+/** What work is, wherever it stands. */
+interface WorkColumns {
   id: string;
   queue: string;
   work_key: string;
   owner_group: string;
   ref: string;
   light: number;
+}
+
+/** Waiting and claimed work of SQLite; in Postgres pg-boss keeps it. */
+interface WorkTable extends WorkColumns {
+  seq: Generated<number>;
   claimed: number;
   fence: number;
   /** It is the oldest of its key. */
@@ -27,13 +31,7 @@ interface WorkTable {
 export type WorkRow = Selectable<WorkTable>;
 
 /** Work that was claimed at least once and has not ended. */
-export interface ClaimRow {
-  id: string;
-  queue: string;
-  work_key: string;
-  owner_group: string;
-  ref: string;
-  light: number;
+export interface ClaimRow extends WorkColumns {
   attempts: number;
   fence: number;
   /** The process that has it; null when it was given back. */
@@ -41,13 +39,7 @@ export interface ClaimRow {
   claimed_at: number;
 }
 
-export interface DeadRow {
-  id: string;
-  queue: string;
-  work_key: string;
-  owner_group: string;
-  ref: string;
-  light: number;
+export interface DeadRow extends WorkColumns {
   attempts: number;
   reason: string;
   at: number;

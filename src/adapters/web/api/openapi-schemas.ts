@@ -1,5 +1,5 @@
 import { ROUTES } from "../../../domain/routing/route.ts";
-import type { JobStatus } from "../../../domain/work/job-status.ts";
+import { JOB_STATUSES } from "../../../domain/work/job-status.ts";
 
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
@@ -17,21 +17,7 @@ function object(properties: Readonly<Record<string, object>>, optional: readonly
   };
 }
 
-const status = {
-  enum: [
-    "applied",
-    "partly",
-    "preview",
-    "worse",
-    "unended",
-    "stopped",
-    "no-change",
-    "taken-back",
-    "refused",
-    "running",
-    "interrupted",
-  ] satisfies readonly JobStatus[],
-};
+const status = { enum: [...JOB_STATUSES] };
 
 const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, [
   "ignored",

@@ -1,84 +1,15 @@
 import type { PatchCommand } from "../../../domain/patch/command.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
-import type { CommandResult } from "../../../domain/patch/result.ts";
 import { doubtfulEdits } from "../../../domain/proposal/doubtful-edits.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import { looksLikePatch, readProposal } from "../../../domain/proposal/read-proposal.ts";
-import type { Worded } from "../../../domain/texts/worded.ts";
 import type { Asked } from "../../context/show-asked.ts";
-import type { ModelMessage } from "../../ports/model.ts";
-import type { ProjectFiles } from "../../ports/project-files.ts";
-import type { Judged } from "../checks/project-checks.ts";
-import type { Bench } from "./bench.ts";
-import type { CoderEnd, CoderEnding, Red, Stopped } from "./coder-end.ts";
+import type { CoderEnd } from "./coder-end.ts";
+import type { CoderAnswer, CoderLoop, LoopState } from "./coder-loop-parts.ts";
+import { ended, giveUp, passedOver, stopped } from "./end-coder.ts";
+import { redOf } from "./red-of.ts";
 import { showAgain } from "./show-again.ts";
 import { failureMark, placesOf, wordDoubts, wordFailures } from "./word-back.ts";
-
-export interface CoderLoop {
-  /** Asks the coder, with what was said after the request. */
-  readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
-  readonly bench: Bench;
-  /** What it asks to see before it writes. */
-  readonly show: (files: ProjectFiles, asked: Asked) => string;
-  readonly limits: {
-    readonly attempts: number;
-    /** Rounds in which it may ask for files. */
-    readonly explore: number;
-    readonly onRed: "preview" | "apply" | "discard";
-    /** Characters of files that go back with a report. */
-    readonly shownChars: number;
-  };
-  /** It is asked for a plan alone; nothing is carried out. */
-  readonly planOnly: boolean;
-  /** Keeps what is green as a preview too. */
-  readonly preview: boolean;
-  /** What the user wrote since it was last asked. */
-  readonly steering: () => readonly string[];
-  /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
-  readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
-  readonly signal: AbortSignal;
-  readonly tell: (event: CoderEvent) => void;
-  readonly mask: (text: string) => string;
-}
-
-export type CoderAnswer =
-  | {
-      readonly ok: true;
-      readonly text: string;
-      /** Whether it was shown that file whole. */
-      readonly shown: (path: string) => boolean;
-    }
-  /** `text` is for the user. */
-  | { readonly ok: false; readonly text: Worded };
-
-/** What somebody who watches is told. */
-export type CoderEvent =
-  /** Paths and searches. */
-  | { readonly type: "asks"; readonly wanted: readonly string[] }
-  | {
-      readonly type: "proposed";
-      readonly attempt: number;
-      readonly proposal: Proposal;
-      readonly commands: readonly PatchCommand[];
-    }
-  | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
-  /** It goes back: what is wrong, in few words. */
-  | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
-  | { readonly type: "steered"; readonly messages: number };
-
-interface State {
-  readonly exchange: ModelMessage[];
-  attempts: number;
-  explored: number;
-  proposal: Proposal | null;
-  red: Red | null;
-  /** What went back last, so that the same is not sent twice. */
-  mark: string;
-  readonly tried: string[];
-  readonly asked: Set<string>;
-  /** Files that it was warned about. */
-  readonly told: Set<string>;
-}
 
 /** What an answer leads to: the end, or a reply to the coder. */
 type Step = { readonly end: CoderEnd } | { readonly back: string };
@@ -90,7 +21,7 @@ type Step = { readonly end: CoderEnd } | { readonly back: string };
  * becomes what `onRed` says.
  */
 export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
-  const state: State = {
+  const state: LoopState = {
     exchange: [],
     attempts: 0,
     explored: 0,
@@ -130,7 +61,7 @@ function steered({ steering, tell, mask }: CoderLoop): string {
 
 async function take(
   loop: CoderLoop,
-  state: State,
+  state: LoopState,
   answer: Extract<CoderAnswer, { ok: true }>,
 ): Promise<Step> {
   const read = readProposal(answer.text);
@@ -160,7 +91,7 @@ async function take(
 }
 
 /** What the coder asks to see; when the rounds are used up it is told so, once. */
-function showMore(loop: CoderLoop, state: State, asked: Asked): Step {
+function showMore(loop: CoderLoop, state: LoopState, asked: Asked): Step {
   const { explore } = loop.limits;
   state.explored++;
   if (state.explored > explore + 1) return { end: { kind: "unusable", why: `coder.explore: ${explore}` } };
@@ -177,7 +108,7 @@ function showMore(loop: CoderLoop, state: State, asked: Asked): Step {
 
 async function attempt(
   loop: CoderLoop,
-  state: State,
+  state: LoopState,
   { shown }: Extract<CoderAnswer, { ok: true }>,
   proposal: Proposal,
   commands: readonly PatchCommand[],
@@ -214,22 +145,6 @@ async function attempt(
   return sendBack(loop, state, { head, report, commands });
 }
 
-function redOf(failed: readonly CommandResult[], judged: Judged | null): Red | null {
-  if (failed.length > 0) return { kind: "failing", failed, brief: briefly(failed) };
-  if (judged?.verdict !== "red") return null;
-  const kind = judged.facts.unended === undefined ? "worse" : "unended";
-  return { kind, failed: [], brief: judged.brief };
-}
-
-function briefly(failed: readonly CommandResult[]): string {
-  const [first] = failed;
-  if (first === undefined) return "";
-  const { command, error } = first;
-  const what = command.target.split("\n")[0] ?? "";
-  const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
-  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
-}
-
 interface Back {
   readonly head?: string;
   readonly report: string;
@@ -240,7 +155,7 @@ interface Back {
 const MEND =
   "What succeeded stays in the draft. Answer with a proposal that mends the rest: only what is still to be changed, against the files as they are now.";
 
-async function sendBack(loop: CoderLoop, state: State, { head, report, commands }: Back): Promise<Step> {
+async function sendBack(loop: CoderLoop, state: LoopState, { head, report, commands }: Back): Promise<Step> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
   const mark = failureMark(report);
@@ -262,28 +177,10 @@ async function sendBack(loop: CoderLoop, state: State, { head, report, commands 
   return { back: back.filter((part) => part !== "").join("\n\n") };
 }
 
-/** The user gave up: a draft that is ended then takes everything back, and its job says so. */
-async function stopped({ bench }: CoderLoop, state: State): Promise<CoderEnd> {
-  if (state.proposal === null) return { kind: "aborted" };
-  return ended({ ...state, red: null }, await bench.land(), null, "");
-}
-
-/** The end of a coder whose draft is not taken; null where it is, or where it works alone. */
-async function passedOver(
-  { chosen, signal, bench }: CoderLoop,
-  state: State,
-  attempts: number,
-): Promise<CoderEnd | null> {
-  const { proposal, red } = state;
-  if (chosen === undefined || proposal === null) return null;
-  if (!(await chosen({ proposal, red, attempts }))) return { kind: "passed-over" };
-  return signal.aborted ? ended({ ...state, red: null }, await bench.land(), null, "") : null;
-}
-
 /** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
 async function land(
   loop: CoderLoop,
-  state: State,
+  state: LoopState,
   number: number,
   commands: readonly PatchCommand[],
 ): Promise<Step> {
@@ -310,48 +207,4 @@ async function land(
     return { end: { kind: "said", text: words } };
   await bench.sendOut(number);
   return { end: ended(state, await (preview ? bench.keep() : bench.land()), null, "") };
-}
-
-/** Green is out of reach: the draft becomes what `onRed` says, where there is one. */
-async function giveUp(
-  loop: CoderLoop,
-  state: State,
-  stopped: Stopped,
-  words = "",
-  report = "",
-): Promise<CoderEnd> {
-  const { bench, limits } = loop;
-  const { red } = state;
-  if (red === null) {
-    if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
-    return { kind: "unusable", why: report || words };
-  }
-  const other = await passedOver(loop, state, state.attempts);
-  if (other !== null) return other;
-  // There is nothing to keep; what its commands did is told.
-  if (red.kind === "failing" && bench.changes().length === 0)
-    return ended(state, await bench.land(), stopped, words);
-  // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
-  if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {
-    const judged = await bench.judge(state.attempts);
-    if (judged?.verdict === "green") return ended(state, await bench.land(), stopped, words);
-  }
-  switch (limits.onRed) {
-    case "apply":
-      return ended(state, await bench.land(), stopped, words);
-    case "preview":
-      return ended(state, await bench.keep(red.kind), stopped, words);
-    case "discard":
-      return ended(state, null, stopped, words);
-  }
-}
-
-function ended(
-  { proposal, attempts, red, tried }: State,
-  execution: Extract<CoderEnd, { kind: "worked" }>["execution"],
-  stopped: Stopped | null,
-  words: string,
-): CoderEnd {
-  if (proposal === null) throw new Error("a coder's work ended without a proposal");
-  return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words } };
 }

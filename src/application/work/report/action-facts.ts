@@ -107,15 +107,7 @@ export function previewFacts(
   name: string,
   outcome: PreviewCommit,
 ): ActionFacts {
-  const base = {
-    about: "action",
-    action: "apply",
-    workspace,
-    name,
-    conflicts: [],
-    done: [],
-    failedCmds: 0,
-  } as const;
+  const base = { ...about(workspace, name), action: "apply" } as const;
   switch (outcome.status) {
     case "done":
       return { ...base, code: "done", ...applied(outcome.job) };
@@ -133,6 +125,11 @@ export function previewFacts(
   }
 }
 
+/** What is the same of every action, as long as nothing came of it. */
+function about(workspace: string, name: string) {
+  return { about: "action", workspace, name, conflicts: [], done: [], failedCmds: 0 } as const;
+}
+
 function applied({
   jobId,
   changes,
@@ -148,15 +145,7 @@ export function discardFacts(
   name: string,
   { status }: PreviewDiscard | { readonly status: "nothing" },
 ): ActionFacts {
-  const base = {
-    about: "action",
-    action: "discard",
-    workspace,
-    name,
-    conflicts: [],
-    done: [],
-    failedCmds: 0,
-  } as const;
+  const base = { ...about(workspace, name), action: "discard" } as const;
   switch (status) {
     case "done":
       return { ...base, code: "done", status: "stopped" };

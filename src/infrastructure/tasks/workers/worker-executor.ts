@@ -1,4 +1,3 @@
-import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
@@ -16,12 +15,13 @@ import { firstWord } from "../../../domain/tasks/missing-program.ts";
 import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
-import { beginContainerTransaction } from "./container-transaction.ts";
 import { type Credentials, readableLogins } from "./credentials.ts";
-import { CONTAINER_HOME, firstMissing, placeCredentials, restoreInside, whyNot } from "./in-container.ts";
+import { CONTAINER_HOME, firstMissing, placeCredentials, whyNot } from "./in-container.ts";
 import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
-import { type CliResult, runCli } from "./run-cli.ts";
-import { emptyRun, jobOf, processResult, putBackOf, refusalOf } from "./run-outcome.ts";
+import { runCli } from "./run-cli.ts";
+import { emptyRun, jobOf, putBackOf, refusalOf } from "./run-outcome.ts";
+import { stageRun } from "./stage-run.ts";
+import { startFailure } from "./start-failure.ts";
 import { sweepLayers } from "./sweep-layers.ts";
 import { layOut, overlayTrouble, type TaskLayers } from "./task-layers.ts";
 import type { WorkerKind } from "./worker-kind.ts";
@@ -92,7 +92,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
         message: messages.noCredentials(kind.name, kind.keyVariables),
       };
     const engine = await sandbox.describe(signal);
-    if (!engine.ok) return failedStart(engine);
+    if (!engine.ok) return startFailure(parts, engine);
     await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
     const image = await parts.ensureImage({ signal, onProgress: tell });
@@ -112,7 +112,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       tell(messages.setup("copying", parts.workspace));
       up = await startOn("copy", image.name, signal);
     }
-    if (!up.ok) return failedStart(up);
+    if (!up.ok) return startFailure(parts, up);
     standing = up.standing;
     const placed = await placeCredentials(sandbox, standing.container, parts.credentials);
     if (placed !== null) {
@@ -164,23 +164,6 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
   }
 
-  function failedStart(failure: SandboxFailure): ExecutorStarted {
-    const { code, detail } = failure;
-    if (code === "aborted") return { ok: false, code: "aborted", message: messages.workerAborted };
-    if (code === "engine-unreachable" || code === "bad-host")
-      return { ok: false, code: "engine", message: messages.engineDown(parts.engineHost), cause: failure };
-    if (code === "engine-forbidden")
-      return {
-        ok: false,
-        code: "engine",
-        message: messages.engineForbidden(parts.engineHost),
-        cause: failure,
-      };
-    const remote = /bind source path does not exist/.test(detail);
-    const message = remote ? messages.remoteEngine(parts.engineHost) : messages.containerFailed(mask(detail));
-    return { ok: false, code: "container", message, cause: failure };
-  }
-
   async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
     const startedAt = parts.now().toISOString();
     const id = parts.newId();
@@ -192,16 +175,13 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
         finishedAt: parts.now().toISOString(),
       };
     const { layers, container } = standing;
-    let result: CliResult | null = null;
-    let frozen = false;
-    let ended = false;
-    const goOn = async () => {
-      if (frozen) await sandbox.thaw(container);
-      frozen = false;
-    };
-    const processes: ProcessRunner = {
-      runProcess: async () => {
-        result = await runCli({
+    const run = stageRun({
+      sandbox,
+      container,
+      layers,
+      workspace: parts.workspace,
+      runCli: () =>
+        runCli({
           sandbox,
           container,
           kind,
@@ -212,43 +192,11 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
           messages,
           mask,
           options,
-        });
-        return processResult(result);
-      },
-      listJobProcesses: async () => backgroundOf(await sandbox.listProcesses(container)),
-      killJobProcesses: async () => {
-        if (frozen || ended) return [];
-        const left = backgroundOf(await sandbox.listProcesses(container));
-        for (const { pid } of left) await sandbox.endProcess(container, pid);
-        // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
-        // copied, nothing in there moves.
-        frozen = await sandbox.freeze(container);
-        // What cannot be made to stand still is ended with its container; the next run gets another.
-        if (!frozen) await sandbox.stopContainer(container, { force: true });
-        ended = !frozen;
-        return left.map((each) => ({ ...each, survived: false }));
-      },
-    };
-    const stage: Sandbox = {
-      overlay: async (folder) =>
-        beginContainerTransaction(
-          {
-            workspace: parts.workspace,
-            roots: layers.roots,
-            kind: layers.kind,
-            processes,
-            goOn,
-            restoreInside: (paths) => restoreInside(sandbox, container, layers.roots, paths),
-          },
-          folder,
-        ),
-      fallsBack: () => null,
-      confine: () => null,
-      limit: () => null,
-    };
-    const execution = await parts.execute(requestFor(options), stage).finally(goOn);
-    const ran = result as CliResult | null;
-    if (ended || ran?.exec.outcome === "disconnected") await forget();
+        }),
+    });
+    const execution = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
+    const ran = run.result();
+    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
     const job = await jobOf(execution, parts);
     const guarded =
       execution.status === "ran"
@@ -336,10 +284,6 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
   }
 
   return { start, runWorker, runTest, stop };
-}
-
-function backgroundOf(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
-  return Array.isArray(listed) ? listed : [];
 }
 
 function withoutKeys(

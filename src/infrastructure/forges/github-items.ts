@@ -1,0 +1,126 @@
+import type { Forge } from "../../application/ports/forge.ts";
+import { postedComment } from "../../domain/forges/posted.ts";
+import { answer, orNull } from "./forge-fault.ts";
+import { type GitHubApi, PAGE, pages, split } from "./github-api.ts";
+import { commentOf, type IssueEvent, itemOf, requestOf } from "./github-shapes.ts";
+
+type Items = Pick<
+  Forge,
+  | "readItem"
+  | "listComments"
+  | "postComment"
+  | "editComment"
+  | "addLabel"
+  | "removeLabel"
+  | "assign"
+  | "unassign"
+  | "findRequest"
+  | "listSaid"
+  | "listWork"
+>;
+
+/** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
+export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): Items {
+  return {
+    readItem: (item, signal) =>
+      answer(async () => {
+        const rest = client(signal);
+        const { data } = await rest.issues.get(at(item));
+        const found = itemOf(data, (kind) => ref(item.repository, kind, data.number));
+        if (found.ref.kind === "issue") return found;
+        const { data: pull } = await rest.pulls.get(pullAt(item));
+        return {
+          ...found,
+          pull: {
+            sourceRepository: pull.head.repo?.full_name ?? "",
+            sourceBranch: pull.head.ref,
+            sourceCommit: pull.head.sha,
+            targetBranch: pull.base.ref,
+          },
+        };
+      }),
+    listComments: (item, signal) =>
+      answer(async () =>
+        (
+          await pages((page) => client(signal).issues.listComments({ ...at(item), per_page: PAGE, page }))
+        ).map(commentOf),
+      ),
+    postComment: (item, comment, signal) =>
+      answer(async () => {
+        const body = postedComment("github", comment);
+        return commentOf((await client(signal).issues.createComment({ ...at(item), body })).data);
+      }),
+    editComment: (item, commentId, comment, signal) =>
+      answer(async () => {
+        const where = { ...split(item.repository), comment_id: Number(commentId) };
+        const body = postedComment("github", comment);
+        return commentOf((await client(signal).issues.updateComment({ ...where, body })).data);
+      }),
+    addLabel: (item, label, signal) =>
+      answer(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
+    removeLabel: (item, label, signal) =>
+      answer(
+        async () => void (await orNull(client(signal).issues.removeLabel({ ...at(item), name: label }))),
+      ),
+    assign: (item, { login }, signal) =>
+      answer(
+        async () => void (await client(signal).issues.addAssignees({ ...at(item), assignees: [login] })),
+      ),
+    unassign: (item, { login }, signal) =>
+      answer(
+        async () => void (await client(signal).issues.removeAssignees({ ...at(item), assignees: [login] })),
+      ),
+    findRequest: (item, { label, assignee }, signal) =>
+      answer(async () => {
+        const events = (await pages((page) =>
+          client(signal).issues.listEvents({ ...at(item), per_page: PAGE, page }),
+        )) as readonly IssueEvent[];
+        for (const event of [...events].reverse()) {
+          const found = requestOf(event, { label, assignee });
+          if (found !== null) return found;
+        }
+        return null;
+      }),
+    listSaid: (repository, since, signal) =>
+      answer(async () => {
+        const from = { ...split(repository), since: since.toISOString(), per_page: PAGE };
+        const items = await pages((page) =>
+          client(signal).issues.listForRepo({ ...from, state: "open", page }),
+        );
+        const comments = await pages((page) => client(signal).issues.listCommentsForRepo({ ...from, page }));
+        // `since` is about the last change; an edit is nothing new.
+        const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
+        return [
+          ...items.filter(isNew).map((issue) => {
+            const { ref: at, author, body } = itemOf(issue, (kind) => ref(repository, kind, issue.number));
+            return { ref: at, commentId: null, author, body };
+          }),
+          ...comments.filter(isNew).flatMap((comment) => {
+            const { id, author, body } = commentOf(comment);
+            const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
+            if (found === null) return [];
+            const kind = found[1] === "pull" ? "pull" : "issue";
+            return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
+          }),
+        ];
+      }),
+    listWork: (repository, { label, assignee }, signal) =>
+      answer(async () => {
+        const list = (filter: { labels?: string; assignee?: string }) =>
+          pages((page) =>
+            client(signal).issues.listForRepo({
+              ...split(repository),
+              state: "open",
+              ...filter,
+              per_page: PAGE,
+              page,
+            }),
+          );
+        const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
+        const byNumber = new Map(found.map((each) => [each.number, each]));
+        return [...byNumber.values()].map((each) =>
+          itemOf(each, (kind) => ref(repository, kind, each.number)),
+        );
+      }),
+  };
+}
