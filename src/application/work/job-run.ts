@@ -6,28 +6,24 @@ import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
-import type { ProcessRunner } from "../ports/process.ts";
 import type { Sealed, Transaction } from "../ports/transaction.ts";
 import type { AutoCommit } from "./auto-commit.ts";
 import { concludeJob } from "./conclude-job.ts";
-import { jobEnvironment } from "./environment.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
 import { conflictsOf, forJournal, isUnstaged, type JobEnd, wantsRollback } from "./job-end.ts";
 import { createJobJudge, type JobJudge } from "./job-judge.ts";
 import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
-import { titleOf } from "./job-record.ts";
+import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { JobStory } from "./job-story.ts";
 import { wordNote } from "./report/word-note.ts";
 import { runCommands } from "./run-commands.ts";
 import type { WorkspaceParts } from "./workspace-parts.ts";
 
 /** One attempt among several. */
-interface CarryOut {
+interface CarryOut extends RunOptions {
   readonly attempt?: number;
-  readonly signal?: AbortSignal;
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
-  readonly onOutput?: ((text: string) => void) | undefined;
 }
 
 const NOTHING_SEALED: Sealed = { changes: [], outside: [], notes: [] };
@@ -35,10 +31,9 @@ const NOTHING_SEALED: Sealed = { changes: [], outside: [], notes: [] };
 /** One job from its open view to its end. */
 export class JobRun {
   readonly #parts: WorkspaceParts;
-  readonly #env: Record<string, string>;
   readonly #judge: JobJudge;
   readonly #story: JobStory;
-  #ownGit: ReturnType<WorkspaceParts["ownGit"]> | null = null;
+  readonly #processes: JobProcesses;
 
   constructor(
     parts: WorkspaceParts,
@@ -49,10 +44,12 @@ export class JobRun {
     this.#parts = parts;
     this.#story = new JobStory(parts, request, { jobId, kind: transaction.kind });
     this.#judge = createJobJudge(parts, transaction, (event) => this.emit(event));
-    this.#env = jobEnvironment({
-      host: parts.hostEnv,
-      pass: parts.config.env_pass,
-      view: transaction.environment,
+    this.#processes = new JobProcesses({
+      parts,
+      jobId,
+      transaction,
+      story: this.#story,
+      emit: (event) => this.emit(event),
     });
   }
 
@@ -127,7 +124,7 @@ export class JobRun {
   async commitBefore(): Promise<Execution | null> {
     const { autoCommit, signal } = this.#request;
     if (!autoCommit) return null;
-    const before = await this.commitMoment("before");
+    const before = await this.#processes.commit("before");
     return before.ok || signal.aborted ? null : await this.refuse(before);
   }
 
@@ -136,8 +133,8 @@ export class JobRun {
     const { stopOnError, commandTimeoutSeconds } = this.#request;
     return runCommands(
       {
-        ...this.processParts(run),
-        processes: () => this.processes(),
+        ...this.#processes.parts(run),
+        processes: () => this.#processes.runner(),
         planOptions: this.#parts.planOptions,
         stopOnError,
         commandTimeoutSeconds: commandTimeoutSeconds ?? this.#parts.config.command_timeout,
@@ -273,7 +270,7 @@ export class JobRun {
     }
     const results = await this.#judge.settle(settled);
     if (wantsRollback(this.#request, results)) return { results, gitCommit: null };
-    const after = await this.commitMoment("after");
+    const after = await this.#processes.commit("after");
     ended.push(...(await this.endProcesses()));
     if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
     return { results, gitCommit: after.ok ? after.commit : null };
@@ -304,44 +301,8 @@ export class JobRun {
     this.#request.onEvent?.(event);
   }
 
-  private processParts({ signal, onOutput }: CarryOut = {}) {
-    const { policy, config } = this.#parts;
-    const { transaction, jobId } = this;
-    const request = this.#request;
-    return {
-      transaction,
-      policy,
-      jobId,
-      env: this.#env,
-      outputLimitBytes: config.output_limit,
-      signal: signal ?? request.signal,
-      onOutput: onOutput ?? request.onOutput ?? (() => {}),
-    };
-  }
-
-  /** A view that is closed off brings its own way to run a process in it. */
-  private async processes(): Promise<ProcessRunner> {
-    return this.transaction.processes ?? this.#parts.processes();
-  }
-
-  private async commitMoment(moment: "before" | "after"): Promise<AutoCommit> {
-    const { commitMoment } = await import("./commit-moment.ts");
-    this.#ownGit ??= this.#parts.ownGit();
-    return commitMoment(this.#parts, {
-      moment,
-      title: moment === "before" ? "Before patch" : `After patch: ${titleOf(this.#request)}`,
-      ownGit: await this.#ownGit,
-      process: this.processParts(),
-      processes: await this.processes(),
-      notes: this.#notes,
-      emit: (event) => this.emit(event),
-    });
-  }
-
   /** Everything dies with its job; a server that ran in it is named. */
-  async endProcesses(): Promise<readonly string[]> {
-    if (this.transaction.directory === null) return [];
-    const killed = await (await this.processes()).killJobProcesses(this.jobId);
-    return killed.map(({ command }) => command);
+  endProcesses(): Promise<readonly string[]> {
+    return this.#processes.end();
   }
 }
