@@ -8,4 +8,6 @@ export interface StoreTrouble {
   readonly damaged: boolean;
   /** A later version of PicoClaw has changed its tables. */
   readonly newer: boolean;
+  /** The server is there, and does not show the certificate that was asked for. */
+  readonly distrusted: boolean;
 }

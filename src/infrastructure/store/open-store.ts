@@ -55,7 +55,8 @@ function nameOf(place: StorePlace): Pick<StoreTrouble, "kind" | "name"> {
 function troubleOf(place: StorePlace, cause: unknown): StoreTrouble {
   const detail = detailOf(cause);
   const damaged = /not a database|malformed|corrupt/i.test(detail);
-  return { ...nameOf(place), detail, damaged, newer: cause instanceof NewerStore };
+  const distrusted = /certificate|altnames|sslrootcert/i.test(detail);
+  return { ...nameOf(place), detail, damaged, newer: cause instanceof NewerStore, distrusted };
 }
 
 function detailOf(cause: unknown): string {

@@ -16,7 +16,8 @@ export interface PostgresServer {
   stop(): void;
 }
 
-export function startPostgres(): PostgresServer {
+/** `more`: further options of the server. */
+export function startPostgres({ more = "" }: { readonly more?: string } = {}): PostgresServer {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-pg-"));
   const data = join(folder, "data");
   const isRoot = process.getuid?.() === 0;
@@ -41,7 +42,7 @@ export function startPostgres(): PostgresServer {
     "--locale=C.UTF-8",
     "--no-sync",
   ]);
-  const options = `-c listen_addresses= -c unix_socket_directories=${folder} -c fsync=off -c shared_buffers=16MB -c max_connections=60`;
+  const options = `-c listen_addresses= -c unix_socket_directories=${folder} -c fsync=off -c shared_buffers=16MB -c max_connections=60 ${more}`;
   const start = () =>
     call("pg_ctl", ["-D", data, "-o", options, "-l", join(folder, "log"), "-w", "-t", "30", "start"]);
   start();

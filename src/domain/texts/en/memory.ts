@@ -95,7 +95,7 @@ export const texts = {
     `Nothing was written: the backup was made by version ${version}, whose tables are others. Restore it with that version, then upgrade.`,
   personForgotten: (who: string, rows: number) =>
     `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer }: StoreTrouble) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer, distrusted }: StoreTrouble) =>
     `The store cannot be opened: ${name} (${detail})\n${
       newer
         ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
@@ -103,6 +103,8 @@ export const texts = {
           ? damaged
             ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
             : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
-          : "Check the address in database_url, and that the server runs."
+          : distrusted
+            ? "The server's certificate does not fit. In database_url, the host must be a name in the certificate, and sslrootcert=FILE the certificate of who signed it."
+            : "Check the address in database_url, and that the server runs."
     }`,
 };
