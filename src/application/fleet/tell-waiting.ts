@@ -1,7 +1,9 @@
+import { createReach } from "../../domain/fleet/reach.ts";
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { FleetStore, WaitingChat } from "../ports/fleet.ts";
 import type { MessageStore, NewReply } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
+import { DEAD_AFTER_MS } from "../ports/work-queue.ts";
 
 export interface TellWaitingParts {
   readonly fleet: Pick<FleetStore, "waitingForAway" | "noteTold" | "toldOfUs" | "forgetTold">;
@@ -16,6 +18,8 @@ export interface TellWaitingParts {
 
 const LOOK_MS = 5_000;
 const AT_ONCE = 50;
+/** A shorter break keeps no machine silent for `DEAD_AFTER_MS`. */
+const BREAK_MS = LOOK_MS + 3_000;
 
 /**
  * A message waits for the machine that holds its workspace. While that one is away, one of the others tells the chat,
@@ -34,8 +38,13 @@ export function createTeller(parts: TellWaitingParts): {
     return { key: parts.uuid(), messageId: null, channel, chatId, userId, content, since: at, at };
   };
 
+  const reach = createReach(BREAK_MS);
+
   async function tellAway(): Promise<void> {
-    for (const chat of await fleet.waitingForAway(AT_ONCE))
+    const waiting = await fleet.waitingForAway(AT_ONCE);
+    const now = timers.now().getTime();
+    if (reach.reached(now) > now - DEAD_AFTER_MS) return;
+    for (const chat of waiting)
       if (parts.reaches(chat.channel))
         await store.post(notice(chat, messages().machineAway(chat.machineName)), (within) =>
           fleet.noteTold(chat, within),

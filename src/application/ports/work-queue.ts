@@ -4,8 +4,8 @@
  *
  * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim belongs to
  * one process. It ends with `finish`, with `handBack`, or because the process died: one that has not said `beat` for
- * `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this machine. Whoever lost a claim can
- * change nothing under it any more.
+ * `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this machine. Time in which whoever judges
+ * could not reach the store itself does not count. Whoever lost a claim can change nothing under it any more.
  */
 export interface WorkQueue<Within = unknown> {
   /** Adds work, in its order. With `within` it is there once that transaction is. */

@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder } from "kysely";
-import { DEAD_AFTER_MS, type Work } from "../../../application/ports/work-queue.ts";
+import { BEAT_MS, DEAD_AFTER_MS, type Work } from "../../../application/ports/work-queue.ts";
+import { createReach } from "../../../domain/fleet/reach.ts";
 import type { Database } from "../../store/schema.ts";
 import type { Held } from "./work-engine.ts";
 
@@ -18,14 +19,19 @@ export const claimName = ({ id, fence }: Pick<Held, "id" | "fence">): string => 
 
 /** A claim whose answer never came: this process holds it and does not know. */
 const UNKNOWN_AFTER_MS = 10_000;
+/** A break that two beats fit into; a shorter one keeps nobody silent for `DEAD_AFTER_MS`. */
+const BREAK_MS = 2 * BEAT_MS + 1_000;
 
 /** One row says that this process lives, however much it has in hand. */
 export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
   const { db, clock, owner, inHand, release } = parts;
+  const reach = createReach(BREAK_MS);
 
   async function releaseDead(now: number): Promise<void> {
+    const reachedSince = reach.reached(now);
     for (const [other, heardAt] of await lastHeard(db)) {
-      if (other === owner || (heardAt > now - DEAD_AFTER_MS && !parts.isGone(other))) continue;
+      const isSilent = Math.max(heardAt, reachedSince) <= now - DEAD_AFTER_MS;
+      if (other === owner || !(isSilent || parts.isGone(other))) continue;
       for (const held of await claimsOf(db, other)) await release(held);
       // One that has spoken since is alive, though it lost what it had.
       await db.deleteFrom("work_owners").where("owner", "=", other).where("beat_at", "<=", heardAt).execute();

@@ -1,0 +1,20 @@
+/**
+ * Since when a process has reached the store without a break. The silence of others means something only since then:
+ * during an outage, or while this machine slept, nobody could be heard. A process that has just begun knows of no break.
+ */
+export interface Reach {
+  /** The store was reached at this moment; since when that has held. */
+  reached(at: number): number;
+}
+
+/** `longestMs`: between two moments of an unbroken reach. */
+export function createReach(longestMs: number): Reach {
+  const state: { last: number | null; since: number } = { last: null, since: Number.NEGATIVE_INFINITY };
+  return {
+    reached(at) {
+      if (state.last !== null && at - state.last > longestMs) state.since = at;
+      state.last = at;
+      return state.since;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "bun:test";
+import { createTeller } from "../../../src/application/fleet/tell-waiting.ts";
+import type { NewReply } from "../../../src/application/ports/message-store.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+
+/** The store tells of a chat that waits; time and reach obey the test. */
+function bench() {
+  const chat = {
+    workspace: "m:/ws",
+    channel: "test",
+    chatId: "chat-1",
+    userId: "u",
+    machineName: "far",
+  };
+  const clock = { at: 0 };
+  const posted: NewReply[] = [];
+  const teller = createTeller({
+    fleet: {
+      waitingForAway: async () => [chat],
+      noteTold: async () => true,
+      toldOfUs: async () => [],
+      forgetTold: async () => false,
+    },
+    store: { post: async (reply) => void posted.push(reply) },
+    reaches: () => true,
+    messages: () => serveMessagesFor("en"),
+    uuid: () => "id",
+    timers: { now: () => new Date(clock.at), after: () => () => {} },
+    onTrouble: () => {},
+  });
+  const lookAfter = async (ms: number) => {
+    clock.at += ms;
+    await teller.tellAway();
+    return posted.length;
+  };
+  return lookAfter;
+}
+
+test("a chat is not told of an outage that its machine had with all others", async () => {
+  const lookAfter = bench();
+  expect(await lookAfter(0)).toBe(1);
+  expect(await lookAfter(20_000)).toBe(1);
+  expect(await lookAfter(5_000)).toBe(1);
+  expect(await lookAfter(5_000)).toBe(1);
+  expect(await lookAfter(5_000)).toBe(2);
+});
