@@ -17,6 +17,7 @@ import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
 import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import type { Within } from "../infrastructure/inbox/queue/work-engine.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
+import { workPlaces } from "../infrastructure/store/message-work.ts";
 import type { ServeParts } from "./serve-parts.ts";
 
 export interface Control {
@@ -85,7 +86,7 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
     viewerJobs: createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere }),
     async start() {
       await teller.start();
-      queue.onWork(serving.look);
+      queue.onWork(serving.look, { queue: workPlaces(workspace).control });
       serving.look();
       started.stopLooking = away.start();
     },

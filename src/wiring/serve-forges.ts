@@ -123,7 +123,7 @@ export async function openForgeService(
     webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
     async start() {
       await store.adopt();
-      stopListening.push(queue.queue.onWork(runner.wake, TASK_KIND));
+      stopListening.push(queue.queue.onWork(runner.wake, { kind: TASK_KIND }));
       runner.wake();
       for (const [kind, forge] of takesIn ? forges : []) {
         const { repositories, poll_interval: seconds } = config.forges[kind];

@@ -6,6 +6,7 @@ import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
 import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
+import { workPlaces } from "../infrastructure/store/message-work.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openFleet, openMachine } from "./fleet.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
@@ -105,13 +106,21 @@ async function openWork(
 }
 
 /** First what an earlier process left half done, then what waits. */
-async function startInbox({ state, queue }: ServeParts, inbox: Inbox, { kind }: WorkPlace): Promise<void> {
+async function startInbox(
+  { state, queue, workspaceName }: ServeParts,
+  inbox: Inbox,
+  { kind }: WorkPlace,
+): Promise<void> {
   const { workspace } = state.current();
   await workspace.repair();
   await workspace.closeDeadJobs();
   await inbox.keeper.start();
-  for (const { look } of [inbox.answering, inbox.sending]) {
-    queue.onWork(look);
+  const places = workPlaces(workspaceName);
+  for (const [{ look }, place] of [
+    [inbox.answering, places.messages],
+    [inbox.sending, places.replies],
+  ] as const) {
+    queue.onWork(look, { queue: place });
     look();
   }
   await inbox.control?.start();

@@ -52,6 +52,39 @@ describe("sqlite", () => {
     await db.destroy();
     rmSync(folder, { recursive: true, force: true });
   });
+  test("whoever listens to a queue or a kind is not called for the others, and whoever waits for an end is", async () => {
+    // No look each second: what is heard is what was told.
+    const still = { ...timers, after: () => () => {} };
+    const queue = createWorkQueue({
+      db,
+      engine: createSqliteEngine(),
+      owner: "listens",
+      isGone: () => false,
+      timers: still,
+      newId,
+    });
+    const heard: string[] = [];
+    const work = (name: string) => ({
+      id: newId(),
+      queue: name,
+      key: "k",
+      group: "g",
+      ref: "r",
+      light: false,
+    });
+    queue.onWork(() => heard.push("one"), { queue: "listened.one" });
+    queue.onWork(() => heard.push("two"), { queue: "listened.two" });
+    queue.onWork(() => heard.push("kind"), { kind: "listened" });
+    queue.onWork(() => heard.push("ends"), { queue: "ends" });
+    await queue.add([work("listened.one")]);
+    expect(heard.splice(0)).toEqual(["one", "kind"]);
+    const claimed = await queue.claim({ queue: "listened.one" }, async () => null);
+    await queue.finish(claimed?.work as Work, { wake: "ends" });
+    expect(heard.splice(0)).toEqual(["one", "kind", "ends"]);
+    await queue.add([work("elsewhere.one")]);
+    expect(heard).toEqual([]);
+    await queue.close();
+  });
   describeWorkQueue("SQLite", () => kitOver(db, async () => createSqliteEngine()));
 });
 
@@ -96,6 +129,28 @@ describe.if(requirePart("postgres"))("postgres", () => {
     expect(read).toBeLessThan(50);
     await queue.close();
   });
+  test("another process hears which queue it is about", async () => {
+    const [here, elsewhere] = [
+      await createPgBossEngine(url, () => {}),
+      await createPgBossEngine(url, () => {}),
+    ];
+    const heard: (string | undefined)[] = [];
+    const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const unlisten = here.listen((queue) => {
+      heard.push(queue);
+      if (queue === undefined) listening.resolve();
+      if (queue === "heard.end") ended.resolve();
+    });
+    await listening.promise;
+    const work = { id: newId(), queue: "heard.one", key: "k", group: "g", ref: "r", light: false };
+    await db.transaction().execute((within) => elsewhere.insert(within, [work]));
+    await db.transaction().execute((within) => elsewhere.notify(within, "heard.end"));
+    await ended.promise;
+    expect(heard).toEqual([undefined, "heard.one", "heard.end"]);
+    unlisten();
+    await here.close();
+    await elsewhere.close();
+  }, 30_000);
   test("a queue that nobody here has claimed from is looked into by its kind, and told of once", async () => {
     const [here, elsewhere] = [
       await createPgBossEngine(url, () => {}),

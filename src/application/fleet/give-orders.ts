@@ -1,4 +1,9 @@
-import type { ControlOrder, ControlOrders, OrderVerb } from "../ports/control-orders.ts";
+import {
+  type ControlOrder,
+  type ControlOrders,
+  ORDER_ENDS,
+  type OrderVerb,
+} from "../ports/control-orders.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import type { OrderAnswers } from "./order-answers.ts";
@@ -73,9 +78,12 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
     else await look();
   }
 
-  const unlisten = parts.queue.onWork(() => {
-    if (pending.size > 0) void look();
-  });
+  const unlisten = parts.queue.onWork(
+    () => {
+      if (pending.size > 0) void look();
+    },
+    { queue: ORDER_ENDS },
+  );
 
   return {
     async give(order) {

@@ -20,6 +20,9 @@ export const LOOKING = ["show", "diff", "output"] as const;
 export const ACTING = ["undo", "redo", "apply", "rest", "discard", "stop"] as const;
 export type OrderVerb = (typeof LOOKING)[number] | (typeof ACTING)[number];
 
+/** Whoever waits for an answer listens to this name of the queue. */
+export const ORDER_ENDS = "order-ends";
+
 /** Whoever asks, as their session or token says. Whoever serves the order looks that up again. */
 export interface Asker {
   readonly channel: string;

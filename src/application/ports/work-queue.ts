@@ -37,9 +37,10 @@ export interface WorkQueue<Within = unknown> {
   beat(): Promise<readonly Work[]>;
   /**
    * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop listening. Whoever
-   * claims from queues that it does not know yet names their `kind`, the first part of their names.
+   * names a queue is not called for what happens in the others alone; whoever claims from queues that it does not know yet
+   * names their `kind`, the first part of their names.
    */
-  onWork(listener: () => void, kind?: string): () => void;
+  onWork(listener: () => void, of?: WorkSource): () => void;
   /** Work that was given up, newest first. */
   dead(limit: number): Promise<readonly DeadWork[]>;
   /** Puts given up work to the end of its key, as if it were new; false when there is none of that id. */
@@ -47,6 +48,11 @@ export interface WorkQueue<Within = unknown> {
   discardDead(id: string): Promise<boolean>;
   /** Ends the listening. What is in hand must have been ended before. */
   close(): Promise<void>;
+}
+
+export interface WorkSource {
+  readonly queue?: string;
+  readonly kind?: string;
 }
 
 export const BEAT_MS = 3_000;
@@ -91,8 +97,8 @@ export interface WorkEnd<Within> {
   /** Work that follows from this one. */
   readonly add?: readonly NewWork[];
   readonly write?: (within: Within) => Promise<void>;
-  /** Wakes every listener, though nothing is added: somebody waits for this end. */
-  readonly wake?: boolean;
+  /** Wakes whoever listens to this name: somebody waits for this end. */
+  readonly wake?: string;
   /** Why it is given up; it is kept among the dead. */
   readonly dead?: string;
 }

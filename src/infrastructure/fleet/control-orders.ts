@@ -6,7 +6,7 @@ import type {
   OrderState,
   OrderVerb,
 } from "../../application/ports/control-orders.ts";
-import { LOOKING } from "../../application/ports/control-orders.ts";
+import { LOOKING, ORDER_ENDS } from "../../application/ports/control-orders.ts";
 import type { WorkQueue } from "../../application/ports/work-queue.ts";
 import type { Within } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "../store/database-clock.ts";
@@ -59,7 +59,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       if (row !== undefined) return { work, order: fromRow(row) };
       // Withdrawn, too late, or begun by a process that died: nobody knows how far that one came.
       await queue.finish(work, {
-        wake: true,
+        wake: ORDER_ENDS,
         write: async (within) =>
           void (await within
             .updateTable("control_orders")
@@ -72,7 +72,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
     },
     answer: (work, answer) =>
       queue.finish(work, {
-        wake: true,
+        wake: ORDER_ENDS,
         write: async (within) => {
           const pieces = piecesOf(storable(answer));
           await within

@@ -60,7 +60,7 @@ export async function createPgBossEngine(
     async insert(within, work) {
       for (const [queue, part] of Map.groupBy(work, (one) => one.queue)) {
         await ready(queue);
-        await boss.insert(queue, part.map(toJob), { db: over(within, andNotify) });
+        await boss.insert(queue, part.map(toJob), { db: over(within, andNotify(queue)) });
       }
     },
     async waits(db, kinds) {
@@ -99,7 +99,7 @@ export async function createPgBossEngine(
       return hit(await boss.fail(queue, { id, retryCount: fence }, null, { db: over(within) }));
     },
     listen: (callback) => listenForWork(connectionString, CHANNEL, callback),
-    notify: async (within) => void (await sql`select pg_notify(${CHANNEL}, '')`.execute(within)),
+    notify: async (within, queue) => void (await sql`select pg_notify(${CHANNEL}, ${queue})`.execute(within)),
     close: () => boss.stop({ graceful: false }),
   };
 }
@@ -129,8 +129,9 @@ function hit(response: CommandResponse): boolean {
   return "affected" in response && response.affected === 1;
 }
 
-/** One statement instead of two. */
-const andNotify = (text: string) => `with added as (${text}) select pg_notify('${CHANNEL}', '')`;
+/** One statement instead of two. The engine takes no name of a queue that would have to be quoted. */
+const andNotify = (queue: string) => (text: string) =>
+  `with added as (${text}) select pg_notify('${CHANNEL}', '${queue}')`;
 
 /**
  * The engine gives no job by its id. A priority that no other has names it, in the transaction that sets it; one that is

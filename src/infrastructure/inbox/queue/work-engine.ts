@@ -33,9 +33,9 @@ export interface WorkEngine {
   /** False when the claim is not held any more. */
   complete(within: Within, held: Held): Promise<boolean>;
   release(within: Within, held: Held): Promise<boolean>;
-  /** Calls back when another process added work. */
-  listen(callback: () => void): () => void;
-  /** Tells the listeners of every process, once the transaction is done. */
-  notify(within: Within): Promise<void>;
+  /** Calls back when another process added work, with its queue; without one where that is not known. */
+  listen(callback: (queue?: string) => void): () => void;
+  /** Tells the listeners of this queue in every process, once the transaction is done. */
+  notify(within: Within, queue: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,7 +6,11 @@ const AGAIN_MS = 1_000;
  * Listens on a connection of its own, and connects again when that breaks. What is missed in between the queue's poll
  * finds. Returns how to end it.
  */
-export function listenForWork(connectionString: string, channel: string, callback: () => void): () => void {
+export function listenForWork(
+  connectionString: string,
+  channel: string,
+  callback: (queue?: string) => void,
+): () => void {
   const state: { client: Client | null; timer: ReturnType<typeof setTimeout> | null; closed: boolean } = {
     client: null,
     timer: null,
@@ -27,7 +31,8 @@ export function listenForWork(connectionString: string, channel: string, callbac
     };
     client.on("error", broken);
     client.on("end", broken);
-    client.on("notification", callback);
+    // An older version names no queue.
+    client.on("notification", ({ payload = "" }) => (payload === "" ? callback() : callback(payload)));
     try {
       await client.connect();
       await client.query(`listen ${channel}`);

@@ -6,6 +6,7 @@ import type {
   NewWork,
   Work,
   WorkQueue,
+  WorkSource,
 } from "../../../application/ports/work-queue.ts";
 import { databaseClock } from "../../store/database-clock.ts";
 import type { Database } from "../../store/schema.ts";
@@ -37,13 +38,17 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
   async function insert(within: Within, work: readonly NewWork[]): Promise<void> {
     if (work.length === 0) return;
     await engine.insert(within, work);
-    signals.soon();
+    for (const queue of new Set(work.map((one) => one.queue))) signals.soon(queue);
   }
 
-  async function end(work: Held, act: (within: Within) => Promise<boolean>): Promise<"done" | "lost"> {
+  async function end(
+    work: Held,
+    act: (within: Within) => Promise<boolean>,
+    wake = work.queue,
+  ): Promise<"done" | "lost"> {
     const done = await db.transaction().execute(act);
     inHand.delete(claimName(work));
-    if (done) signals.now();
+    if (done) for (const queue of new Set([work.queue, wake])) signals.now(queue);
     return done ? "done" : "lost";
   }
 
@@ -79,24 +84,33 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
       return claimOne(request, read);
     },
     begin: (work, read) => claimOne({ queue: work.queue, id: work.id }, read, [work]),
-    finish: (work, { add = [], write, dead, wake = false }) =>
-      end(work, async (within) => {
-        if (!(await engine.complete(within, work))) return false;
-        await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
-        if (dead !== undefined) await noteDead(within, work, dead, clock());
-        await write?.(within);
-        await insert(within, add);
-        if (wake && add.length === 0) await engine.notify(within);
-        return true;
-      }),
+    finish: (work, { add = [], write, dead, wake }) =>
+      end(
+        work,
+        async (within) => {
+          if (!(await engine.complete(within, work))) return false;
+          await within.deleteFrom("work_claims").where("id", "=", work.id).execute();
+          if (dead !== undefined) await noteDead(within, work, dead, clock());
+          await write?.(within);
+          await insert(within, add);
+          if (wake !== undefined) await engine.notify(within, wake);
+          return true;
+        },
+        wake,
+      ),
     handBack: (work, { begun, write }) =>
       end(work, async (within) => {
         if (!(await giveBack(engine, within, work, begun ? 0 : 1))) return false;
         await write?.(within);
-        await engine.notify(within);
+        await engine.notify(within, work.queue);
         return true;
       }),
-    beat: createBeat({ ...parts, clock, inHand, release: (held) => release(parts, held).then(signals.now) }),
+    beat: createBeat({
+      ...parts,
+      clock,
+      inHand,
+      release: (held) => release(parts, held).then(() => signals.now(held.queue)),
+    }),
     onWork: signals.listen,
     async close() {
       signals.close();
@@ -142,19 +156,19 @@ async function giveBack(engine: WorkEngine, within: Within, held: Held, uncounte
 /** What a dead process had: its attempt counts, since nobody knows how far it came. */
 async function release({ db, engine }: WorkQueueParts, held: Held): Promise<void> {
   await db.transaction().execute(async (within) => {
-    if (await giveBack(engine, within, held, 0)) await engine.notify(within);
+    if (await giveBack(engine, within, held, 0)) await engine.notify(within, held.queue);
   });
 }
 
 function createSignals({ db, engine, timers }: WorkQueueParts) {
-  const listeners = new Map<() => void, string>();
-  const now = () => {
-    for (const listener of listeners.keys()) listener();
+  const listeners = new Map<() => void, WorkSource>();
+  const now = (queue?: string) => {
+    for (const [listener, source] of listeners) if (isOf(source, queue)) listener();
   };
   const state = { closed: false, stop: () => {} };
   /** Whoever claims finds out about a store that fails, and says so. */
   const lookOut = async () => {
-    const kinds = [...new Set(listeners.values())].filter((kind) => kind !== "");
+    const kinds = [...new Set([...listeners.values()].flatMap(({ kind }) => kind ?? []))];
     if (await engine.waits(db, kinds).catch(() => true)) now();
   };
   const poll = () => {
@@ -166,9 +180,9 @@ function createSignals({ db, engine, timers }: WorkQueueParts) {
   return {
     now,
     /** The claim that follows waits for the transaction that is being written, where there is one connection. */
-    soon: () => queueMicrotask(now),
-    listen(listener: () => void, kind = "") {
-      listeners.set(listener, kind);
+    soon: (queue: string) => queueMicrotask(() => now(queue)),
+    listen(listener: () => void, of: WorkSource = {}) {
+      listeners.set(listener, of);
       return () => void listeners.delete(listener);
     },
     close() {
@@ -177,4 +191,11 @@ function createSignals({ db, engine, timers }: WorkQueueParts) {
       unlisten();
     },
   };
+}
+
+/** What is not known to be of another queue may be of this one. */
+function isOf({ queue, kind }: WorkSource, named: string | undefined): boolean {
+  if (named === undefined) return true;
+  if (kind !== undefined) return named.startsWith(`${kind}.`);
+  return queue === undefined || queue === named;
 }
