@@ -86,8 +86,11 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const ignoredAt = positionOf(
     sources["command_executor.mcp_server.name"] ?? sources["command_executor.mcp_server"],
   );
+  const named = new Set([...baseLayer.named, ...own.named, ...referencesIn(environment.tree)]);
   const warnings: ConfigWarning[] = [
-    ...environment.warnings,
+    ...environment.warnings.filter(
+      (warning) => warning.code !== "unknown-variable" || !named.has(warning.variable),
+    ),
     ...usual.warnings,
     ...own.warnings,
     ...(ignored === undefined
@@ -109,9 +112,11 @@ interface ReadLayer {
   readonly tree: Tree;
   readonly positions: ReadonlyMap<string, FilePosition>;
   readonly problems: readonly ConfigProblem[];
+  /** Variables that it refers to, also where it does not count. */
+  readonly named: readonly string[];
 }
 
-const NOTHING: ReadLayer = { tree: {}, positions: new Map(), problems: [] };
+const NOTHING: ReadLayer = { tree: {}, positions: new Map(), problems: [], named: [] };
 
 async function fileLayer(file: ConfigFile, env: Env, root: SchemaNode): Promise<ReadLayer> {
   const read = await rawLayer(file, root);
@@ -124,7 +129,8 @@ async function rawLayer(file: ConfigFile, root: SchemaNode): Promise<ReadLayer> 
   if (file.kind !== "file") return NOTHING;
   const { readFileLayer } = await import("./file-layer.ts");
   const layer = await readFileLayer(new TextDecoder().decode(file.bytes), file.file, root);
-  return layer.ok ? { ...layer, problems: [] } : { ...NOTHING, problems: layer.problems };
+  if (!layer.ok) return { ...NOTHING, problems: layer.problems };
+  return { ...layer, problems: [], named: referencesIn(layer.tree) };
 }
 
 async function workspaceLayer(
@@ -142,6 +148,12 @@ async function workspaceLayer(
   const warnings: ConfigWarning[] =
     widening.length === 0 ? [] : [{ code: "untrusted-keys", file: file.file, keys: widening }];
   return { ...layer, tree: harmless, warnings };
+}
+
+/** `env:NAME`, wherever it stands. */
+function referencesIn(value: unknown): string[] {
+  if (typeof value === "string") return value.startsWith("env:") ? [value.slice("env:".length)] : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(referencesIn) : [];
 }
 
 function fileSource(file: string, positions: ReadonlyMap<string, FilePosition>): (key: string) => KeySource {

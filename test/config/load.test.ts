@@ -182,6 +182,16 @@ describe("the environment", () => {
     ]);
   });
 
+  test("a variable that a file refers to is not unknown", async () => {
+    const { warnings } = await load({
+      env: { PICOCLAW_DATABASE: "postgres://h/d", PICOCLAW_PORT: "1234", PICOCLAW_MCP_PLACE: "x" },
+      home: 'database_url: "env:PICOCLAW_DATABASE"\nserve: { port: "env:PICOCLAW_PORT" }\n',
+    });
+    expect(warnings.map((warning) => ("variable" in warning ? warning.variable : warning.code))).toEqual([
+      "PICOCLAW_MCP_PLACE",
+    ]);
+  });
+
   test("a wrong value is refused by the variable's name", async () => {
     expect(
       await refuse({ env: { PICOCLAW_WORKER_COMMAND_TIMEOUT: "soon", PICOCLAW_WORKER_CONFINE: "maybe" } }),

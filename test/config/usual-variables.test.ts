@@ -108,4 +108,15 @@ describe("variables of other programs", () => {
       { code: "unusable-variable", variable: "OPENAI_BASE_URL", key: "providers.openai.base_url" },
     ]);
   });
+
+  test.each(["ftp://x", "unix:///run/ollama.sock", "http://user:pw@host", "user:pw@host"])(
+    "OLLAMA_HOST=%s is ignored and named",
+    async (told) => {
+      const { config, warnings } = await load({ OLLAMA_HOST: told });
+      expect(config).toEqual(DEFAULTS);
+      expect(warnings).toEqual([
+        { code: "unusable-variable", variable: "OLLAMA_HOST", key: "ollama.base_url" },
+      ]);
+    },
+  );
 });

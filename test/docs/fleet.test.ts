@@ -10,13 +10,13 @@ test("the configuration in docs/fleet.md is valid, and every command there is on
   const cli = createCli();
   cli.write("picoclaw.yaml", /```yaml\n([\s\S]*?)```/m.exec(text)?.[1] ?? "-");
   const loaded = await loadConfig({
-    env: { PICOCLAW_DATABASE: "postgres://nobody@localhost/none" },
+    env: { FLEET_DATABASE_URL: "postgres://nobody@localhost/none" },
     cwd: cli.workspace,
     configFile: join(cli.workspace, "picoclaw.yaml"),
   });
-  expect(loaded.ok).toBe(true);
+  expect(loaded).toMatchObject({ ok: true, warnings: [] });
   const named = new Set([...text.matchAll(/`picoclaw (\w+)/g)].map(([, command]) => command as string));
-  expect([...named].toSorted()).toEqual(["db", "fleet", "join", "serve"]);
+  expect([...named].toSorted()).toEqual(["db", "fleet", "jobs", "join", "serve"]);
   for (const command of named) expect([command, cli.run([command, "--help"]).code]).toEqual([command, 0]);
   for (const [, flag] of text.matchAll(/`picoclaw join[^`]*?(--\w+)/g))
     expect(cli.run(["join", "--help"]).out).toContain(flag as string);

@@ -1,10 +1,14 @@
-/** `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. */
+/**
+ * `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null for what cannot be
+ * asked over HTTP, and for one with a name or a password in it.
+ */
 export function ollamaAddress(told: string | undefined): string | null {
   const text = told?.trim() ?? "";
   if (text === "") return null;
   try {
-    const isBare = !/^https?:\/\//.test(text);
+    const isBare = !text.includes("://");
     const url = new URL(isBare ? `http://${text}` : text);
+    if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
     if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname)) url.hostname = "127.0.0.1";
     if (url.port === "" && isBare) url.port = "11434";
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
