@@ -19,9 +19,14 @@ export interface Web {
   readonly streams: Streams;
 }
 
-export interface WebEnv {
+/** Of whoever asks, known or not. */
+export interface OpenEnv {
   /** `from`: the address at the other end of the connection. */
   Bindings: { readonly from: string };
+}
+
+export interface WebEnv {
+  Bindings: { readonly person: SignedIn };
   Variables: {
     readonly person: SignedIn;
     readonly page: PageContext;

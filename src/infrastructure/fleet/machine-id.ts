@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,8 +7,8 @@ export function machineIdOf(home: string): string {
   const known = read(file);
   if (known !== null) return known;
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const own = `${file}.${randomUUID()}`;
-  writeFileSync(own, `${randomUUID().replaceAll("-", "")}\n`, { mode: 0o600 });
+  const own = `${file}.${crypto.randomUUID()}`;
+  writeFileSync(own, `${crypto.randomUUID().replaceAll("-", "")}\n`, { mode: 0o600 });
   try {
     // Of several processes that make it at once, one links first, and all read that one.
     linkSync(own, file);

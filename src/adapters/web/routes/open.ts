@@ -1,3 +1,4 @@
+import type { Hono } from "hono";
 import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import { isLoopback, isOurOrigin } from "../guard.ts";
 import { html } from "../markup.ts";
@@ -6,14 +7,14 @@ import { barePage } from "../parts/layout.ts";
 import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
 import { sourceOf } from "../source.ts";
 import { createUnsigned } from "../unsigned.ts";
-import { respond, standalonePage, type Web, type WebApp } from "../web.ts";
+import { type OpenEnv, respond, standalonePage, type Web } from "../web.ts";
 
 /** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
 const UNSIGNED = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
 const FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
-export function openRoutes(app: WebApp, web: Web): void {
+export function openRoutes(app: Hono<OpenEnv>, web: Web): void {
   const { host, signIn, assets } = web;
   for (const asset of [assets.style, assets.script]) {
     const headers = { "content-type": asset.type, "cache-control": FOR_EVER, vary: "accept-encoding" };

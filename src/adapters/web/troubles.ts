@@ -1,0 +1,24 @@
+import type { Env, Hono } from "hono";
+import { consoleMessagesFor } from "../../domain/texts/texts.ts";
+import { TooSlow } from "./body.ts";
+import { localeOf } from "./session.ts";
+import { standalonePage, type Web } from "./web.ts";
+
+/** What is answered where nothing is, and where something broke. */
+export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
+  const { host } = web;
+  app.onError((error, c) => {
+    if (error instanceof TooSlow) return c.text("408: the body did not arrive in time\n", 408);
+    host.onTrouble(error, c.req.path);
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "internal", message: "internal error" } }, 500);
+    return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);
+  });
+  app.notFound((c) => {
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "not-found", message: "no such address" } }, 404);
+    return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
+  });
+}
