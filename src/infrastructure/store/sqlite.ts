@@ -9,6 +9,7 @@ import type { Database } from "./schema.ts";
 const TURN_MS = 5;
 /** A message needs some thirty of them. */
 const MOST_STATEMENTS = 100;
+const NOTHING_DONE = { changes: 0, lastInsertRowid: 0 };
 
 /** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another. */
 export function openSqlite(file: string): Kysely<Database> {
@@ -29,7 +30,11 @@ function adapt(database: DatabaseSync): SqliteDatabase {
     return {
       reader: statement.columns().length > 0,
       all: (parameters: readonly unknown[]) => statement.all(...(parameters as never[])),
-      run: (parameters: readonly unknown[]) => statement.run(...(parameters as never[])),
+      run(parameters: readonly unknown[]) {
+        // SQLite takes a transaction back by itself when the disk is full; what failed is to be told, not this.
+        if (text === "rollback" && !database.isTransaction) return NOTHING_DONE;
+        return statement.run(...(parameters as never[]));
+      },
       // One that is read row by row must not be begun again meanwhile.
       iterate: (parameters: readonly unknown[]) =>
         prepare(text).iterate(...(parameters as never[])) as IterableIterator<unknown>,

@@ -11,12 +11,14 @@ export interface ServeOptions {
   readonly config?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its home and workspace lie. */
+  readonly under?: string;
 }
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 
 export async function createServer(options: ServeOptions = {}) {
-  const cli = createCli();
+  const cli = createCli(options.under);
   mkdirSync(cli.home, { recursive: true });
   const configure = (config: string) =>
     writeFileSync(

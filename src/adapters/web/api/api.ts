@@ -12,6 +12,8 @@ export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
+    if (/disk is full|no space left/i.test(error.message))
+      return failure(503, "no-space", "the disk of the store is full: nothing was taken in, try again later");
     return failure(500, "internal", "internal error");
   });
   app.notFound(() => failure(404, "not-found", "no such address"));

@@ -71,6 +71,7 @@ export function openApi(version: string): Json {
             "400": failed("Something in the body is not right."),
             "413": failed("Too long."),
             "429": failed("Too many messages."),
+            "503": failed("The disk of the store is full; nothing was taken in."),
           },
         }),
       },
