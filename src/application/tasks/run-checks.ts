@@ -1,11 +1,10 @@
 import { failingOutput } from "../../domain/work/checks/failing-output.ts";
-import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import { type CheckResult, judge } from "../../domain/work/checks/judge.ts";
 import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
-import { readResults } from "../../domain/work/checks/read-results.ts";
-import { stateOfRun } from "../../domain/work/checks/run-state.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { RunInEnvironment, TaskEnvironment } from "../ports/task-environments.ts";
+import { checkResult } from "../work/checks/check-results.ts";
+import { foundChecks } from "./found-checks.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 
@@ -21,12 +20,9 @@ export interface RunCheck {
 export async function runChecks({ config, mask }: SolveParts, work: Work): Promise<readonly RunCheck[]> {
   const environment = work.environment as TaskEnvironment;
   const { signal } = work;
-  const names = (await environment.run("ls -1A", signal)).stdout.split("\n").filter((name) => name !== "");
-  const texts: Record<string, string> = {};
-  for (const name of READ_FOR_CHECKS)
-    if (names.includes(name)) texts[name] = (await environment.run(`cat ./${name}`, signal)).stdout;
   const ran: RunCheck[] = [];
-  for (const check of findChecks({ names, texts }, work.task.checkCommand ?? config.testCommand)) {
+  const configured = work.task.checkCommand ?? config.testCommand;
+  for (const check of await foundChecks(environment, configured, signal)) {
     const { kind, command, line } = check;
     const run = await environment.run(line, signal);
     const { exitCode, stdout, stderr, durationMs } = run;
@@ -78,8 +74,6 @@ export async function compareWithBase(
   });
 }
 
-function resultOf({ kind, command }: ProjectCheck, run: RunInEnvironment): CheckResult {
-  const whole = `${run.stdout}${run.stderr}`;
-  const state = stateOfRun(run.exitCode, whole);
-  return { kind, command, state, results: kind === "test" ? readResults(whole) : null };
+function resultOf(check: ProjectCheck, { exitCode, stdout, stderr }: RunInEnvironment): CheckResult {
+  return checkResult(check, { outcome: "exited", exitCode, whole: `${stdout}${stderr}` });
 }

@@ -1,7 +1,7 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { failedInstallWords } from "./failed-installs.ts";
+import { foundChecks } from "./found-checks.ts";
 import { isShownFiles, showPointed } from "./show-pointed.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
 
@@ -31,7 +31,7 @@ export async function showProject(
       ? { rules: [], checkCommand: null }
       : await parts.readSettings(await read(SETTINGS));
   const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
-  const checks = await checkLines(environment, signal, own.checkCommand ?? config.testCommand);
+  const checks = await foundChecks(environment, own.checkCommand ?? config.testCommand, signal);
   const pointed = await showPointed(parts, work, environment);
   const { plan } = task;
   const sections = [
@@ -44,7 +44,7 @@ export async function showProject(
     "## Checks",
     checks.length === 0
       ? "No tests or linters were found; your own commands are the only judge."
-      : `These judge your change when you are done: ${checks.map((line) => `\`${line}\``).join(", ")}.`,
+      : `These judge your change when you are done: ${checks.map(({ command }) => `\`${command}\``).join(", ")}.`,
     ...(await failedInstallWords(environment, mask, signal)),
     "## Files",
     fileList(files),
@@ -76,17 +76,4 @@ async function trackedFiles(environment: TaskEnvironment, signal: AbortSignal): 
 async function readText(environment: TaskEnvironment, path: string, signal: AbortSignal): Promise<string> {
   const { exitCode, stdout } = await environment.run(`cat ./${path}`, signal);
   return exitCode === 0 ? stdout : "";
-}
-
-async function checkLines(
-  environment: TaskEnvironment,
-  signal: AbortSignal,
-  configured: string | null,
-): Promise<readonly string[]> {
-  const listed = await environment.run("ls -1A", signal);
-  const names = listed.stdout.split("\n").filter((name) => name !== "");
-  const texts: Record<string, string> = {};
-  for (const name of READ_FOR_CHECKS)
-    if (names.includes(name)) texts[name] = await readText(environment, name, signal);
-  return findChecks({ names, texts }, configured).map(({ command }) => command);
 }

@@ -6,14 +6,20 @@ import type { CheckRun } from "../draft.ts";
 
 /** What the runs of checks say, in the order of the checks. */
 export function checkResults(checks: readonly ProjectCheck[], runs: readonly CheckRun[]): CheckResult[] {
-  return checks.flatMap(({ kind, command }, at) => {
+  return checks.flatMap((check, at) => {
     const run = runs[at];
-    if (run === undefined) return [];
-    return [{ kind, command, state: stateOf(run), results: kind === "test" ? readResults(run.whole) : null }];
+    return run === undefined ? [] : [checkResult(check, run)];
   });
 }
 
-function stateOf({ outcome, exitCode, whole }: CheckRun): CheckResult["state"] {
+type Ran = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
+
+/** What one run says, wherever it ran. */
+export function checkResult({ kind, command }: ProjectCheck, run: Ran): CheckResult {
+  return { kind, command, state: stateOf(run), results: kind === "test" ? readResults(run.whole) : null };
+}
+
+function stateOf({ outcome, exitCode, whole }: Ran): CheckResult["state"] {
   if (outcome === "timed-out") return "timed-out";
   return outcome === "not-started" ? "cannot-run" : stateOfRun(exitCode, whole);
 }
