@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { ensureImage } from "../application/environments/ensure-image.ts";
+import { LOG } from "../application/ports/logger.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
 import { executePatch } from "../application/work/execute-patch.ts";
@@ -132,6 +133,8 @@ function staged(
   const inside = folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   const transactions = createTransactions({
     storage: { workspace: root, folder, inside, trusted: true },
+    home: loaded.home,
+    onHolderEnded: (pid) => parts.logger.warn("worker", ...LOG.holderEnded, { pid }),
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
     ownFolders: [folder, loaded.home],

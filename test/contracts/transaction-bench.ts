@@ -113,6 +113,7 @@ export function openTransactions(
 ): Transactions {
   return createTransactions({
     storage,
+    home,
     copyLimitBytes: 1 << 30,
     lockTimeoutMs: 10_000,
     ownFolders: [storage.folder, home],

@@ -1,13 +1,13 @@
 /**
- * Works on a bench as a process of its own: `crash-child.ts FOLDER ACTION JOB POINT`. It kills itself without any
- * farewell at checkpoint number POINT (never with 0), and prints the checkpoints it passed, one a line.
+ * Works on a bench as a process of its own: `crash-child.ts FOLDER ACTION JOB POINT SIGNAL`. It kills itself without any
+ * farewell, or stops itself, at checkpoint number POINT (never with 0), and prints the checkpoints it passed, one a line.
  */
 import { writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { locateStorage } from "../../src/infrastructure/work/transaction/storage.ts";
 import { openTransactions } from "../contracts/transaction-bench.ts";
 
-const [folder = "", action = "", jobId = "", point = "0"] = process.argv.slice(2);
+const [folder = "", action = "", jobId = "", point = "0", signal = "SIGKILL"] = process.argv.slice(2);
 const home = join(folder, "home");
 const workspace = join(folder, "ws");
 let passed = 0;
@@ -17,7 +17,7 @@ const transactions = openTransactions(locateStorage(workspace, home, workspace),
       writeFileSync(join(workspace, "edited.txt"), "saved in the last instant\n");
     passed += 1;
     writeSync(1, `${name}\n`);
-    if (passed === Number(point)) process.kill(process.pid, "SIGKILL");
+    if (passed === Number(point)) process.kill(process.pid, signal as NodeJS.Signals);
   },
 });
 

@@ -4,7 +4,12 @@ import { join } from "node:path";
 import type { Repaired } from "../../src/application/ports/transaction.ts";
 import { jobFolder } from "../../src/infrastructure/work/transaction/job-folder.ts";
 import { readRepairMarks } from "../../src/infrastructure/work/transaction/repair-marks.ts";
-import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
+import {
+  createBench,
+  openTransactions,
+  type TransactionBench,
+  text,
+} from "../contracts/transaction-bench.ts";
 import { type Tree, withoutTimes } from "../contracts/tree.ts";
 
 const CHILD = join(import.meta.dir, "crash-child.ts");
@@ -140,6 +145,44 @@ describe.each(["exchange 0", "in 0"])("a path that somebody edited after the cra
   });
 });
 
+describe.if(process.platform === "linux")("a process that is stopped in the middle", () => {
+  for (const [action, back] of [
+    ["commit", "undo"],
+    ["undo", "redo"],
+  ] as const)
+    test(
+      `of ${action} is ended by the next job, which completes what it had begun before it does its own`,
+      async () => {
+        const { points, after } = await rehearse(action);
+        const middle = points.findIndex((point) => point.startsWith("exchange")) + 1;
+        expect(middle).toBeGreaterThan(0);
+        await prepare(action);
+        const before = withoutTimes(bench.tree());
+        const next = await bench.stage((view) => view.write("next.txt", text("next\n")));
+        const stopped = run(action, middle, "SIGSTOP");
+        // It holds the lock from here on, and stops itself.
+        while (!intentStands()) await Bun.sleep(5);
+        const ended: number[] = [];
+        const successor = openTransactions(bench.storage, join(bench.folder, "home"), {
+          lockTimeoutMs: 60_000,
+          holderDeadAfterMs: 0,
+          onHolderEnded: (pid) => ended.push(pid),
+        });
+        expect((await successor.commit(next)).status).toBe("done");
+        expect((await stopped).killed).toBe(true);
+        expect(ended).toHaveLength(1);
+        expect(intentStands()).toBe(false);
+        const marks = readRepairMarks(jobFolder(bench.storage.folder, jobId));
+        expect(marks.map(({ outcome, left }) => [outcome, left])).toEqual([["finished", []]]);
+        expect((await successor.undo(next, { force: false })).status).toBe("done");
+        expect(withoutTimes(bench.tree())).toEqual(after);
+        expect((await successor[back](jobId, { force: false })).status).toBe("done");
+        expect(withoutTimes(bench.tree())).toEqual(before);
+      },
+      SLOW,
+    );
+});
+
 /** A new bench with a job that does everything to a path that a job can do, just before the action. */
 async function prepare(action: "commit" | "undo" | "redo"): Promise<void> {
   bench?.remove();
@@ -181,10 +224,10 @@ async function rehearse(
   return { points, after: withoutTimes(bench.tree()) };
 }
 
-/** A process of its own, killed at the given checkpoint, if any. */
-async function run(action: string, point = 0): Promise<Ran> {
+/** A process of its own, killed or stopped at the given checkpoint, if any. */
+async function run(action: string, point = 0, signal = "SIGKILL"): Promise<Ran> {
   const child = Bun.spawn(
-    [process.execPath, "--no-env-file", CHILD, bench.folder, action, jobId, String(point)],
+    [process.execPath, "--no-env-file", CHILD, bench.folder, action, jobId, String(point), signal],
     {
       stdout: "pipe",
       stderr: "pipe",

@@ -1,7 +1,9 @@
+import { createHolderRecords } from "../../../src/infrastructure/work/transaction/holder-records.ts";
 import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
 
-/** Takes the lock of a folder, says so, and keeps it. */
-await withFolderLocks([process.argv[2] as string], { timeoutMs: 20_000 }, () => {
-  process.stdout.write("held\n");
+/** `lock-child.ts FOLDER HOME` takes the lock of a folder as a job does, says its number, and keeps it. */
+const [folder = "", home = ""] = process.argv.slice(2);
+await withFolderLocks([folder], { timeoutMs: 20_000, holders: createHolderRecords(home) }, () => {
+  process.stdout.write(`${process.pid}\n`);
   return new Promise(() => setInterval(() => {}, 60_000));
 });

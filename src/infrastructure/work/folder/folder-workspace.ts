@@ -1,3 +1,4 @@
+import { LOG } from "../../../application/ports/logger.ts";
 import type { Workspace } from "../../../application/ports/workspace.ts";
 import { createWorkspace } from "../../../application/work/create-workspace.ts";
 import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
@@ -38,6 +39,8 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
     staging: { ...staging, confinable: staging.bubblewrap !== null && staging.kind !== "none" },
     transactions: createTransactions({
       storage,
+      home,
+      onHolderEnded: (pid) => rest.logger.warn("worker", ...LOG.holderEnded, { pid }),
       copyLimitBytes: config.copy_limit,
       lockTimeoutMs: 30_000,
       ownFolders: [storage.folder, home],

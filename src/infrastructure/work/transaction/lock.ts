@@ -1,12 +1,16 @@
 import { closeSync, openSync } from "node:fs";
 import { DEAD_AFTER_MS } from "../../../application/ports/work-queue.ts";
 import { flock } from "../../runtime/file-lock.ts";
+import type { HolderRecords } from "./holder-records.ts";
 import { createHolderWatch } from "./stopped-holder.ts";
 
-export interface LockTimes {
+export interface LockOptions {
   readonly timeoutMs: number;
+  readonly holders: HolderRecords;
   /** After which a holder that is stopped is ended. */
   readonly deadAfterMs?: number;
+  /** Called with its process number. */
+  readonly onEnded?: (pid: number) => void;
 }
 
 /**
@@ -16,23 +20,25 @@ export interface LockTimes {
  */
 export async function withFolderLocks<T>(
   folders: readonly string[],
-  { timeoutMs, deadAfterMs = DEAD_AFTER_MS }: LockTimes,
+  { timeoutMs, holders, deadAfterMs = DEAD_AFTER_MS, onEnded = () => {} }: LockOptions,
   use: () => Promise<T> | T,
 ): Promise<T | "busy"> {
-  const held: number[] = [];
+  const held: (() => void)[] = [];
   const deadline = performance.now() + timeoutMs;
   try {
     for (const folder of [...new Set(folders)].sort()) {
       const fd = openSync(folder, "r");
-      held.push(fd);
+      held.push(() => closeSync(fd));
+      // Before the lock: one that is stopped right after it was taken is known, too.
+      held.push(holders.note(fd));
       const locked = await flock(fd, "exclusive", {
         timeoutMs: Math.max(0, deadline - performance.now()),
-        onBusy: createHolderWatch({ folder, deadAfterMs, clock: () => performance.now() }),
+        onBusy: createHolderWatch({ fd, holders, deadAfterMs, clock: () => performance.now(), onEnded }),
       });
       if (!locked.ok && locked.reason === "timed-out") return "busy";
     }
     return await use();
   } finally {
-    for (const fd of held) closeSync(fd);
+    for (const release of held) release();
   }
 }

@@ -1,27 +1,30 @@
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
-
-/** `pid` and `startedAt` together never name two processes of one boot. */
-export interface Holder {
-  readonly pid: number;
-  readonly startedAt: string;
-}
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { birthOf } from "../process/process-birth.ts";
+import { type HolderRecord, type HolderRecords, type Inode, inodeOf } from "./holder-records.ts";
 
 export interface HolderWatch {
-  readonly folder: string;
+  /** The open folder that is waited for. */
+  readonly fd: number;
+  readonly holders: HolderRecords;
   /** How long a holder may stand still before it is taken for dead. */
   readonly deadAfterMs: number;
   readonly clock: () => number;
+  readonly onEnded: (pid: number) => void;
 }
 
 const LOOK_MS = 500;
+const NAMESPACES = ["pid", "mnt", "user"] as const;
 
 /**
- * Whoever waits for a folder's lock calls this between its tries. A holder that was stopped (SIGSTOP) keeps the kernel's
- * lock for ever, and would go on with its swap when it is continued, over whatever was done since: it is killed before
- * the lock is taken. What it had begun the next job completes. Where there is no /proc nobody can tell.
+ * Whoever waits for a folder's lock calls this between its tries. A PicoClaw that was stopped (SIGSTOP, Ctrl-Z) while it
+ * held the lock keeps it for ever, and would go on with its swap when it is continued, over whatever was done since: it
+ * is killed before the lock is taken. What it had begun is completed by whoever has the lock next. Any other program
+ * that locks the folder is waited for, as long as a job waits. Where there is no /proc nobody can tell.
  */
-export function createHolderWatch({ folder, deadAfterMs, clock }: HolderWatch): () => void {
-  const seen: { at: number; holder: Holder | null; since: number } = {
+export function createHolderWatch(watch: HolderWatch): () => void {
+  const { fd, holders, deadAfterMs, clock, onEnded } = watch;
+  const lock = inodeOf(fd);
+  const seen: { at: number; holder: HolderRecord | null; since: number } = {
     at: Number.NEGATIVE_INFINITY,
     holder: null,
     since: 0,
@@ -30,64 +33,72 @@ export function createHolderWatch({ folder, deadAfterMs, clock }: HolderWatch): 
     const now = clock();
     if (now - seen.at < LOOK_MS) return;
     seen.at = now;
-    const holder = findStoppedHolder(folder);
-    if (holder === null || !isSame(holder, seen.holder)) {
+    const holder = findStoppedHolder(lock, holders);
+    if (holder === null || holder.pid !== seen.holder?.pid || holder.birth !== seen.holder.birth) {
       seen.holder = holder;
       seen.since = now;
       return;
     }
-    if (now - seen.since >= deadAfterMs) end(holder);
+    if (now - seen.since >= deadAfterMs && end(holder.pid)) onEnded(holder.pid);
   };
 }
 
-/** The process that holds the lock of a folder while it is stopped. */
-export function findStoppedHolder(folder: string): Holder | null {
-  try {
-    const path = realpathSync(folder);
-    const locks = readFileSync("/proc/locks", "utf8").matchAll(/FLOCK\s+\S+\s+WRITE\s+(\d+)/g);
-    for (const pid of new Set([...locks].map(([, number]) => Number(number)))) {
-      const startedAt = pid === 0 ? null : stoppedSince(pid);
-      if (startedAt !== null && holdsLock(pid, path)) return { pid, startedAt };
-    }
-  } catch {
-    // Nothing of it can be read here.
-  }
-  return null;
+/** The process that wrote itself down as holder of a lock, and by all that the kernel says is it, and is stopped. */
+export function findStoppedHolder(lock: Inode, holders: HolderRecords): HolderRecord | null {
+  return (
+    holders
+      .of(lock)
+      .find(
+        ({ pid, birth }) => birthOf(pid) === birth && isStopped(pid) && isLikeUs(pid) && holdsLock(pid, lock),
+      ) ?? null
+  );
 }
 
-/** When a process that is stopped was started, in ticks since the boot; null when it runs or is not there. */
-function stoppedSince(pid: number): string | null {
-  try {
+function isStopped(pid: number): boolean {
+  return tells(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name in brackets may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "T" ? (fields[19] ?? null) : null;
-  } catch {
-    return null;
-  }
+    return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T ");
+  });
 }
 
-/** Whether one of its open files is this folder, and locked. */
-function holdsLock(pid: number, path: string): boolean {
+/** Of the same user, and in the same namespaces. */
+function isLikeUs(pid: number): boolean {
+  return tells(
+    () =>
+      statSync(`/proc/${pid}`).uid === process.geteuid?.() &&
+      NAMESPACES.every(
+        (name) => readlinkSync(`/proc/${pid}/ns/${name}`) === readlinkSync(`/proc/self/ns/${name}`),
+      ),
+  );
+}
+
+/** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
+function holdsLock(pid: number, lock: Inode): boolean {
+  return tells(() =>
+    readdirSync(`/proc/${pid}/fd`).some((fd) =>
+      tells(() => {
+        const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true });
+        return (
+          String(dev) === lock.device &&
+          String(ino) === lock.inode &&
+          /^lock:.*FLOCK.*WRITE/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8"))
+        );
+      }),
+    ),
+  );
+}
+
+function end(pid: number): boolean {
+  // Gone since, or not ours to end: the lock says which.
+  return tells(() => process.kill(pid, "SIGKILL"));
+}
+
+/** What cannot be read here is not so. */
+function tells(read: () => boolean): boolean {
   try {
-    return readdirSync(`/proc/${pid}/fd`).some(
-      (fd) =>
-        readlinkSync(`/proc/${pid}/fd/${fd}`) === path &&
-        /^lock:.*FLOCK.*WRITE/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8")),
-    );
+    return read();
   } catch {
     return false;
   }
-}
-
-function end(holder: Holder): void {
-  try {
-    if (stoppedSince(holder.pid) === holder.startedAt) process.kill(holder.pid, "SIGKILL");
-  } catch {
-    // Gone since, or not ours to end: the lock says which.
-  }
-}
-
-function isSame(one: Holder, other: Holder | null): boolean {
-  return one.pid === other?.pid && one.startedAt === other.startedAt;
 }

@@ -18,6 +18,7 @@ import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
 import { keepAfterImages } from "./after-images.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { finishInterrupted } from "./finish-interrupted.ts";
+import { createHolderRecords } from "./holder-records.ts";
 import { createInPlaceTransaction } from "./in-place-transaction.ts";
 import { type Intent, readIntent } from "./intent.ts";
 import {
@@ -42,8 +43,14 @@ import { foreignRoot, type SwapParts, swapJob } from "./swap-job.ts";
 
 export interface TransactionParts {
   readonly storage: Storage;
+  /** PicoClaw's home, where processes write down which locks they hold. */
+  readonly home: string;
+  /** Called with the number of a process that was stopped while it held a lock, and was ended for that. */
+  readonly onHolderEnded?: (pid: number) => void;
   readonly copyLimitBytes: number;
   readonly lockTimeoutMs: number;
+  /** After which a holder that is stopped is ended; 15 seconds unless told. */
+  readonly holderDeadAfterMs?: number;
   /** Absolute folders that belong to PicoClaw and are no part of any view. */
   readonly ownFolders: readonly string[];
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
@@ -77,6 +84,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
   const { storage, now } = parts;
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
+  const holders = createHolderRecords(parts.home);
   const swapParts: SwapParts = {
     storage: storage.folder,
     workspace,
@@ -182,7 +190,12 @@ export function createTransactions(parts: TransactionParts): Transactions {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
     return withFolderLocks(
       [workspace, ...roots.filter((root) => existsSync(root))],
-      { timeoutMs: parts.lockTimeoutMs },
+      {
+        timeoutMs: parts.lockTimeoutMs,
+        holders,
+        deadAfterMs: parts.holderDeadAfterMs,
+        onEnded: parts.onHolderEnded,
+      },
       use,
     );
   }

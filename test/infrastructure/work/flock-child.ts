@@ -1,0 +1,7 @@
+import { openSync } from "node:fs";
+import { tryFlock } from "../../../src/infrastructure/runtime/file-lock.ts";
+
+/** Any program that locks a folder for itself, says its number, and keeps it. */
+tryFlock(openSync(process.argv[2] as string, "r"), "exclusive");
+process.stdout.write(`${process.pid}\n`);
+setInterval(() => {}, 60_000);
