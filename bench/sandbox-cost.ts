@@ -124,6 +124,7 @@ function setUpOnce(workspace: string, home: string): Side {
   });
   const transactions = createTransactions({
     storage,
+    home,
     copyLimitBytes: 0,
     lockTimeoutMs: 1000,
     ownFolders: [],

@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type CommitGuard, createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import type { Work } from "../../../src/application/ports/work-queue.ts";
+import { createHolderRecords } from "../../../src/infrastructure/work/transaction/holder-records.ts";
 import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
@@ -103,7 +105,8 @@ describe("whether a job is brought in", () => {
     const { state, guard, lost } = await createProcess();
     const { workspace, execute } = await open(guard, lost);
     const isWaiting = () => workspace.archive.list().some((job) => job.state === "staged");
-    const late = await withFolderLocks([bench.workspace], { timeoutMs: 60_000 }, async () => {
+    const holders = createHolderRecords(join(bench.folder, "home"));
+    const late = await withFolderLocks([bench.workspace], { timeoutMs: 60_000, holders }, async () => {
       const executed = execute([edit("create", "waited.txt", "late\n")]);
       while (!isWaiting()) await Bun.sleep(10);
       state.ms = 7_000;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { birthOf } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { createHolderRecords } from "../../../src/infrastructure/work/transaction/holder-records.ts";
 import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
 import { createRunningJobs } from "../../../src/infrastructure/work/transaction/running-jobs.ts";
 import { until } from "../../e2e/cli-kit.ts";
@@ -138,7 +139,8 @@ describe("a job whose process died", () => {
 
   test("is none while it waits, sealed, for the workspace", async () => {
     const worker = await bench.open();
-    const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000 }, async () => {
+    const holders = createHolderRecords(join(bench.folder, "home"));
+    const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000, holders }, async () => {
       const running = bench.run([edit("create", "late", "1")]);
       const job = await until(() => worker.archive.list().find(({ unsettled }) => unsettled === "due"));
       // As a process in another container of this home sees it.

@@ -142,7 +142,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
       { birth: `${place}0 ${started}` },
       { device: `${inode(folder).device}0` },
       { inode: inode(home).inode },
-      { pid: other.pid, birth: birthOf(other.pid as number) },
+      { pid: other.pid as number, birth: birthOf(other.pid as number) },
     ];
     forge(pid);
     expect(found()?.pid).toBe(pid);

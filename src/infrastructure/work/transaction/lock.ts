@@ -8,9 +8,9 @@ export interface LockOptions {
   readonly timeoutMs: number;
   readonly holders: HolderRecords;
   /** After which a holder that is stopped is ended. */
-  readonly deadAfterMs?: number;
+  readonly deadAfterMs?: number | undefined;
   /** Called with its process number. */
-  readonly onEnded?: (pid: number) => void;
+  readonly onEnded?: ((pid: number) => void) | undefined;
 }
 
 /**
