@@ -1,5 +1,5 @@
 /** A coder whose drafts are judged by the project's own tests, through the real program. */
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect } from "bun:test";
 import {
   type ChatCli,
   createChatCli,
@@ -7,12 +7,10 @@ import {
   replace,
   type ScriptEntry,
 } from "../application/chat/chat-kit.ts";
-import { requirePart } from "../require.ts";
+import { createNodeProject, withChecks } from "./node-project.ts";
 
 let cli: ChatCli;
 afterEach(() => cli.remove());
-
-const withChecks = requirePart("bwrap") && requirePart("node") ? test : test.skip;
 
 const says = (...answers: readonly string[]): ScriptEntry[] =>
   answers.map((text) => ({ when: { role: "coder3" }, times: 1, text }));
@@ -31,17 +29,14 @@ test("one is one", () => assert.equal(one, 1));
 
 /** One test that passes; with `red`, one more that does not. */
 function project(answers: readonly string[], { red = false, script = "node --test", config = "" } = {}) {
-  cli = createChatCli(says(...answers), config);
-  cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: script } }));
-  cli.write("src/one.mjs", "export const one = 1;\n");
-  cli.write("test/one.test.mjs", ONE);
-  if (red) {
-    cli.write("src/add.mjs", ADD);
-    cli.write("test/add.test.mjs", ADD_TEST);
-  }
-  cli.git("init", "-q");
-  cli.git("add", "-A");
-  cli.git("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "sample");
+  const files = { "src/one.mjs": "export const one = 1;\n", "test/one.test.mjs": ONE };
+  const failing = { "src/add.mjs": ADD, "test/add.test.mjs": ADD_TEST };
+  cli = createNodeProject({
+    script: says(...answers),
+    config,
+    check: script,
+    files: { ...files, ...(red && failing) },
+  });
 }
 
 const line = (before: string, after: string) => replace("src/one.mjs", before, after);

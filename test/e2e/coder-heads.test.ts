@@ -9,12 +9,10 @@ import {
   replace,
   type ScriptEntry,
 } from "../application/chat/chat-kit.ts";
-import { requirePart } from "../require.ts";
+import { createNodeProject, withChecks } from "./node-project.ts";
 
 let cli: ChatCli;
 afterEach(() => cli.remove());
-
-const withChecks = requirePart("bwrap") && requirePart("node") ? test : test.skip;
 
 type Role = "coder1" | "coder2" | "coder3";
 const says = (role: Role, ...answers: readonly string[]): ScriptEntry[] =>
@@ -28,13 +26,11 @@ test("adds nothing", () => assert.equal(add(1, 0), 1));
 
 /** `add` is wrong, and no test says so. */
 function project(script: readonly ScriptEntry[], config = "") {
-  cli = createChatCli(script, config);
-  cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: "node --test" } }));
-  cli.write("src/add.mjs", "export const add = (a, b) => a - b;\n");
-  cli.write("test/add.test.mjs", ADD_TEST);
-  cli.git("init", "-q");
-  cli.git("add", "-A");
-  cli.git("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "sample");
+  const files = {
+    "src/add.mjs": "export const add = (a, b) => a - b;\n",
+    "test/add.test.mjs": ADD_TEST,
+  };
+  cli = createNodeProject({ script, config, files });
 }
 
 const change = (after: string) =>

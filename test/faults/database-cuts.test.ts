@@ -7,13 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
-import { createServer, type Server } from "../adapters/web/web-kit.ts";
+import { createServer } from "../adapters/web/web-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { checkStore, settled } from "../root/fleet/check-store.ts";
 import { checkWorkspace } from "../root/fleet/check-workspace.ts";
 import { WRITES } from "../root/fleet/say.ts";
 import { type CutMoment, startCuttingProxy } from "./cutting-proxy.ts";
+import { insist } from "./insist.ts";
 
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const CHATS = 8;
@@ -21,22 +22,12 @@ const CHATS = 8;
 const LOOK_MS = 3_500;
 const TOKEN = ["serve", "token", "create", "test", "--json"];
 
-/** Says something until it is taken in. */
-async function insist(server: Server, token: string, n: number): Promise<void> {
-  const text = n % 2 === 0 ? `/code3 write w${n}` : `hello w${n}`;
-  const body = JSON.stringify({ chat: `c${n % CHATS}`, text, event_id: `e${n}` });
-  for (;;) {
-    const sent = await fetch(`${server.url}/api/v1/messages`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}` },
-      body,
-      signal: AbortSignal.timeout(5_000),
-    }).catch(() => null);
-    await sent?.arrayBuffer().catch(() => {});
-    if (sent?.ok === true) return;
-    await Bun.sleep(50);
-  }
-}
+/** The nth of the messages: every other one is a job. */
+const nth = (n: number) => ({
+  chat: `c${n % CHATS}`,
+  text: n % 2 === 0 ? `/code3 write w${n}` : `hello w${n}`,
+  event_id: `e${n}`,
+});
 
 test.if(requirePart("postgres"))(
   "Postgres goes away at each statement of a message's life",
@@ -60,12 +51,13 @@ test.if(requirePart("postgres"))(
         env: { PICOCLAW_DATABASE_URL: url },
       });
       const { token } = JSON.parse(made.out) as { token: string };
+      const say = (n: number) => insist(() => server.url, token, nth(n));
       let said = 0;
-      await insist(server, token, said++);
+      await say(said++);
       await settled(db);
       // What only a start or a first message needs is not asked again.
       proxy.seen.clear();
-      while (said < 5) await insist(server, token, said++);
+      while (said < 5) await say(said++);
       await settled(db);
       // Two beats, which are statements as well.
       if (nightly) await Bun.sleep(4_000);
@@ -79,7 +71,7 @@ test.if(requirePart("postgres"))(
           const cut = proxy.cutAt(kind, moment).then(() => {
             cuts += 1;
           });
-          await Promise.all([insist(server, token, said), insist(server, token, said + 1)]);
+          await Promise.all([say(said), say(said + 1)]);
           said += 2;
           await Promise.race([cut, Bun.sleep(LOOK_MS)]);
           proxy.spare();

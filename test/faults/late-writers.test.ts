@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
+import { type Change, createBench, type TransactionBench, text } from "../contracts/transaction-bench.ts";
 import { requirePart, runs } from "../require.ts";
 
 const benches: TransactionBench[] = [];
@@ -58,6 +58,44 @@ class Writer {
     await this.#ended;
   }
 }
+
+/** One that opens `a.txt` at one moment, where it is there, and writes at another, or at the end. */
+function lateWriter(opensAt: string, writesAt: string) {
+  let writer: Writer | undefined;
+  return {
+    acts: (bench: TransactionBench): Readonly<Record<string, () => void>> => ({
+      ...(opensAt !== writesAt && { [writesAt]: () => writer?.write() }),
+      [opensAt]: () => {
+        writer = existsSync(bench.at("a.txt")) ? new Writer(bench.folder, bench.at("a.txt")) : undefined;
+      },
+    }),
+    /** Whether there was one. */
+    end: async (): Promise<boolean> => {
+      await writer?.end();
+      return writer !== undefined;
+    },
+  };
+}
+
+type Action = "write" | "remove" | "rename";
+
+/** A job on `z/y.txt` and, in that way, `a.txt`. */
+const changing =
+  (action: Action): Change =>
+  (view) => {
+    view.write("z/y.txt", text("yy\n"));
+    if (action === "write") view.write("a.txt", text("two\n"));
+    else if (action === "remove") view.remove("a.txt");
+    else view.rename("a.txt", "moved.txt");
+  };
+
+const POINTS = ["checked", "intent", "opened", "exchange", "in", "out", "modes", "swapped"];
+/** When it opens, when it writes, what the job does. */
+const ANY_MOMENTS = [
+  fc.constantFrom(...POINTS),
+  fc.constantFrom(...POINTS),
+  fc.constantFrom<Action>("write", "remove", "rename"),
+] as const;
 
 const whole = { timeout: 120_000 };
 
@@ -149,43 +187,25 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   test(
     "whenever it comes and whatever the job does, loses nothing",
     async () => {
-      const points = ["checked", "intent", "opened", "exchange", "in", "out", "modes", "swapped"];
       await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom(...points),
-          fc.constantFrom(...points),
-          fc.constantFrom("write", "remove", "rename"),
-          async (opensAt, writesAt, action) => {
-            let writer: Writer | undefined;
-            const bench = benchWith(() => ({
-              ...(opensAt !== writesAt && { [writesAt]: () => writer?.write() }),
-              [opensAt]: () => {
-                writer = existsSync(bench.at("a.txt"))
-                  ? new Writer(bench.folder, bench.at("a.txt"))
-                  : undefined;
-              },
-            }));
-            bench.save("a.txt", "one\n");
-            bench.save("z/y.txt", "y\n");
-            const jobId = await bench.stage((view) => {
-              view.write("z/y.txt", text("yy\n"));
-              if (action === "write") view.write("a.txt", text("two\n"));
-              else if (action === "remove") view.remove("a.txt");
-              else view.rename("a.txt", "moved.txt");
-            });
-            const { status } = await bench.transactions.commit(jobId);
-            await writer?.end();
-            if (status === "done") {
-              // It wrote to what the job had put there.
-              if (writer !== undefined) expect(bench.read("a.txt")).toBe("two\nlate\n");
-            } else {
-              expect(bench.read("a.txt")).toBe(writer === undefined ? "one\n" : "one\nlate\n");
-              expect(bench.read("z/y.txt")).toBe("y\n");
-              expect(existsSync(bench.at("moved.txt"))).toBe(false);
-            }
-            bench.remove();
-          },
-        ),
+        fc.asyncProperty(...ANY_MOMENTS, async (opensAt, writesAt, action) => {
+          const late = lateWriter(opensAt, writesAt);
+          const bench = benchWith(() => late.acts(bench));
+          bench.save("a.txt", "one\n");
+          bench.save("z/y.txt", "y\n");
+          const jobId = await bench.stage(changing(action));
+          const { status } = await bench.transactions.commit(jobId);
+          const wrote = await late.end();
+          if (status === "done") {
+            // It wrote to what the job had put there.
+            if (wrote) expect(bench.read("a.txt")).toBe("two\nlate\n");
+          } else {
+            expect(bench.read("a.txt")).toBe(wrote ? "one\nlate\n" : "one\n");
+            expect(bench.read("z/y.txt")).toBe("y\n");
+            expect(existsSync(bench.at("moved.txt"))).toBe(false);
+          }
+          bench.remove();
+        }),
         { numRuns: runs(24) },
       );
     },
@@ -195,49 +215,26 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   test(
     "whenever it comes while a job is taken back, loses nothing",
     async () => {
-      const points = ["checked", "intent", "opened", "exchange", "in", "out", "modes", "swapped"];
       await fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom(...points),
-          fc.constantFrom(...points),
-          fc.constantFrom("write", "remove", "rename"),
-          async (opensAt, writesAt, action) => {
-            let writer: Writer | undefined;
-            let armed = false;
-            const bench = benchWith(() =>
-              armed
-                ? {
-                    ...(opensAt !== writesAt && { [writesAt]: () => writer?.write() }),
-                    [opensAt]: () => {
-                      writer = existsSync(bench.at("a.txt"))
-                        ? new Writer(bench.folder, bench.at("a.txt"))
-                        : undefined;
-                    },
-                  }
-                : null,
-            );
-            bench.save("a.txt", "one\n");
-            bench.save("z/y.txt", "y\n");
-            const jobId = await bench.apply((view) => {
-              view.write("z/y.txt", text("yy\n"));
-              if (action === "write") view.write("a.txt", text("two\n"));
-              else if (action === "remove") view.remove("a.txt");
-              else view.rename("a.txt", "moved.txt");
-            });
-            armed = true;
-            const { status } = await bench.transactions.undo(jobId, { force: false });
-            await writer?.end();
-            const late = writer === undefined ? "" : "late\n";
-            if (status === "done") {
-              expect(bench.read("a.txt")).toBe(`one\n${late}`);
-              expect([bench.read("z/y.txt"), existsSync(bench.at("moved.txt"))]).toEqual(["y\n", false]);
-            } else {
-              if (action === "write") expect(bench.read("a.txt")).toBe(`two\n${late}`);
-              expect(bench.read("z/y.txt")).toBe("yy\n");
-            }
-            bench.remove();
-          },
-        ),
+        fc.asyncProperty(...ANY_MOMENTS, async (opensAt, writesAt, action) => {
+          const late = lateWriter(opensAt, writesAt);
+          let armed = false;
+          const bench = benchWith(() => (armed ? late.acts(bench) : null));
+          bench.save("a.txt", "one\n");
+          bench.save("z/y.txt", "y\n");
+          const jobId = await bench.apply(changing(action));
+          armed = true;
+          const { status } = await bench.transactions.undo(jobId, { force: false });
+          const added = (await late.end()) ? "late\n" : "";
+          if (status === "done") {
+            expect(bench.read("a.txt")).toBe(`one\n${added}`);
+            expect([bench.read("z/y.txt"), existsSync(bench.at("moved.txt"))]).toEqual(["y\n", false]);
+          } else {
+            if (action === "write") expect(bench.read("a.txt")).toBe(`two\n${added}`);
+            expect(bench.read("z/y.txt")).toBe("yy\n");
+          }
+          bench.remove();
+        }),
         { numRuns: runs(16) },
       );
     },

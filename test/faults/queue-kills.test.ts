@@ -8,6 +8,7 @@ import { createServer, type Server } from "../adapters/web/web-kit.ts";
 import { until } from "../e2e/cli-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart, runs } from "../require.ts";
+import { insist } from "./insist.ts";
 
 const PROCESSES = 2;
 const CHATS = 10;
@@ -37,20 +38,9 @@ async function suffer(server: Server, settled: () => Promise<void>): Promise<voi
       processes[at] = await start();
     }
   };
-  const send = async (n: number): Promise<void> => {
-    for (;;) {
-      const body = JSON.stringify({ chat: `c${n % CHATS}`, text: `m${n}`, event_id: `e${n}` });
-      const sent = await fetch(`${processes[random(PROCESSES)]?.url}/api/v1/messages`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}` },
-        body,
-        signal: AbortSignal.timeout(5_000),
-      }).catch(() => null);
-      await sent?.arrayBuffer().catch(() => {});
-      if (sent?.ok === true) return;
-      await Bun.sleep(50);
-    }
-  };
+  const anyUrl = () => `${processes[random(PROCESSES)]?.url}`;
+  const send = (n: number) =>
+    insist(anyUrl, token, { chat: `c${n % CHATS}`, text: `m${n}`, event_id: `e${n}` });
   const speak = async (chat: number) => {
     for (let n = chat; n < MESSAGES; n += CHATS) await send(n);
   };

@@ -1,26 +1,13 @@
 import { expect, test } from "bun:test";
 import type { CliProgram } from "../../../src/adapters/cli/program.ts";
 import { createTaskProgress } from "../../../src/adapters/cli/task-progress.ts";
-import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
+import { NO_USAGE, type TaskEvent } from "../../../src/domain/tasks/events.ts";
 import { recordOf } from "../../../src/domain/tasks/task-record.ts";
 import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { taskFacts } from "../../domain/tasks/task-facts.ts";
 
 const at = "2026-11-15T00:00:00Z";
-const facts: TaskFacts = {
-  id: "t1",
-  title: "Greet",
-  repo: "/r",
-  description: "",
-  prd: "p",
-  test: null,
-  kind: "codex-cli",
-  image: "i",
-  maxLoops: 10,
-  maxRunTimeSec: 1,
-  maxTotalTimeSec: 1,
-  envNames: [],
-  meta: null,
-};
+const facts = taskFacts();
 const story: TaskEvent[] = [
   { type: "created", at, task: facts },
   { type: "planning", at },

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { allTasks } from "../../../src/application/tasks/all-tasks.ts";
-import { NO_USAGE, type TaskEvent, type TaskFacts } from "../../../src/domain/tasks/events.ts";
+import { NO_USAGE, type TaskEvent } from "../../../src/domain/tasks/events.ts";
 import { createTaskReader } from "../../../src/infrastructure/store/console-readers.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createTaskFileReader } from "../../../src/infrastructure/tasks/task-file-reader.ts";
 import { createTaskFiles } from "../../../src/infrastructure/tasks/task-files.ts";
+import { taskFacts } from "../../domain/tasks/task-facts.ts";
 import { openMessages } from "../../infrastructure/store/open-messages.ts";
 import { createPages } from "./pages-kit.ts";
 
@@ -18,21 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = "2026-11-15T00:00:00.000Z";
-const facts: TaskFacts = {
-  id: "greet",
-  title: "Greet <b>",
-  repo: "/r",
-  description: "",
-  prd: "p",
-  test: { command: "npm test", cwd: "" },
-  kind: "codex-cli",
-  image: "i",
-  maxLoops: 10,
-  maxRunTimeSec: 1,
-  maxTotalTimeSec: 1,
-  envNames: [],
-  meta: null,
-};
+const facts = taskFacts({ id: "greet", title: "Greet <b>", test: { command: "npm test", cwd: "" } });
 const usage = { inputTokens: 1200, outputTokens: 30, costUsd: 0.125 };
 const EVENTS: readonly TaskEvent[] = [
   { type: "created", at, task: facts },

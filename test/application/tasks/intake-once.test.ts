@@ -7,9 +7,7 @@ import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
 import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
 import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
 import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
-import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
+import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import {
@@ -27,13 +25,6 @@ import { openTasks } from "./solve-store-kit.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const fetch = createForgeFetch({
-  fetch: globalThis.fetch,
-  timeoutMs: 5000,
-  patienceMs: 0,
-  now: Date.now,
-  pause: async () => {},
-});
 
 for (const kind of ["github", "gitlab"] as const)
   describe(`${kind}: a request that is heard by webhook and by polling`, () => {
@@ -63,16 +54,7 @@ for (const kind of ["github", "gitlab"] as const)
     });
 
     const parts = (): IntakeParts => ({
-      forge:
-        kind === "github"
-          ? createGitHub({
-              token: world.token,
-              apiUrl: `${server.url}/api/v3`,
-              site: server.url,
-              userAgent: "picoclaw",
-              fetch,
-            })
-          : createGitLab({ token: world.token, site: server.url, fetch }),
+      forge: openForge(kind, { world, url: server.url }),
       store,
       label: "picoclaw",
       needs: [],

@@ -8,9 +8,7 @@ import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
 import type { ClaimedTask, SolveStore } from "../../../src/application/ports/solve-store.ts";
 import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
 import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
-import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
+import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import {
@@ -30,13 +28,6 @@ import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 describe("what comes in from a forge", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-intake-"));
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const fetch = createForgeFetch({
-    fetch: globalThis.fetch,
-    timeoutMs: 5000,
-    patienceMs: 0,
-    now: Date.now,
-    pause: async () => {},
-  });
   let world: World;
   let issue: Item;
   let store: SolveStore;
@@ -68,16 +59,7 @@ describe("what comes in from a forge", () => {
   });
 
   const parts = (forge: "github" | "gitlab" = "github"): IntakeParts => ({
-    forge:
-      forge === "github"
-        ? createGitHub({
-            token: world.token,
-            apiUrl: `${server.url}/api/v3`,
-            site: server.url,
-            userAgent: "picoclaw",
-            fetch,
-          })
-        : createGitLab({ token: world.token, site: gitlab.url, fetch }),
+    forge: openForge(forge, { world, url: forge === "github" ? server.url : gitlab.url }),
     store,
     label: "picoclaw",
     needs: [],

@@ -12,11 +12,10 @@ import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
 import type { TaskStep } from "../../../src/domain/tasks/step.ts";
 import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
 import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
+import { hastyFetch, openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { seedRepository } from "../../fakes/forges/seed-repository.ts";
 import {
@@ -72,19 +71,7 @@ export function solvePartsFor(
   config: Partial<SolveParts["config"]>,
 ): SolveParts {
   return {
-    forge: createGitHub({
-      token: world.token,
-      apiUrl: `${url}/api/v3`,
-      site: url,
-      userAgent: "picoclaw",
-      fetch: createForgeFetch({
-        fetch: globalThis.fetch,
-        timeoutMs: 5000,
-        patienceMs: 1000,
-        now: Date.now,
-        pause: async () => {},
-      }),
-    }),
+    forge: openForge("github", { world, url, fetch: hastyFetch(1000) }),
     environments,
     publisher: createPublisher({
       folder: join(folder, "own"),
@@ -150,6 +137,8 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     solvePartsFor({ folder, world, url: server.url, environments, store }, model, config);
 
   return {
+    /** Of the forge. */
+    url: server.url,
     environments,
     world,
     alice,

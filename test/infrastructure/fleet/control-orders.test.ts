@@ -1,5 +1,5 @@
 /** Orders between machines, jobs that are told, and replies of machines that are away: on a real Postgres. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
 import { createAwayReplies } from "../../../src/application/fleet/away-replies.ts";
 import { createOrderGiver } from "../../../src/application/fleet/give-orders.ts";
@@ -16,12 +16,11 @@ import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.
 import { createWorkIds } from "../../../src/infrastructure/inbox/queue/work-ids.ts";
 import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
-import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createFakeChannel } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { openMessages } from "../store/open-messages.ts";
-import { type PostgresServer, startPostgres } from "../store/postgres-server.ts";
+import { useFleetDatabases } from "./fleet-databases.ts";
 
 const { now } = timers;
 const newId = createWorkIds(now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
@@ -31,22 +30,7 @@ const onTrouble = (error: unknown) => {
 };
 
 describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
-  let postgres: PostgresServer;
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(() => {
-    postgres = startPostgres();
-  }, 60_000);
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close().catch(() => {});
-  }, 30_000);
-  afterAll(() => postgres.stop());
-
-  function open() {
-    const url = postgres.newDatabase();
-    const db = openPostgres(url);
-    closing.push(() => db.destroy());
-    return { db, url };
-  }
+  const { closing, open } = useFleetDatabases();
 
   async function machine(
     { db, url }: { readonly db: Kysely<Database>; readonly url: string },

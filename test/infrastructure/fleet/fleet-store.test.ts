@@ -1,5 +1,5 @@
 /** Machines that share a store: who is there, whose id is whose, and who is told that a machine is away. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,12 +12,11 @@ import { adoptRoot } from "../../../src/infrastructure/fleet/adopt-root.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
 import { machineIdOf } from "../../../src/infrastructure/fleet/machine-id.ts";
 import { workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
-import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { newMessage, openMessages } from "../store/open-messages.ts";
-import { type PostgresServer, startPostgres } from "../store/postgres-server.ts";
+import { useFleetDatabases } from "./fleet-databases.ts";
 
 const now = () => new Date();
 /** Steps take no time. */
@@ -43,22 +42,7 @@ describe("the machine's id", () => {
 });
 
 describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
-  let postgres: PostgresServer;
-  const closing: (() => Promise<unknown>)[] = [];
-  beforeAll(() => {
-    postgres = startPostgres();
-  }, 60_000);
-  afterEach(async () => {
-    for (const close of closing.splice(0).reverse()) await close().catch(() => {});
-  });
-  afterAll(() => postgres.stop());
-
-  function open() {
-    const url = postgres.newDatabase();
-    const db = openPostgres(url);
-    closing.push(() => db.destroy());
-    return { db, url };
-  }
+  const { closing, open } = useFleetDatabases();
 
   async function machine(db: Kysely<Database>, url: string, name: string, incarnation = `boot of ${name}`) {
     const machineId = name.repeat(32).slice(0, 32);

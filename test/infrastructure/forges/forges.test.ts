@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
 import { forgeContract } from "../../contracts/forge.ts";
+import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import { addRepository, createWorld } from "../../fakes/forges/world.ts";
@@ -23,24 +22,15 @@ function quickFetch() {
   return { fetch, waits };
 }
 
-forgeContract("github", (world) => {
-  const server = startGitHub(world);
-  const { fetch, waits } = quickFetch();
-  const parts = {
-    token: world.token,
-    apiUrl: `${server.url}/api/v3`,
-    site: server.url,
-    userAgent: "picoclaw",
-  };
-  return { forge: createGitHub({ ...parts, fetch }), url: server.url, stop: server.stop, waits };
-});
-
-forgeContract("gitlab", (world) => {
-  const server = startGitLab(world);
-  const { fetch, waits } = quickFetch();
-  const forge = createGitLab({ token: world.token, site: server.url, fetch });
-  return { forge, url: server.url, stop: server.stop, waits };
-});
+for (const [kind, start] of [
+  ["github", startGitHub],
+  ["gitlab", startGitLab],
+] as const)
+  forgeContract(kind, (world) => {
+    const { url, stop } = start(world);
+    const { fetch, waits } = quickFetch();
+    return { forge: openForge(kind, { world, url, fetch }), url, stop, waits };
+  });
 
 const world = createWorld();
 const server = startGitHub(world);
@@ -49,13 +39,7 @@ afterAll(() => server.stop());
 test("where GitHub has no drafts, the title says that it is one", async () => {
   const repository = addRepository(world, "acme/private");
   const { fetch } = quickFetch();
-  const parts = {
-    token: world.token,
-    apiUrl: `${server.url}/api/v3`,
-    site: server.url,
-    userAgent: "picoclaw",
-  };
-  const forge = createGitHub({ ...parts, fetch });
+  const forge = openForge("github", { world, url: server.url, fetch });
   const { signal } = new AbortController();
   const refuse = (path: RegExp, status: number, body: object) =>
     world.faults.push({ path, times: 1, answer: () => Response.json(body, { status }) });

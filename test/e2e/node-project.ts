@@ -1,0 +1,30 @@
+import { test } from "bun:test";
+import { type ChatCli, createChatCli, type ScriptEntry } from "../application/chat/chat-kit.ts";
+import { requirePart } from "../require.ts";
+
+/** A test in which the project's own checks run. */
+export const withChecks = requirePart("bwrap") && requirePart("node") ? test : test.skip;
+
+export interface NodeProject {
+  readonly script: readonly ScriptEntry[];
+  readonly config?: string;
+  /** What `npm test` runs. */
+  readonly check?: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The program with a scripted model, on a committed project with tests. */
+export function createNodeProject({
+  script,
+  config = "",
+  check = "node --test",
+  files,
+}: NodeProject): ChatCli {
+  const cli = createChatCli(script, config);
+  cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: check } }));
+  for (const [path, text] of Object.entries(files)) cli.write(path, text);
+  cli.git("init", "-q");
+  cli.git("add", "-A");
+  cli.git("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "sample");
+  return cli;
+}
