@@ -1,5 +1,6 @@
 import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
+import { wordRedCheck, wordTests } from "../work/checks/word-red-check.ts";
 import { keepChange } from "./keep-change.ts";
 import { compareWithBase, type KnownBefore, runChecks } from "./run-checks.ts";
 import type { SolveParts, Work } from "./solve-parts.ts";
@@ -35,9 +36,7 @@ function askToMend(checks: readonly CheckFact[], changed: boolean): string {
     "The checks of the project do not pass:",
     ...checks
       .filter(({ exitCode }) => exitCode !== 0)
-      .map(({ command, exitCode, output, since }) =>
-        [`$ ${command}`, output, `exit code ${exitCode}`, ...sinceWords(since)].join("\n"),
-      ),
+      .map((check) => [wordRedCheck(check), ...sinceWords(check.since)].join("\n")),
     changed
       ? "Mend what your change broke. What failed before as well and has nothing to do with the task may stay as it is: say so and finish again with done."
       : "You have changed nothing. Mend it if it is part of the task, or finish again with done and say why nothing is to be changed.",
@@ -46,8 +45,7 @@ function askToMend(checks: readonly CheckFact[], changed: boolean): string {
 
 function sinceWords(since: CheckFact["since"]): string[] {
   if (since === undefined) return [];
-  if (since.worse.length > 0)
-    return [`Not failing before your change: ${since.worse.slice(0, 20).join(", ")}`];
+  if (since.worse.length > 0) return wordTests("Passed before your change, or new, and failing", since.worse);
   const asBefore =
     since.verdict === "red-before" || since.verdict === "better" || since.verdict === "unknown";
   return [asBefore ? "It failed before your change as well." : "It did not fail before your change."];

@@ -1,10 +1,7 @@
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
-import { failingOutput } from "../../../domain/work/checks/failing-output.ts";
 import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts";
 import type { CheckRun } from "../draft.ts";
-
-const OUTPUT_CHARS = 6000;
-const NAMES = 20;
+import { wordRedCheck, wordTests } from "./word-red-check.ts";
 
 /** What the checks show, for the coder who made the draft: what is worse, and what the red checks printed. */
 export function wordChecks(
@@ -19,24 +16,12 @@ export function wordChecks(
       : facts.unended !== undefined
         ? `With your change these checks did not end in ${facts.unended.seconds} seconds, and before it they did: ${facts.unended.commands.join(", ")}.`
         : "The project's own checks are worse than before your change.",
-    ...named("Passed before, and fail now or are gone", facts.worse),
-    ...named("New and failing", facts.newFailing),
-    ...red.map(
-      (run) => `$ ${commandOf(run, checks)}\n${failingOutput(run.output, OUTPUT_CHARS)}\n${endOf(run)}`,
-    ),
+    ...wordTests("Passed before, and fail now or are gone", facts.worse),
+    ...wordTests("New and failing", facts.newFailing),
+    ...red.map((run) => wordRedCheck({ ...run, command: commandOf(run, checks) })),
   ].join("\n\n");
-}
-
-function named(title: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const rest = names.length > NAMES ? [`… and ${names.length - NAMES} more`] : [];
-  return [`${title}:\n${[...names.slice(0, NAMES).map((name) => `- ${name}`), ...rest].join("\n")}`];
 }
 
 function commandOf({ command }: CheckRun, checks: readonly ProjectCheck[]): string {
   return checks.find(({ line }) => line === command)?.command ?? command;
-}
-
-function endOf({ exitCode, outcome }: CheckRun): string {
-  return exitCode === null ? outcome : `exit code ${exitCode}`;
 }
