@@ -2,6 +2,7 @@ import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/agents/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { Size } from "../models/complete.ts";
+import { shortenExchange } from "../models/shorten-exchange.ts";
 import { type LoopEnd, type LoopStep, toolLoop } from "../models/tool-loop.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
 import { type Said, say } from "../work/report/said.ts";
@@ -14,6 +15,7 @@ import type { ChatTurn } from "./turn.ts";
 
 /** Model calls in one round of the loop: reading, searching and running all cost one. */
 const CALLS_IN_A_ROUND = 25;
+const SHORT = { newest: 2, newChars: 4000, oldChars: 400 };
 
 export interface WorkRequest {
   readonly text: string;
@@ -142,7 +144,7 @@ function requestFor(
     messages: [
       ...(withHistory && full ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }) : []),
       { role: "user" as const, text: full ? text : cutMiddle(text, 8_000) },
-      ...(full ? messages : shortened(messages)),
+      ...(full ? messages : shortenExchange(messages, SHORT)),
     ],
   };
 }
@@ -195,12 +197,4 @@ function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: r
 function logRead({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
   const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
   logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
-}
-
-/** For a model whose window is full: tool results shrink first, the newest least. */
-function shortened(exchange: readonly ModelMessage[]): ModelMessage[] {
-  return exchange.map((message, at) => {
-    const limit = at >= exchange.length - 2 ? 4_000 : 400;
-    return message.text.length <= limit ? message : { ...message, text: `${message.text.slice(0, limit)}…` };
-  });
 }

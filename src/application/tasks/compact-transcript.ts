@@ -1,4 +1,5 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { shortenExchange } from "../models/shorten-exchange.ts";
 import type { ModelMessage, ToolCall } from "../ports/model.ts";
 import type { CommandFact } from "../ports/solve-store.ts";
 import { isShownFiles } from "./show-pointed.ts";
@@ -11,11 +12,12 @@ const COMMANDS_TOLD = 40;
 
 /** Old tool results shrink to head and tail; the task itself and the latest exchanges stay. */
 export function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.map((message, i) =>
-    message.role === "tool" && i < messages.length - KEPT_WHOLE
-      ? { ...message, text: cutMiddle(message.text, OLD_RESULT_CHARS) }
-      : message,
-  );
+  return shortenExchange(messages, {
+    newest: KEPT_WHOLE,
+    newChars: Number.POSITIVE_INFINITY,
+    oldChars: OLD_RESULT_CHARS,
+    role: "tool",
+  });
 }
 
 /** Characters that a model is sent for these messages. */

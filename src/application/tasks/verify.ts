@@ -36,7 +36,9 @@ function askToMend(checks: readonly CheckFact[], changed: boolean): string {
     "The checks of the project do not pass:",
     ...checks
       .filter(({ exitCode }) => exitCode !== 0)
-      .map((check) => [wordRedCheck(check), ...sinceWords(check.since)].join("\n")),
+      .map((check) =>
+        [wordRedCheck({ ...check, output: check.output ?? "" }), ...sinceWords(check.since)].join("\n"),
+      ),
     changed
       ? "Mend what your change broke. What failed before as well and has nothing to do with the task may stay as it is: say so and finish again with done."
       : "You have changed nothing. Mend it if it is part of the task, or finish again with done and say why nothing is to be changed.",
