@@ -5,7 +5,7 @@ import { createTeller } from "../application/fleet/tell-waiting.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Config } from "../config/config.ts";
 import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
-import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { homeMark, machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -34,7 +34,8 @@ export function openFleet({ db, home, workspaceName, place, ...here }: FleetPart
     lanes,
     machineId: machineIdOf(home),
     machineName: hostname(),
-    incarnation: place,
+    place,
+    incarnation: `${place} ${homeMark(home)}`,
     workspace: workspaceName,
     version: VERSION,
   };

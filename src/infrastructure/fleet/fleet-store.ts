@@ -14,11 +14,13 @@ export interface FleetStoreParts {
 
 /** This process and the machine it runs on. */
 export interface ProcessHere {
-  /** Begins with the incarnation. */
+  /** Begins with the place. */
   readonly owner: string;
   readonly machineId: string;
   readonly machineName: string;
   /** The boot and the pid namespace. */
+  readonly place: string;
+  /** The place and the home. */
   readonly incarnation: string;
   readonly kind: ProcessKind;
   /** The workspace as the store names it, and its path. */
@@ -34,7 +36,7 @@ const BEATS_TO_FORGET = 100;
 
 export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
   const clock = databaseClock(db, now);
-  const { machineId, machineName: name, incarnation, workspace } = me;
+  const { machineId, machineName: name, place, incarnation, workspace } = me;
   const beats = { count: 0 };
 
   return {
@@ -62,8 +64,15 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
           .where("incarnation", "=", row.incarnation)
           .where("seen_at", "=", row.seen_at)
           .executeTakeFirst();
-        if (numUpdatedRows > 0n || row.incarnation === incarnation) return { status: "entered" };
-        return { status: "taken", name: row.name, seenAt };
+        if (row.incarnation === incarnation) return { status: "entered" };
+        if (numUpdatedRows === 0n) return { status: "taken", name: row.name, seenAt };
+        // Those of the one before are not waited for when this one leaves.
+        await within
+          .updateTable("machine_processes")
+          .set({ state: "left", busy: 0 })
+          .where("machine_id", "=", machineId)
+          .execute();
+        return { status: "entered" };
       }),
     async beat({ busy, draining }) {
       const { numUpdatedRows } = await db
@@ -105,7 +114,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
               selectFrom("machine_processes")
                 .select("owner")
                 .where("machine_id", "=", machineId)
-                .where("owner", "like", `${incarnation} %`)
+                .where("owner", "like", `${place} %`)
                 .where("state", "!=", "left")
                 .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS)),
             ),
@@ -118,7 +127,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
         .selectFrom("machine_processes")
         .select("owner")
         .where("machine_id", "=", machineId)
-        .where("owner", "like", `${incarnation} ${pid} %`)
+        .where("owner", "like", `${place} ${pid} %`)
         .where("state", "!=", "left")
         .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
         .limit(1)

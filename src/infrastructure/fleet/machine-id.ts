@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A machine is a home: its id is a random text in a file there, made by whoever asks first. */
@@ -18,6 +18,12 @@ export function machineIdOf(home: string): string {
     rmSync(own, { force: true });
   }
   return read(file) ?? "";
+}
+
+/** Tells a home from its copies: they have the same id. One that is moved within its file system stays the same. */
+export function homeMark(home: string): string {
+  const { dev, ino } = statSync(home, { bigint: true });
+  return `${dev}:${ino}`;
 }
 
 function read(file: string): string | null {

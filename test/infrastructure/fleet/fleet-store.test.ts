@@ -1,7 +1,7 @@
 /** Machines that share a store: who is there, whose id is whose, and who is told that a machine is away. */
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { enterFleet } from "../../../src/application/fleet/keep-machine.ts";
@@ -12,7 +12,10 @@ import { adoptRoot } from "../../../src/infrastructure/fleet/adopt-root.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
 import { machineIdOf } from "../../../src/infrastructure/fleet/machine-id.ts";
 import { workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createOwnerNames } from "../../../src/infrastructure/work/process/owner-name.ts";
+import { openFleet } from "../../../src/wiring/fleet.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { newMessage, openMessages } from "../store/open-messages.ts";
@@ -58,6 +61,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
         owner,
         machineId,
         machineName: `host-${name}`,
+        place: incarnation,
         incarnation,
         kind: "serve",
         workspace,
@@ -107,6 +111,52 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     // One that left is not waited for.
     await second.fleet.leave();
     expect(await first.fleet.enter()).toEqual({ status: "entered" });
+  });
+
+  test("a copied home of the same boot is refused while the first is heard of; one that was moved is the same", async () => {
+    const { db } = open();
+    await migrate(db, now);
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-homes-"));
+    closing.push(async () => rmSync(folder, { recursive: true }));
+    const [first, copy, moved] = ["first", "copy", "moved"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const owners = createOwnerNames(process.pid);
+    const fleetOf = (home: string) =>
+      openFleet({
+        db,
+        home,
+        place: owners.place,
+        owner: owners.next(),
+        workspaceName: "ws",
+        root: "/ws",
+        kind: "join",
+        labels: [],
+        lanes: 1,
+      });
+    const one = fleetOf(first);
+    expect(await enterFleet(one, timers)).toBeNull();
+    cpSync(first, copy, { recursive: true });
+    const beating = {
+      enter: async (since?: number) => {
+        await one.beat(idle);
+        return fleetOf(copy).enter(since);
+      },
+    };
+    expect(await enterFleet(beating, timers)).toEqual({ takenBy: hostname() });
+    expect(await enterFleet(fleetOf(first), timers)).toBeNull();
+    renameSync(first, moved);
+    expect(await fleetOf(moved).enter()).toEqual({ status: "entered" });
+    expect(await one.beat(idle)).toBe("held");
+    // When the first is silent, the copy is where its home is now.
+    const next = fleetOf(copy);
+    expect(await enterFleet(next, timers)).toBeNull();
+    expect([await one.beat(idle), await next.beat(idle)]).toEqual(["replaced", "held"]);
+    // One that left is not waited for, though processes of the other home were heard of just now.
+    await next.leave();
+    expect(await fleetOf(moved).enter()).toEqual({ status: "entered" });
   });
 
   test("processes of one boot share their machine, and the fleet lists machines with what they do", async () => {
