@@ -49,7 +49,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     const fleet = createFleetStore({
       db,
       now,
-      me: { ...me, root: "/ws", labels: [], lanes: 1, version: "1" },
+      me: { ...me, place: me.incarnation, root: "/ws", labels: [], lanes: 1, version: "1" },
     });
     const keeper = createWorkKeeper({ queue, timers, onTrouble });
     const orders = createControlOrders({ db, queue, now, workspace });
