@@ -1,5 +1,5 @@
 import type { ContainerInfo } from "../application/environments/container-info.ts";
-import type { TextEditorResult } from "../application/environments/execution-environment-manager.ts";
+import type { TextEditorResult } from "../application/environments/manager-parts.ts";
 import type { EnvironmentRecords } from "../application/ports/environment-records.ts";
 import type { SandboxManager } from "../application/ports/sandbox.ts";
 import type { Config } from "../config/config.ts";

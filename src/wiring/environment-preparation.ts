@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildParts, buildImage } from "../application/environments/build-image.ts";
-import type { Prepare } from "../application/environments/execution-environment-manager.ts";
+import type { Prepare } from "../application/environments/manager-parts.ts";
 import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import { prepareEnvironment } from "../application/environments/prepare-environment.ts";
 import type { PrepareConfig, PrepareParts } from "../application/environments/prepare-request.ts";

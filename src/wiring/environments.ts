@@ -1,7 +1,5 @@
-import {
-  ExecutionEnvironmentManager,
-  type ManagerParts,
-} from "../application/environments/execution-environment-manager.ts";
+import { ExecutionEnvironmentManager } from "../application/environments/execution-environment-manager.ts";
+import type { ManagerParts } from "../application/environments/manager-parts.ts";
 import type { EnvironmentObserver } from "../application/environments/observe-environments.ts";
 import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";

@@ -83,11 +83,7 @@ export const describeFolders: ContractPart = (kind, current) => {
           const { jobId, transaction } = await bench.begin();
           change(transaction.view);
           act(bench);
-          const before = bench.tree();
-          await transaction.seal(landsAll);
-          await bench.transactions.stage(jobId);
-          await expectOnly(jobId, path, reason);
-          expect(bench.tree()).toEqual(before);
+          await sealsToConflict({ jobId, transaction }, path, reason);
         });
 
         test(`${what} after the seal`, async () => {
@@ -113,11 +109,7 @@ export const describeFolders: ContractPart = (kind, current) => {
         const { jobId, transaction } = await bench.begin();
         await runInView(transaction, line);
         act(bench);
-        const before = bench.tree();
-        await transaction.seal(landsAll);
-        await bench.transactions.stage(jobId);
-        await expectOnly(jobId, path, reason);
-        expect(bench.tree()).toEqual(before);
+        await sealsToConflict({ jobId, transaction }, path, reason);
       });
     }
 
@@ -178,6 +170,19 @@ export const describeFolders: ContractPart = (kind, current) => {
     expect((await bench.transactions.commit(jobId)).status).toBe("conflict");
     expect(bench.tree()).toEqual(before);
   });
+
+  /** What stands by now stays as it is. */
+  async function sealsToConflict(
+    { jobId, transaction }: { readonly jobId: string; readonly transaction: Transaction },
+    path: string,
+    reason: string,
+  ): Promise<void> {
+    const before = bench.tree();
+    await transaction.seal(landsAll);
+    await bench.transactions.stage(jobId);
+    await expectOnly(jobId, path, reason);
+    expect(bench.tree()).toEqual(before);
+  }
 
   async function expectOnly(jobId: string, path: string, reason: string): Promise<void> {
     const outcome = await bench.transactions.commit(jobId);

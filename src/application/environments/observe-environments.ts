@@ -1,6 +1,6 @@
 import type { Logger } from "../ports/logger.ts";
 import type { SandboxManager } from "../ports/sandbox.ts";
-import type { Prepare } from "./execution-environment-manager.ts";
+import type { Prepare } from "./manager-parts.ts";
 
 /** What containers did since this process began, by the names that metrics have. */
 export type EnvironmentCounts = Readonly<Record<string, number>>;

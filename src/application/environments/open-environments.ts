@@ -6,7 +6,8 @@ import type { ContainerFacts, SandboxFailure, SandboxManager } from "../ports/sa
 import type { ToolEnvelope } from "../ports/toolkit.ts";
 import type { Built } from "./build-image.ts";
 import type { ContainerInfo } from "./container-info.ts";
-import type { ExecutionEnvironmentManager, FunctionDefinition } from "./execution-environment-manager.ts";
+import type { ExecutionEnvironmentManager } from "./execution-environment-manager.ts";
+import type { FunctionDefinition } from "./manager-parts.ts";
 
 /** Environments and their images. */
 export interface OpenEnvironments {

@@ -1,26 +1,11 @@
-import type { Forge } from "../../application/ports/forge.ts";
 import { postedComment } from "../../domain/forges/posted.ts";
 import { answer, orNull } from "./forge-fault.ts";
+import type { ForgeItems } from "./forge-slices.ts";
 import { type GitHubApi, PAGE, pages, split } from "./github-api.ts";
 import { commentOf, type IssueEvent, itemOf, requestOf } from "./github-shapes.ts";
 
-type Items = Pick<
-  Forge,
-  | "readItem"
-  | "listComments"
-  | "postComment"
-  | "editComment"
-  | "addLabel"
-  | "removeLabel"
-  | "assign"
-  | "unassign"
-  | "findRequest"
-  | "listSaid"
-  | "listWork"
->;
-
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
-export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): Items {
+export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
   return {
     readItem: (item, signal) =>
       answer(async () => {

@@ -1,17 +1,12 @@
-import type { Forge } from "../../application/ports/forge.ts";
 import { postedComment, postedPull } from "../../domain/forges/posted.ts";
 import { answer } from "./forge-fault.ts";
+import type { ForgePulls } from "./forge-slices.ts";
 import { type GitHubApi, PAGE, pages, split } from "./github-api.ts";
 import { isDraftRefused, turnDraft } from "./github-drafts.ts";
 import { checksOf, commentOf } from "./github-shapes.ts";
 
-type Pulls = Pick<
-  Forge,
-  "listReviewComments" | "replyTo" | "findPull" | "openPull" | "updatePull" | "checksOf"
->;
-
 /** Pull requests, their reviews and their checks. */
-export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Pulls {
+export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
   return {
     listReviewComments: (item, signal) =>
       answer(async () =>

@@ -8,10 +8,11 @@ import {
   MergeRequests,
   Projects,
 } from "@gitbeaker/rest";
-import type { Forge, ForgeItem } from "../../application/ports/forge.ts";
+import type { ForgeItem } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import { postedComment } from "../../domain/forges/posted.ts";
 import { answer, orNull } from "./forge-fault.ts";
+import type { ForgeItems } from "./forge-slices.ts";
 import { type GitLabApi, PAGES } from "./gitlab-api.ts";
 import {
   commentOf,
@@ -26,23 +27,8 @@ import {
   wordsOf,
 } from "./gitlab-shapes.ts";
 
-type Items = Pick<
-  Forge,
-  | "readItem"
-  | "listComments"
-  | "postComment"
-  | "editComment"
-  | "addLabel"
-  | "removeLabel"
-  | "assign"
-  | "unassign"
-  | "findRequest"
-  | "listSaid"
-  | "listWork"
->;
-
 /** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
-export function createGitLabItems({ options, ref, edit }: GitLabApi): Items {
+export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems {
   const notes = (item: ItemRef, signal: AbortSignal) =>
     item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
   const read = async (item: ItemRef, signal: AbortSignal) =>

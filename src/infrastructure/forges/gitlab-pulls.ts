@@ -1,17 +1,12 @@
 import { Commits, MergeRequestDiscussions, MergeRequests } from "@gitbeaker/rest";
-import type { Forge } from "../../application/ports/forge.ts";
 import { type PullText, postedComment, postedPull } from "../../domain/forges/posted.ts";
 import { answer } from "./forge-fault.ts";
+import type { ForgePulls } from "./forge-slices.ts";
 import { type GitLabApi, PAGES } from "./gitlab-api.ts";
 import { checks, commentOf, type Note } from "./gitlab-shapes.ts";
 
-type Pulls = Pick<
-  Forge,
-  "listReviewComments" | "replyTo" | "findPull" | "openPull" | "updatePull" | "checksOf"
->;
-
 /** Merge requests, their reviews and their checks. */
-export function createGitLabPulls({ options, edit, toPull }: GitLabApi): Pulls {
+export function createGitLabPulls({ options, edit, toPull }: GitLabApi): ForgePulls {
   return {
     listReviewComments: (item, signal) =>
       answer(async () => {

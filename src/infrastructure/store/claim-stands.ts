@@ -1,6 +1,6 @@
-import { PostgresAdapter } from "kysely";
 import type { Work } from "../../application/ports/work-queue.ts";
 import type { Within } from "../inbox/queue/work-engine.ts";
+import { rowStands } from "./row-stands.ts";
 
 /**
  * The fence of what is written while work is in hand: whether the claim still stands. Within the transaction that asks
@@ -16,6 +16,5 @@ export async function claimStands(
     .where("id", "=", id)
     .where("fence", "=", fence)
     .where("owner", "is not", null);
-  const locked = within.getExecutor().adapter instanceof PostgresAdapter ? query.forShare() : query;
-  return (await locked.executeTakeFirst()) !== undefined;
+  return rowStands(within, query);
 }

@@ -1,5 +1,6 @@
-import { type Kysely, PostgresAdapter } from "kysely";
+import type { Kysely } from "kysely";
 import type { Within } from "../inbox/queue/work-engine.ts";
+import { rowStands } from "./row-stands.ts";
 import type { Database } from "./schema.ts";
 
 /** The turns that this process took, by chat; one that was lost stays here until whoever had it is done. */
@@ -35,6 +36,5 @@ async function turnStands(
     .where("workspace", "=", workspace)
     .where("chat_key", "=", chatKey)
     .where("owner", "=", owner);
-  const locked = within.getExecutor().adapter instanceof PostgresAdapter ? query.forShare() : query;
-  return (await locked.executeTakeFirst()) !== undefined;
+  return rowStands(within, query);
 }
