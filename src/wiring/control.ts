@@ -5,8 +5,10 @@ import { createOrderGiver } from "../application/fleet/give-orders.ts";
 import { jobsOfReply, presentTold } from "../application/fleet/present-told.ts";
 import { serveOrders } from "../application/fleet/serve-orders.ts";
 import { createJobTeller } from "../application/fleet/tell-jobs.ts";
+import { toldWorks } from "../application/fleet/told-works.ts";
 import type { Bus } from "../application/inbox/bus.ts";
 import type { WorkKeeper } from "../application/inbox/keep-work.ts";
+import type { LiveWork } from "../application/inbox/live-work.ts";
 import type { OwnJobs, ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Reply } from "../application/ports/conversation.ts";
 import type { AwayReplies } from "../application/ports/message-store.ts";
@@ -24,6 +26,8 @@ export interface Control {
   readonly viewerJobs: ViewerJobs;
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Promise<Reply["actions"]>;
+  /** What is seen of messages that other processes answer. */
+  toldWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
   readonly awayReplies: () => readonly AwayReplies[];
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -82,6 +86,7 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
       const isOurs = jobsOfReply(reply).every(own.has);
       return isOurs ? own.actions(reply, labels) : presentTold(jobs, reply, labels);
     },
+    toldWorks: (messageIds) => toldWorks(jobs, messageIds),
     awayReplies: away.list,
     viewerJobs: createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere }),
     async start() {

@@ -7,6 +7,7 @@ import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
 import { createOwnChats } from "../application/inbox/own-chats.ts";
 import { stopMessage } from "../application/inbox/stop-message.ts";
+import { createChatWatch } from "../application/inbox/watch-chats.ts";
 import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
@@ -64,6 +65,13 @@ export function createWebHost(parts: WebParts): WebHost {
       ),
     bus: inbox.bus,
     live: inbox.live,
+    watchChat: createChatWatch({
+      standing: store.standing,
+      told: async (ids) => (await inbox.control?.toldWorks(ids)) ?? new Map(),
+      live: inbox.live,
+      bus: inbox.bus,
+      timers,
+    }),
     fleet: createFleetControl(parts),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),

@@ -108,8 +108,14 @@ describe("two processes", () => {
     for (const id of [pressed, asked, hung]) await alice.reach(id, "working");
     const other = await join(server);
     const browser = await signIn(other.login);
+    const stream = (await browser.get("/live?chat=web%3Aalice.c0")).body!.getReader();
     await browser.post("/chat/alice.c0/stop", { message: pressed });
     expect(await alice.answer(pressed, other.url)).not.toContain("late");
+    // The page of a process that had no part in it hears of the answer.
+    let heard = "";
+    while (!heard.includes("event: changed"))
+      heard += new TextDecoder().decode((await stream.read()).value as Uint8Array);
+    await stream.cancel();
     await alice.stop(asked, other.url);
     expect(await alice.answer(asked)).not.toContain("late");
     await expect(alice.stop(asked, other.url)).rejects.toThrow("not-running");

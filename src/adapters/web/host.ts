@@ -3,6 +3,7 @@ import type { HealthReport } from "../../application/inbox/health.ts";
 import type { LiveWorks } from "../../application/inbox/live-work.ts";
 import type { OwnChats } from "../../application/inbox/own-chats.ts";
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
+import type { WatchChat } from "../../application/inbox/watch-chats.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive, StoredMessage } from "../../application/ports/channel.ts";
 import type { ConsoleSources } from "../../application/ports/console.ts";
@@ -27,8 +28,10 @@ export interface WebHost {
   /** Ends the answering of a message, in whichever process; false when nobody answers it. */
   readonly stopMessage: (message: StoredMessage) => Promise<boolean>;
   readonly bus: Bus;
-  /** Messages that are being answered here. */
-  readonly live: LiveWorks;
+  /** Messages that are being answered. */
+  readonly live: Pick<LiveWorks, "of">;
+  /** Tells of what other processes do in a chat. */
+  readonly watchChat: WatchChat;
   readonly fleet: FleetControl;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;

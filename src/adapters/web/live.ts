@@ -1,6 +1,7 @@
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
 import { type Interest, type Line, lineOf } from "./live-lines.ts";
+import { liveLine } from "./parts/live-line.ts";
 import { createWatch, type Every } from "./watch.ts";
 
 const BEAT_MS = 15_000;
@@ -30,7 +31,7 @@ export interface Streams {
 
 /** All streams of pages. Each ends when its browser goes, its session does, or the server. */
 export function createStreams(
-  host: Pick<WebHost, "bus" | "closing" | "live" | "mask" | "now"> & {
+  host: Pick<WebHost, "bus" | "closing" | "live" | "mask" | "now" | "watchChat"> & {
     readonly access: Pick<WebHost["access"], "session">;
     readonly viewerJobs: Pick<WebHost["viewerJobs"], "version" | "latest" | "output">;
   },
@@ -86,11 +87,15 @@ export function createStreams(
           const line = lineOf(host, event, interest, t);
           if (line !== null) say(line);
         });
-        const stopWatch = watch(interest, () => {
+        const changed = () => {
           say({ event: "changed", data: {} });
           // What it prints in another process is not heard here.
           void sayTail();
-        });
+        };
+        const worked = (message: string) =>
+          say({ event: "work", data: { message, ...liveLine(t, host.live.of(message), t.working) } });
+        const stopWatch =
+          interest.kind === "chat" ? host.watchChat(interest, { changed, worked }) : watch(interest, changed);
         const forget = keep(session, { beat: () => send(": beat\n\n"), end: () => end() });
         end = () => {
           ended = true;

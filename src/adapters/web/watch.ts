@@ -35,8 +35,7 @@ export function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, 
     state.looking = false;
   }
 
-  return (interest: Interest, changed: () => void): (() => void) => {
-    if (interest.kind === "chat") return () => {};
+  return (interest: Exclude<Interest, { kind: "chat" }>, changed: () => void): (() => void) => {
     const name = interest.kind === "job" ? interest.jobId : "";
     if (watched.size === 0) state.stop = every(LOOK_MS, () => void round());
     const one: Watched = watched.get(name) ?? { seen: null, listeners: new Set() };

@@ -13,12 +13,14 @@ export interface LiveWork {
   readonly costUsd: number;
 }
 
-/** Messages at work in this process, so that somebody who comes late sees how far they are. */
+/** Messages at work, so that somebody who comes late sees how far they are. */
 export interface LiveWorks {
   of(messageId: string): LiveWork;
+  /** All that is known of messages that other processes answer. */
+  tell(works: ReadonlyMap<string, LiveWork>): void;
 }
 
-const NOTHING: LiveWork = { agent: null, event: null, command: "", lines: "", costUsd: 0 };
+export const NOTHING_LIVE: LiveWork = { agent: null, event: null, command: "", lines: "", costUsd: 0 };
 const MOST_LINES = 8;
 const MOST_CHARACTERS = 2_000;
 const MOST_MESSAGES = 200;
@@ -29,10 +31,16 @@ export function createLiveWorks(bus: Bus): LiveWorks {
     if (event.type === "answered") works.delete(event.message.id);
     if (event.type !== "chat") return;
     const { id } = event.message;
-    works.set(id, after(works.get(id) ?? NOTHING, event.event));
+    works.set(id, after(works.get(id) ?? NOTHING_LIVE, event.event));
     if (works.size > MOST_MESSAGES) works.delete(works.keys().next().value as string);
   });
-  return { of: (messageId) => works.get(messageId) ?? NOTHING };
+  const state: { told: ReadonlyMap<string, LiveWork> } = { told: new Map() };
+  return {
+    of: (messageId) => works.get(messageId) ?? state.told.get(messageId) ?? NOTHING_LIVE,
+    tell(told) {
+      state.told = told;
+    },
+  };
 }
 
 function after(work: LiveWork, event: ChatEvent): LiveWork {
@@ -67,7 +75,7 @@ function after(work: LiveWork, event: ChatEvent): LiveWork {
   }
 }
 
-function lastLines(text: string): string {
+export function lastLines(text: string): string {
   const kept = text.slice(-MOST_CHARACTERS).split("\n");
   const end = kept.at(-1) === "" ? -1 : kept.length;
   return kept.slice(0, end).slice(-MOST_LINES).join("\n") + (end === -1 ? "\n" : "");

@@ -21,6 +21,12 @@ export interface FleetJob extends Required<JobSummary> {
   readonly version: string;
 }
 
+/** A job that runs, with the end of what it printed. */
+export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
+  readonly jobId: string;
+  readonly messageId: string;
+}
+
 /** Where a job was carried out. */
 export interface JobMachine {
   readonly id: string;
@@ -46,6 +52,8 @@ export interface FleetJobs {
   }): Promise<readonly FleetJob[]>;
   /** Jobs of one message, oldest first. */
   ofGroup(groupId: string, workspace: string): Promise<readonly FleetJob[]>;
+  /** Jobs of this workspace that run for these messages, oldest first. */
+  atWork(messageIds: readonly string[]): Promise<readonly TailedJob[]>;
   /** Changes whenever a job of another workspace does. */
   latest(): Promise<string>;
   /** Changes whenever what is told of the job does. */

@@ -1,4 +1,4 @@
-import type { Delivery, InboundMessage, Outgoing, StoredMessage } from "./channel.ts";
+import type { Delivery, InboundMessage, MessageState, Outgoing, StoredMessage } from "./channel.ts";
 import type { Span } from "./tracing.ts";
 import type { ClaimRequest, Work } from "./work-queue.ts";
 
@@ -49,6 +49,8 @@ export interface MessageStore {
   resendReply(key: string): Promise<void>;
   /** Gives a claimed reply that rests back. */
   handBackReply(work: Work): Promise<"done" | "lost">;
+  /** Of these chats the messages that are not answered yet, and the newest of each. */
+  standing(chats: readonly ChatKey[]): Promise<readonly StandingMessage[]>;
   /** What was said in a chat, oldest first; the newest `limit`. */
   transcript(filter: {
     readonly channel: string;
@@ -149,6 +151,11 @@ export interface ClaimedReply extends Delivery {
 }
 
 /** A message and what was answered; what nobody asked for stands with the message that it followed. */
+export interface StandingMessage extends ChatKey {
+  readonly id: string;
+  readonly state: MessageState;
+}
+
 export interface Exchange {
   readonly message: StoredMessage;
   readonly replies: readonly {

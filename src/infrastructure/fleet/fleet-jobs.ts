@@ -135,6 +135,23 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
         .execute();
       return withPlaces(rows);
     },
+    async atWork(messageIds) {
+      const rows = await db
+        .selectFrom("fleet_jobs")
+        .innerJoin("job_owners", "job_owners.job_id", "fleet_jobs.job_id")
+        .select(["fleet_jobs.job_id", "job_owners.message_id", "fleet_jobs.events", "fleet_jobs.tail"])
+        .where("job_owners.message_id", "in", messageIds)
+        .where("fleet_jobs.workspace", "=", workspace)
+        .where("fleet_jobs.alive", "=", 1)
+        .orderBy("fleet_jobs.created_at")
+        .execute();
+      return rows.map(({ job_id, message_id, events, tail }) => ({
+        jobId: job_id,
+        messageId: message_id ?? "",
+        events: JSON.parse(events) as JournalLine[],
+        tail,
+      }));
+    },
     async latest() {
       const row = await db
         .selectFrom("fleet_jobs")

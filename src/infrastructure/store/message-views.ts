@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { MessageState } from "../../application/ports/channel.ts";
 import type { ChatKey, MessageStore } from "../../application/ports/message-store.ts";
 import { fromMessageRow, toAnswer } from "./message-rows.ts";
 import type { Database } from "./schema.ts";
@@ -6,13 +7,50 @@ import type { ReplyRow } from "./serve-tables.ts";
 
 type Views = Pick<
   MessageStore,
-  "transcript" | "chats" | "message" | "repliesTo" | "jobsOf" | "jobIdsOf" | "ownerOf" | "usage" | "counts"
+  | "standing"
+  | "transcript"
+  | "chats"
+  | "message"
+  | "repliesTo"
+  | "jobsOf"
+  | "jobIdsOf"
+  | "ownerOf"
+  | "usage"
+  | "counts"
 >;
 
 /** What people look at: of their workspace, and what came before messages had one. */
 export function createMessageViews(db: Kysely<Database>, workspace: string): Views {
   const ours = ["", workspace];
   return {
+    async standing(chats) {
+      if (chats.length === 0) return [];
+      const inThem = db
+        .selectFrom("messages")
+        .where("workspace", "in", ours)
+        .where(({ or, and }) =>
+          or(chats.map(({ channel, chatId }) => and({ channel, chat_id: chatId } as Record<string, string>))),
+        );
+      const newest = inThem
+        .select(({ fn }) => fn.max("position").as("position"))
+        .groupBy(["channel", "chat_id"]);
+      const rows = await inThem
+        .select(["channel", "chat_id", "id", "state"])
+        .where("state", "in", ["received", "working"])
+        .union(
+          db
+            .selectFrom("messages")
+            .select(["channel", "chat_id", "id", "state"])
+            .where("position", "in", newest),
+        )
+        .execute();
+      return rows.map(({ channel, chat_id, id, state }) => ({
+        channel,
+        chatId: chat_id,
+        id,
+        state: state as MessageState,
+      }));
+    },
     async transcript({ channel, chatId, limit, before }) {
       let query = db
         .selectFrom("messages")

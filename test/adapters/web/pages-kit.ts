@@ -74,6 +74,7 @@ export async function createPages(
     stopMessage: async () => false,
     bus: createBus(),
     live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },
+    watchChat: () => () => {},
     sources: () => sources,
     health: async () => ({ ready: true, checks: [] }),
     configuration: async () => [],

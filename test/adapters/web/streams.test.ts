@@ -18,6 +18,7 @@ function open() {
       mask: (text) => text,
       live: createLiveWorks(createBus()),
       now: () => new Date(0),
+      watchChat: () => () => {},
       access: {
         session: async (hash: string) => (gone.has(hash) ? null : ({ hash } as WebSession)),
       },

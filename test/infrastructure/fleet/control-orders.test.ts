@@ -4,6 +4,7 @@ import { type Kysely, sql } from "kysely";
 import { createAwayReplies } from "../../../src/application/fleet/away-replies.ts";
 import { createOrderGiver } from "../../../src/application/fleet/give-orders.ts";
 import { serveOrders } from "../../../src/application/fleet/serve-orders.ts";
+import { toldWorks } from "../../../src/application/fleet/told-works.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import { createSending } from "../../../src/application/inbox/send-replies.ts";
@@ -19,6 +20,7 @@ import { createAccessStore } from "../../../src/infrastructure/store/access-stor
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createFakeChannel } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
+import { storedJob } from "../store/jobs-kit.ts";
 import { openMessages } from "../store/open-messages.ts";
 import { useFleetDatabases } from "./fleet-databases.ts";
 
@@ -173,6 +175,31 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       expect(await giver.give({ ...order, verb: "stop" })).toMatchObject({ status: "answered" });
     }
     expect(ended).toEqual([1, 1, 1, 1]);
+  }, 60_000);
+
+  test("a chat's card shows the command and the last lines of a job that another process runs for its message", async () => {
+    const store = open();
+    const here = await machine(store, "a", undefined, 1);
+    const elsewhere = await machine(store, "a", undefined, 2);
+    const at = now().toISOString();
+    const owner = { channel: "web", userId: "alice", messageId: "msg_1", at };
+    const command = { type: "shell_command", action: "run", target: "make\nall", content: "" } as const;
+    const started = { at, event: { type: "command_started" as const, index: 0, command } };
+    const finished = (index: number) => ({ at, event: { type: "command_finished", index } as never });
+    const job = storedJob(1, { state: "running" });
+    await elsewhere.store.noteJob({ ...owner, jobId: job.jobId });
+    const look = async () => (await toldWorks(here.jobs, ["msg_1", "msg_2"])).get("msg_1");
+    expect(await look()).toBeUndefined();
+    await elsewhere.jobs.write({ job, alive: true, events: [started], tail: "one\ntwo\n" });
+    expect(await look()).toMatchObject({
+      command: "shell_command run make …",
+      lines: "one\ntwo\n",
+      event: { type: "job-started", jobId: job.jobId },
+    });
+    await elsewhere.jobs.write({ job, alive: true, events: [started, finished(0)], tail: "one\ntwo\n" });
+    expect(await look()).toMatchObject({ command: "", lines: "" });
+    await elsewhere.jobs.write({ job, alive: false, events: [started, finished(0)], tail: "" });
+    expect(await look()).toBeUndefined();
   }, 60_000);
 
   test("a reply of a machine that is away is sent by one that reaches its channel, and no other reply is", async () => {

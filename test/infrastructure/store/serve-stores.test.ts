@@ -85,6 +85,24 @@ function describeServeStores(
       expect(all.map(({ added }) => added)).toEqual([false, true, false]);
     });
 
+    test("of a chat the unanswered messages stand, and its newest; of others nothing", async () => {
+      const { store, key, add } = await fresh("standing");
+      const { channel, chatId } = inbound(1, key);
+      const standing = async () =>
+        (await store.standing([{ channel, chatId }])).map(({ id, state }) => `${id.at(-1)} ${state}`).sort();
+      expect(await store.standing([])).toEqual([]);
+      expect(await standing()).toEqual([]);
+      for (const n of [1, 2, 3]) await add(n);
+      const claimed = await store.claimMessage({});
+      expect(await standing()).toEqual(["1 working", "2 received", "3 received"]);
+      expect(await store.standing([{ channel, chatId: "another" }])).toEqual([]);
+      await store.finish(claimed?.work as Work, { replies: [] });
+      expect(await standing()).toEqual(["2 received", "3 received"]);
+      for (const _ of [2, 3])
+        await store.finish((await store.claimMessage({}))?.work as Work, { replies: [] });
+      expect(await standing()).toEqual(["3 done"]);
+    });
+
     test("a character that a database does not take is replaced, and its event is still one message", async () => {
       const { store } = await fresh("nul");
       const bad = inbound(1, { channel: "c-nul", chatId: "a\0b", userId: "u\ud800", eventId: "e\0" });
