@@ -17,6 +17,7 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
+import { isStoreAway } from "../infrastructure/store/store-away.ts";
 import { tryWrite } from "../infrastructure/store/try-write.ts";
 import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
 import { VERSION } from "../version.ts";
@@ -109,6 +110,7 @@ export function createWebHost(parts: WebParts): WebHost {
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     now,
     onTrouble: (error, path) => onTrouble(error, path),
+    isStoreAway,
     webhooks: () => new Map([...inbox.reached.webhooks, ...(parts.forges?.webhooks ?? [])]),
     mcp: parts.mcp,
     closing: parts.closing,

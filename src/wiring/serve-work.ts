@@ -7,6 +7,7 @@ import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/o
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
 import { workPlaces } from "../infrastructure/store/message-work.ts";
+import { isStoreAway } from "../infrastructure/store/store-away.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openFleet, openMachine } from "./fleet.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
@@ -30,8 +31,13 @@ const TASKS_AT_ONCE = 2;
 export async function openWorking(given: ListenParts, place: WorkPlace) {
   const { publicUrl, log } = place;
   const tell = createTroubleTeller(log, timers.now);
-  const onTrouble = (error: unknown, where = "serve") =>
-    tell(where, given.state.current().workspace.mask(textOf(error)));
+  const onTrouble = (error: unknown, where = "serve") => {
+    const { mask } = given.state.current().workspace;
+    // An outage is one trouble, wherever it is met.
+    if (isStoreAway(error))
+      tell("store", mask(`cannot be reached: ${(error as Error).message}`), "store away");
+    else tell(where, mask(textOf(error)));
+  };
   const work = await openWork(given, place, onTrouble);
   const { queue } = work;
   const taken = await enterFleet(work.fleet, timers);

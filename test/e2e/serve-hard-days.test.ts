@@ -43,12 +43,14 @@ async function join(server: Server) {
 
 function person(server: Server, user: string) {
   const token = server.token("--user", user, "--role", "user", "--scope", "read,chat");
-  const ask = async (url: string, path: string, body?: object) => {
-    const response = await fetch(`${url}/api/v1/${path}`, {
+  const call = (url: string, path: string, body?: object) =>
+    fetch(`${url}/api/v1/${path}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${token}` },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+  const ask = async (url: string, path: string, body?: object) => {
+    const response = await call(url, path, body);
     const answer = (await response.json()) as Answered;
     // A store that is away is answered with an error, and asked again.
     if (!response.ok && body !== undefined) throw new Error(JSON.stringify(answer));
@@ -65,6 +67,7 @@ function person(server: Server, user: string) {
   return {
     state,
     reach,
+    call: (path: string, body?: object) => call(server.url, path, body),
     say: async (chat: string, text: string, url = server.url) =>
       (await ask(url, "messages", { chat, text })).message_id,
     stop: (id: string, url: string) => ask(url, `messages/${id}/stop`, {}),
@@ -140,13 +143,21 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     const server = await open(`database_url: "${postgres.newDatabase()}"\n`);
     const other = await join(server);
     const alice = person(server, "alice");
+    for (const path of ["messages/%00", "sessions/web/%00", "messages/%00/stop"])
+      expect([path, (await alice.call(path)).status]).toEqual([path, 404]);
     const slow = await alice.say("c1", "slow");
     await alice.reach(slow, "working");
     postgres.crash();
+    const refused = await alice.call("messages", { chat: "c1", text: "too early" });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await refused.json()).toMatchObject({ error: { code: "store-away" } });
     await Bun.sleep(3_000);
     postgres.comeBack();
     expect(await alice.answer(slow)).toContain("slow answer");
     expect(await alice.answer(await alice.say("c1", "hello"))).toContain("re: hello");
+    // One line tells of it, and no stack does.
+    expect(server.errors().match(/^.*cannot be reached.*$/gm)).toHaveLength(1);
+    expect(server.errors()).not.toMatch(/^\s+at /m);
     const hung = await alice.say("c2", "hang", other.url);
     await alice.reach(hung, "working");
     expect(await alice.answer(await alice.say("c2", "/stop"))).not.toBe("");

@@ -35,6 +35,8 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   const late: { api?: Pick<Api, "fetch">; console?: Pick<WebApp, "fetch"> } = {};
   const app = new Hono<OpenEnv>();
   answerTroubles(app, web);
+  // No name holds it, and Postgres takes it in no text.
+  app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
   openRoutes(app, web);
   app.all("/api/*", async (c) => {
     const { createApi } = await import("./api/api.ts");

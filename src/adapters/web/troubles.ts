@@ -1,5 +1,6 @@
 import type { Env, Hono } from "hono";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
+import { RETRY_SECONDS, storeAway } from "./api/answers.ts";
 import { TooSlow } from "./body.ts";
 import { localeOf } from "./session.ts";
 import { standalonePage, type Web } from "./web.ts";
@@ -11,6 +12,11 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
     if (error instanceof TooSlow) return c.text("408: the body did not arrive in time\n", 408);
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (host.isStoreAway(error)) {
+      if (c.req.path.startsWith("/api/")) return storeAway();
+      c.header("retry-after", RETRY_SECONDS);
+      return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
+    }
     if (c.req.path.startsWith("/api/"))
       return c.json({ error: { code: "internal", message: "internal error" } }, 500);
     return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);

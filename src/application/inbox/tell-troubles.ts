@@ -1,15 +1,13 @@
 const AGAIN_MS = 60_000;
 const MOST_KEPT = 100;
 
-/** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. */
+/** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. `name`: what is the same. */
 export function createTroubleTeller(
   tell: (line: string) => void,
   now: () => Date,
-): (place: string, text: string) => void {
+): (place: string, text: string, name?: string) => void {
   const toldAt = new Map<string, number>();
-  return (place, text) => {
-    const [first = ""] = text.split("\n");
-    const name = `${place}: ${first}`;
+  return (place, text, name = `${place}: ${text.split("\n")[0]}`) => {
     const at = now().getTime();
     if (at - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
     toldAt.delete(name);

@@ -195,7 +195,14 @@ describe("jobs", () => {
     expect([all.jobs.length, all.jobs[0]?.job_id, all.pages]).toEqual([1, id, all.total]);
     const last = await found(`?page=${all.pages}&limit=1`);
     expect([last.page, last.jobs.length, last.jobs[0]?.job_id === id]).toEqual([all.pages, 1, false]);
-    for (const query of ["?status=done", "?day=today", "?page=0", "?limit=0", `?q=${"x".repeat(201)}`])
+    for (const query of [
+      "?status=done",
+      "?day=today",
+      "?day=2026-02-31",
+      "?page=0",
+      "?limit=0",
+      `?q=${"x".repeat(201)}`,
+    ])
       expect([query, (await call("get", "/jobs", { query })).status]).toEqual([query, 400]);
   });
 

@@ -13,6 +13,7 @@ import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { hashHex } from "../../../src/infrastructure/runtime/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { isStoreAway } from "../../../src/infrastructure/store/store-away.ts";
 import { newMessage } from "../../infrastructure/store/open-messages.ts";
 
 const now = () => new Date();
@@ -104,6 +105,7 @@ export async function createPages(
     random,
     now,
     onTrouble: () => {},
+    isStoreAway,
     mcp: never,
     webhooks: () => new Map(),
     closing: new AbortController().signal,

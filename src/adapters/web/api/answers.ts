@@ -7,10 +7,19 @@ export interface ApiEnv {
   Variables: { readonly viewer: Viewer };
 }
 
+export const RETRY_SECONDS = "5";
+
 export type Api = Hono<ApiEnv>;
 
 export function failure(status: number, code: string, message: string, facts: object = {}): Response {
   return Response.json({ error: { code, message, ...facts } }, { status });
+}
+
+/** Nothing was done, and the same request will do later. */
+export function storeAway(): Response {
+  const answer = failure(503, "store-away", "the store cannot be reached now; nothing was done");
+  answer.headers.set("retry-after", RETRY_SECONDS);
+  return answer;
 }
 
 /** Null when the viewer may. */

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
-import { type Api, type ApiEnv, failure } from "./answers.ts";
+import { type Api, type ApiEnv, failure, storeAway } from "./answers.ts";
 import { jobApi } from "./jobs.ts";
 import { messageApi } from "./messages.ts";
 import { openApi } from "./openapi.ts";
@@ -12,6 +12,7 @@ export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
+    if (web.host.isStoreAway(error)) return storeAway();
     if (/disk is full|no space left/i.test(error.message))
       return failure(503, "no-space", "the disk of the store is full: nothing was taken in, try again later");
     return failure(500, "internal", "internal error");

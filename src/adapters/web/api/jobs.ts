@@ -111,13 +111,19 @@ function toJson({ job, alive, machine }: ViewedJob): Record<string, unknown> {
   return { ...toJobJson(listed(job), alive), alive, ...(machine !== undefined && { machine }) };
 }
 
+/** A day of the calendar: 2026-02-31 is none. */
+function isDay(text: string): boolean {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
+  return at !== null && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
 /** The console narrows its list by the same words. */
 function queryOf(field: (name: string) => string, perPage: number): JobQuery | Response {
   const [text, status, day, page] = [field("q"), field("status"), field("day"), field("page") || "1"];
   if (text.length > LONGEST_SEARCH) return failure(400, "bad-q", `q: at most ${LONGEST_SEARCH} characters`);
   if (status !== "" && !JOB_STATUSES.includes(status as JobStatus))
     return failure(400, "bad-status", `status: one of ${JOB_STATUSES.join(", ")}`);
-  if (day !== "" && !/^\d{4}-\d{2}-\d{2}$/.test(day)) return failure(400, "bad-day", "day: YYYY-MM-DD");
+  if (day !== "" && !isDay(day)) return failure(400, "bad-day", "day: YYYY-MM-DD");
   if (!/^[1-9]\d{0,5}$/.test(page)) return failure(400, "bad-page", "page: from 1");
   return {
     text,

@@ -48,6 +48,9 @@ export const texts = {
   stale:
     "This page was open for too long, or the request did not come from it. Go back, reload and try again.",
   brokenTitle: "Something broke",
+  storeAwayTitle: "The database is away",
+  storeAway:
+    "It cannot be reached now, so nothing was done. Try again in a moment; if it lasts, picoclaw doctor says more.",
   broken: "This is our fault. The log says more; nothing you sent was lost.",
   back: "Back",
   // Chat.

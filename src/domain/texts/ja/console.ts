@@ -46,6 +46,9 @@ export const texts: typeof en = {
   stale:
     "ページを開いてから時間が経ちすぎたか、このページからの操作ではありません。戻って再読み込みしてください。",
   brokenTitle: "問題が起きました",
+  storeAwayTitle: "データベースに接続できません",
+  storeAway:
+    "現在つながらないため、何も行われていません。しばらくしてからもう一度お試しください。続く場合は picoclaw doctor で確認できます。",
   broken: "こちらの不具合です。詳しくはログにあります。送信した内容は失われていません。",
   back: "戻る",
   chatTitle: "チャット",

@@ -1,0 +1,24 @@
+const SYSTEM = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+/** Connection exceptions, and a server that starts, ends, recovers or has no connection left. */
+const SERVER = /^(08\w{3}|57P0[1-5]|53300)$/;
+/** What the driver says of a connection without a code. */
+const DRIVER =
+  /^Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/;
+
+/** Whether a statement failed because the database cannot be reached now: asked again later, it may well succeed. */
+export function isStoreAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as Error & { readonly code?: unknown; readonly syscall?: unknown };
+  if (typeof code !== "string") return DRIVER.test(error.message);
+  // A socket that is not there.
+  return SYSTEM.has(code) || SERVER.test(code) || (code === "ENOENT" && syscall === "connect");
+}
