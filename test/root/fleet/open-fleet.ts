@@ -52,6 +52,7 @@ export function fleetKit() {
             ...options,
             config: `line: { base_url: "http://127.0.0.1:${LINE_PORT}", push_quota: 100000 }\n${options.config ?? ""}`,
             ports: {
+              ...options.ports,
               [LINE_PORT]: socket,
               ...(overNetwork && { [PG_PORT]: `${at.searchParams.get("host")}/.s.PGSQL.5432` }),
             },
