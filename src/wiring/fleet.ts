@@ -49,11 +49,15 @@ export function labelsOf(config: Config): readonly string[] {
 }
 
 /** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
-export async function openMachine({ db, fleet, store, words, onTrouble, log }: ServeParts, inbox: Inbox) {
+export async function openMachine(
+  { db, fleet, store, words, onTrouble, log }: ServeParts,
+  inbox: Inbox,
+  lacking: () => readonly string[],
+) {
   const state = { draining: false };
   const keeping = keepMachine({
     fleet,
-    load: () => ({ busy: inbox.answering.running, draining: state.draining }),
+    load: () => ({ busy: inbox.answering.running, draining: state.draining, lacking: lacking() }),
     timers,
     onReplaced: () => {
       log(words().machineReplaced);

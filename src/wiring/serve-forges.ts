@@ -3,10 +3,12 @@ import type { Kysely } from "kysely";
 import { createWebhooks, forgeWebhook } from "../adapters/webhooks/webhooks.ts";
 import type { EnvironmentCounts } from "../application/environments/observe-environments.ts";
 import type { WorkKeeper } from "../application/inbox/keep-work.ts";
+import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Webhook } from "../application/ports/webhook.ts";
 import { type IntakeParts, intake } from "../application/tasks/intake.ts";
+import { createTaskGate } from "../application/tasks/leave-to-others.ts";
 import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
 import { solveClaimed } from "../application/tasks/solve-task.ts";
@@ -31,6 +33,9 @@ export interface ForgeServiceParts {
   readonly limit: number;
   /** What this machine has: it carries out what needs no more. */
   readonly labels: readonly string[];
+  /** The other machines, to whom tasks are left while this one's engine is away. */
+  readonly fleet: Pick<FleetStore, "machines">;
+  readonly machineId: string;
   /** Whether it also asks the forges for new ones. */
   readonly takesIn: boolean;
   readonly telemetry: Telemetry | null;
@@ -41,6 +46,8 @@ export interface ForgeService {
   readonly webhooks: ReadonlyMap<string, Webhook>;
   /** What its containers did, for metrics. */
   readonly counts: () => EnvironmentCounts;
+  /** Labels that do not hold now. */
+  readonly lacking: () => readonly string[];
   start(): Promise<void>;
   /** Ends what runs; it goes on at the next start. */
   stop(): Promise<void>;
@@ -48,6 +55,8 @@ export interface ForgeService {
 
 /** What was said while nobody served. What was taken in then is known by its name. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
+/** An engine that takes longer to say who it is counts as away. */
+const ENGINE_MS = 5_000;
 /** A forge's lists lag behind, and its clock is another one. */
 const OVERLAP_MS = 5 * 60_000;
 
@@ -58,8 +67,9 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  { db, queue, keeper, say, tellEnd, limit, labels, takesIn, telemetry }: ForgeServiceParts,
+  given: ForgeServiceParts,
 ): Promise<ForgeService | string | null> {
+  const { db, queue, keeper, say, tellEnd, limit, labels, takesIn, telemetry } = given;
   const opened = await openSolver(env, options, {
     db,
     queue,
@@ -79,8 +89,14 @@ export async function openForgeService(
     return null;
   }
   const now = () => new Date();
+  const gate = createTaskGate({
+    ...given,
+    needs: config.tasks.needs,
+    engineTrouble: () => solver.engineTrouble(AbortSignal.timeout(ENGINE_MS)),
+    clock: () => performance.now(),
+  });
   const runner = createTaskRunner({
-    store,
+    store: { claim: async (has) => ((await gate.mayTake()) ? store.claim(has) : null) },
     limit,
     has: [...labels, ...[...forges.keys()].map((kind) => `forge:${kind}`)],
     timers: systemTimers,
@@ -120,6 +136,7 @@ export async function openForgeService(
   const stopping = new AbortController();
   return {
     counts: solver.counts,
+    lacking: gate.lacking,
     webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
     async start() {
       await store.adopt();

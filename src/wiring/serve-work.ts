@@ -3,6 +3,7 @@ import { createTroubleTeller } from "../application/inbox/tell-troubles.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import { createTellEnd } from "../application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
+import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
@@ -55,7 +56,7 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
     inbox,
     forges,
     async start() {
-      started.machine = await openMachine(parts, inbox);
+      started.machine = await openMachine(parts, inbox, () => forges?.lacking() ?? []);
       await startInbox(parts, inbox, place);
       await forges?.start();
     },
@@ -159,6 +160,8 @@ async function openForges(
     say: log,
     tellEnd,
     labels,
+    fleet: parts.fleet,
+    machineId: machineIdOf(parts.home),
     limit: kind === "serve" ? TASKS_AT_ONCE : lanes,
     takesIn: kind === "serve",
     telemetry,

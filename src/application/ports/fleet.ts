@@ -44,6 +44,8 @@ export interface Load {
   /** Pieces of work in hand. */
   readonly busy: number;
   readonly draining: boolean;
+  /** Labels that do not hold now. */
+  readonly lacking?: readonly string[];
 }
 
 export interface Machine {

@@ -74,7 +74,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
           .execute();
         return { status: "entered" };
       }),
-    async beat({ busy, draining }) {
+    async beat({ busy, draining, lacking = [] }) {
       const { numUpdatedRows } = await db
         .updateTable("machines")
         .set({ seen_at: clock() })
@@ -82,7 +82,8 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
         .where("incarnation", "=", incarnation)
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return "replaced";
-      const changing = { busy, state: draining ? "drains" : "works", beat_at: clock() };
+      const labels = me.labels.filter((label) => !lacking.includes(label)).join(",");
+      const changing = { busy, labels, state: draining ? "drains" : "works", beat_at: clock() };
       await db
         .insertInto("machine_processes")
         .values({ ...processRow(me), started_at: clock(), ...changing })
