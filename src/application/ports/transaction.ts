@@ -285,6 +285,8 @@ export type SwapOutcome =
   | {
       readonly status: "refused";
       readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy";
+      /** The process that keeps the workspace busy, by name and number, where that can be seen. */
+      readonly heldBy?: string;
       readonly state?: JobState;
     };
 

@@ -25,7 +25,9 @@ const JOURNAL_CONTENT = 16_384;
 
 export function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
   if (outcome.status === "conflict") return outcome.conflicts;
-  return outcome.status === "refused" ? [{ path: ".", reason: "changed", by: outcome.reason }] : [];
+  if (outcome.status !== "refused") return [];
+  const { reason, heldBy } = outcome;
+  return [{ path: ".", reason: "changed", by: heldBy === undefined ? reason : `${reason}: ${heldBy}` }];
 }
 
 /** Whether a job with these results is to be taken back, where it can be. */

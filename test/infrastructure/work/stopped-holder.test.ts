@@ -21,6 +21,7 @@ import {
   inodeOf,
 } from "../../../src/infrastructure/work/transaction/holder-records.ts";
 import { type LockOptions, withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
+import { nameLockHolder } from "../../../src/infrastructure/work/transaction/lock-holder.ts";
 import { findStoppedHolder } from "../../../src/infrastructure/work/transaction/stopped-holder.ts";
 import { requirePart } from "../../require.ts";
 
@@ -127,6 +128,8 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
     await stop(stranger);
     expect(await take()).toBe("busy");
     expect(lives(stranger)).toBe(true);
+    expect(nameLockHolder(folder)).toEndWith(` (pid ${stranger.said})`);
+    expect(nameLockHolder(home)).toBeNull();
   }, 30_000);
 
   test("is ended for a note only if that names it, its birth, this folder, and nobody else could write it", async () => {

@@ -74,7 +74,7 @@ function isLikeUs(pid: number): boolean {
 }
 
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
-function holdsLock(pid: number, lock: Inode): boolean {
+export function holdsLock(pid: number, lock: Inode): boolean {
   return tells(() =>
     readdirSync(`/proc/${pid}/fd`).some((fd) =>
       tells(() => {

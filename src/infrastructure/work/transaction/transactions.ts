@@ -31,6 +31,7 @@ import {
   writeState,
 } from "./job-folder.ts";
 import { withFolderLocks } from "./lock.ts";
+import { nameLockHolder } from "./lock-holder.ts";
 import { removeOldStories } from "./old-stories.ts";
 import { readOwnPlan, readOwnRoots } from "./own-plan.ts";
 import { changesOf } from "./plan-changes.ts";
@@ -185,11 +186,20 @@ export function createTransactions(parts: TransactionParts): Transactions {
     writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
   }
 
-  /** Under the locks of the workspace and of the repository that a job reaches. */
-  async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
+  /** The workspace, and the repository that a job reaches. */
+  function lockedFolders(jobId: string | undefined): readonly string[] {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
+    return [workspace, ...roots.filter((root) => existsSync(root))];
+  }
+
+  function busy(jobId: string): SwapOutcome {
+    const [heldBy] = lockedFolders(jobId).flatMap((folder) => nameLockHolder(folder) ?? []);
+    return { status: "refused", reason: "busy", ...(heldBy !== undefined && { heldBy }) };
+  }
+
+  async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
     return withFolderLocks(
-      [workspace, ...roots.filter((root) => existsSync(root))],
+      lockedFolders(jobId),
       {
         timeoutMs: parts.lockTimeoutMs,
         holders,
@@ -207,7 +217,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     force: boolean,
   ): Promise<SwapOutcome> {
     const outcome = await locked(jobId, () => swapLocked(jobId, from, direction, force));
-    return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+    return outcome === "busy" ? busy(jobId) : outcome;
   }
 
   function swapLocked(
@@ -262,7 +272,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
             : swapLocked(jobId, "staged", "commit", false),
         );
         if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
-        return outcome === "busy" ? { status: "refused", reason: "busy" } : outcome;
+        return outcome === "busy" ? busy(jobId) : outcome;
       } finally {
         // Not before: whoever waits for the workspace is not dead.
         running.end(jobId);
