@@ -60,13 +60,15 @@ export interface ChatMemoryOptions {
   readonly archive: JobArchive;
   readonly now: () => Date;
   readonly pid: number;
+  /** The name under which the queue of this process says that it lives, where there is one. */
+  readonly process?: string | undefined;
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
 const CLASSIFIER_TIMEOUT_MS = 20_000;
 const SUMMARY_TIMEOUT_MS = 30_000;
-const LEASE_MS = 10_000;
+const LOOK_MS = 1_000;
 const POLL_MS = 100;
 
 export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
@@ -104,13 +106,20 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     summaryTokens: config.session.summary_tokens,
   });
   const queue = createChatQueue({
-    leases: createChatLeases({ db, workspace, held }),
+    leases: createChatLeases({
+      db,
+      workspace,
+      held,
+      process: options.process ?? owners.next(),
+      isGone: owners.isGone,
+      beatsElsewhere: options.process !== undefined,
+    }),
     now,
     newOwner: owners.next,
-    isGone: owners.isGone,
-    leaseMs: LEASE_MS,
+    lookMs: LOOK_MS,
     pollMs: POLL_MS,
     setTimer,
+    retry: (run, ms) => void timers.after(ms, run),
   });
   const told = {
     teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
@@ -164,7 +173,7 @@ function rulesOf({ config, log, locale }: ChatMemoryOptions) {
 export function memoryOptionsOf(
   env: Readonly<Record<string, string | undefined>>,
   { workspace, loaded, parts, messages }: OpenedFolder,
-  choices: Partial<Pick<ChatMemoryOptions, "models" | "now" | "onModelCall">> = {},
+  choices: Partial<Pick<ChatMemoryOptions, "models" | "now" | "onModelCall" | "process">> = {},
 ): ChatMemoryOptions {
   const { config, home, secrets } = loaded;
   const { locale } = messages;
@@ -180,6 +189,7 @@ export function memoryOptionsOf(
     now: choices.now ?? parts.now,
     pid: process.pid,
     onModelCall: choices.onModelCall,
+    process: choices.process,
   };
 }
 

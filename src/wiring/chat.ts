@@ -47,6 +47,8 @@ export interface ChatChoices {
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
   readonly mayCommit?: WorkspaceParts["mayCommit"];
+  /** The name under which the queue of this process says that it lives. */
+  readonly process?: string;
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }

@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { ServeMessages } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
+import type { OwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import type { OpenedState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -27,6 +28,9 @@ export interface ListenParts {
   readonly home: string;
   /** The served workspace, as the store names it. */
   readonly workspaceName: string;
+  /** This process, as the queue and the turns of chats name it. */
+  readonly owner: string;
+  readonly owners: OwnerNames;
   readonly words: () => ServeMessages;
   readonly guard: CommitGuard;
   /** Null where no collector is configured. */

@@ -59,8 +59,13 @@ export function createWebHost(parts: WebParts): WebHost {
       stopMessage(
         {
           cancel: (id) => inbox.answering.cancel(id),
-          leases: createChatLeases({ db, workspace: parts.workspaceName }),
-          now,
+          leases: createChatLeases({
+            db,
+            workspace: parts.workspaceName,
+            process: parts.owner,
+            isGone: parts.owners.isGone,
+            beatsElsewhere: true,
+          }),
         },
         message,
       ),

@@ -9,7 +9,6 @@ import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
 import { workPlaces } from "../infrastructure/store/message-work.ts";
 import { isStoreAway } from "../infrastructure/store/store-away.ts";
-import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openFleet, openMachine } from "./fleet.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
 import type { ListenParts, ServeParts } from "./serve-parts.ts";
@@ -94,10 +93,8 @@ async function openWork(
   { kind, labels, lanes }: WorkPlace,
   onTrouble: (error: unknown) => void,
 ) {
-  const { db, databaseUrl, state, workspaceName: workspace } = parts;
-  const owners = createOwnerNames(process.pid);
+  const { db, databaseUrl, state, workspaceName: workspace, owners, owner } = parts;
   const { isGone } = owners;
-  const owner = owners.next();
   const opened = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
   const fleet = openFleet({
     ...parts,

@@ -12,6 +12,7 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { openServeState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { workspaceNameOf } from "./workspace-name.ts";
@@ -46,7 +47,9 @@ export async function openServe(
     (ms) => new Promise((resolve) => void timers.after(ms, resolve)),
   );
   const { mayCommit } = guard;
-  const state = await openServeState(env, options, { db, onModelCall, mayCommit });
+  const owners = createOwnerNames(process.pid);
+  const owner = owners.next();
+  const state = await openServeState(env, options, { db, onModelCall, mayCommit, process: owner });
   if (!state.ok) {
     await db.destroy();
     return state.refused;
@@ -62,7 +65,7 @@ export async function openServe(
   const signIn = createSignIn({ access, sha256, random, now });
   const words = () => serveMessagesFor(state.current().locale);
   const workspaceName = workspaceNameOf(loaded, state.current().workspace.root);
-  const common = { env, options, db, databaseUrl, workspaceName };
+  const common = { env, options, db, databaseUrl, workspaceName, owners, owner };
   const opened = { ...common, state, access, config, secrets, home, words, telemetry, guard };
   return {
     ok: true,

@@ -39,6 +39,35 @@ function kitOver(db: Kysely<Database>, newEngine: () => Promise<WorkEngine>): Qu
   };
 }
 
+/** Turns of chats stand in another table, and go with the process as its claims do. */
+function testTurns(open: () => { readonly db: Kysely<Database>; readonly kit: QueueKit }): void {
+  test("the turns of a dead process end with its claims, those of others stay", async () => {
+    const { db, kit } = open();
+    const [dead, alive] = [await kit.open("host:turn-dead"), await kit.open("host:turn-alive")];
+    const work = { id: newId(), queue: "turns", key: "k", group: "g", ref: "r", light: false };
+    await dead.add([work]);
+    await dead.beat();
+    expect(await dead.claim({ queue: "turns" }, async () => null)).not.toBeNull();
+    const turn = (process: string) => ({
+      workspace: "/w",
+      chat_key: process,
+      owner: process,
+      process,
+      since: 0,
+      stop: 0,
+    });
+    await db.insertInto("chat_leases").values(["host:turn-dead", "host:turn-alive"].map(turn)).execute();
+    await kit.silence("host:turn-dead", 20_000);
+    await alive.beat();
+    const left = await db.selectFrom("chat_leases").select("process").execute();
+    expect(left).toEqual([{ process: "host:turn-alive" }]);
+    const claimed = await alive.claim({ queue: "turns" }, async () => null);
+    expect(claimed?.work.id).toBe(work.id);
+    await alive.finish(claimed?.work as Work, {});
+    for (const queue of [dead, alive]) await queue.close();
+  });
+}
+
 async function prepare(db: Kysely<Database>): Promise<void> {
   await migrate(db, timers.now);
   await sql`create table marks (text text not null)`.execute(db);
@@ -85,6 +114,7 @@ describe("sqlite", () => {
     expect(heard).toEqual([]);
     await queue.close();
   });
+  testTurns(() => ({ db, kit: kitOver(db, async () => createSqliteEngine()) }));
   describeWorkQueue("SQLite", () => kitOver(db, async () => createSqliteEngine()));
 });
 
@@ -202,6 +232,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     await admin.destroy();
   }, 20_000);
 
+  testTurns(() => ({ db, kit: kitOver(db, () => createPgBossEngine(url, () => {})) }));
   describeWorkQueue("pg-boss", () =>
     kitOver(db, () =>
       createPgBossEngine(url, (error) => {

@@ -47,7 +47,7 @@ export function createChatQueue(parts: QueueParts): ChatQueue {
         running.controller.abort("stopped" satisfies StopReason);
         return true;
       }
-      return parts.leases.requestStop(chatKey, parts.now());
+      return parts.leases.requestStop(chatKey);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { ChatLeases } from "../ports/chat-leases.ts";
+import { DEAD_AFTER_MS } from "../ports/work-queue.ts";
 
 /** Why a signal of the queue ended. */
 export type StopReason = "stopped" | "lost" | "caller";
@@ -11,14 +12,15 @@ export type Queued<T> =
 export interface QueueParts {
   readonly leases: ChatLeases;
   readonly now: () => Date;
-  /** A new name for each piece of work, from which `isGone` can tell. */
+  /** A new name for each piece of work. */
   readonly newOwner: () => string;
-  readonly isGone: (owner: string) => boolean;
-  /** How long a lease lasts without being renewed; renewed, and asked for stops, ten times as often. */
-  readonly leaseMs: number;
+  /** Between two looks at the lease that is held: whether it still is, and whether a stop was asked for. */
+  readonly lookMs: number;
   /** Between two looks at a lease that another process holds. */
   readonly pollMs: number;
   readonly setTimer: (run: () => void, ms: number) => () => void;
+  /** The same for what keeps no process from ending. */
+  readonly retry: (run: () => void, ms: number) => void;
 }
 
 /** What runs in this process; `begun` once the lease is held. */
@@ -40,7 +42,14 @@ export async function holdLease<T>(parts: QueueParts, request: LeasedWork<T>): P
   const { leases } = parts;
   const { chatKey, work, signal, running } = request;
   const owner = parts.newOwner();
-  if (!(await waitForLease(parts, request, owner))) return { ran: false };
+  const release = () => letGo(parts, () => leases.release(chatKey, owner));
+  try {
+    if (!(await waitForLease(parts, request, owner))) return { ran: false };
+  } catch (error) {
+    // It may be held, though nobody was told so.
+    await release();
+    throw error;
+  }
   const { controller } = running;
   const stopped: { why: StopReason | null } = { why: null };
   const end = (why: StopReason) => {
@@ -59,33 +68,39 @@ export async function holdLease<T>(parts: QueueParts, request: LeasedWork<T>): P
     stopKeeping();
     running.begun = false;
     signal.removeEventListener("abort", onCaller);
-    // A lease that cannot be given back ends by itself.
-    await leases.release(chatKey, owner).catch(() => undefined);
+    await release();
+  }
+}
+
+/** Nobody waits for a store that fails; but what this process does not give back it has as long as it lives. */
+async function letGo(parts: QueueParts, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch {
+    parts.retry(() => void letGo(parts, act), parts.lookMs);
   }
 }
 
 async function waitForLease<T>(parts: QueueParts, request: LeasedWork<T>, owner: string): Promise<boolean> {
-  const { leases, now, leaseMs, isGone } = parts;
+  const { leases } = parts;
   const { chatKey, signal, onQueued } = request;
-  const until = () => new Date(now().getTime() + leaseMs);
-  const take = (ticket: number) =>
-    leases.take({ chatKey, owner, ticket, now: now(), until: until(), isGone });
+  const take = (ticket: number) => leases.take({ chatKey, owner, ticket });
   // Where nobody waits there is no need to stand in line.
   if ((await take(Number.MAX_SAFE_INTEGER)).taken) return true;
-  const ticket = await leases.enter(chatKey, owner, until());
   let told = 0;
   try {
+    const ticket = await leases.enter(chatKey, owner);
     while (!signal.aborted) {
       const { taken, ahead } = await take(ticket);
       if (taken) return true;
       if (ahead !== told) onQueued?.(ahead);
       told = ahead;
-      await leases.keep(chatKey, ticket, until());
+      await leases.beat();
       await pause(parts, signal);
     }
     return false;
   } finally {
-    await leases.leave(chatKey, ticket).catch(() => undefined);
+    await letGo(parts, () => leases.leave(chatKey, owner));
   }
 }
 
@@ -101,29 +116,30 @@ function pause({ setTimer, pollMs }: QueueParts, signal: AbortSignal): Promise<v
   });
 }
 
-/** Renews until told otherwise; the work ends when somebody asked for that, or when another holds the lease. */
+/** Beats until told otherwise; the work ends when somebody asked for that, or when another holds the lease. */
 function keepAlive(
-  { leases, now, leaseMs, setTimer }: QueueParts,
+  { leases, now, lookMs, setTimer }: QueueParts,
   chatKey: string,
   owner: string,
   end: (why: StopReason) => void,
 ): () => void {
   const state = { over: false, cancel: () => {} };
-  const lastRenewal = { at: now().getTime() };
+  const heard = { at: now().getTime() };
   const tick = async () => {
     try {
-      const { held, stop } = await leases.renew(chatKey, owner, new Date(now().getTime() + leaseMs));
+      await leases.beat();
+      const { held, stop } = await leases.look(chatKey, owner);
       if (state.over) return;
-      lastRenewal.at = now().getTime();
+      heard.at = now().getTime();
       if (!held) end("lost");
       else if (stop) end("stopped");
     } catch {
-      // The store may be busy for a moment; past the lease's end another may have begun.
-      if (now().getTime() - lastRenewal.at > leaseMs) end("lost");
+      // The store may be busy for a moment; whoever is not heard of for longer has a successor.
+      if (now().getTime() - heard.at > DEAD_AFTER_MS) end("lost");
     }
-    if (!state.over) state.cancel = setTimer(() => void tick(), leaseMs / 10);
+    if (!state.over) state.cancel = setTimer(() => void tick(), lookMs);
   };
-  state.cancel = setTimer(() => void tick(), leaseMs / 10);
+  state.cancel = setTimer(() => void tick(), lookMs);
   return () => {
     state.over = true;
     state.cancel();

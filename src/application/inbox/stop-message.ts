@@ -6,7 +6,6 @@ export interface StopMessageParts {
   /** Ends the answering of a message of this process; false when it is not being answered here. */
   readonly cancel: (messageId: string) => boolean;
   readonly leases: Pick<ChatLeases, "requestStop">;
-  readonly now: () => Date;
 }
 
 /**
@@ -14,9 +13,9 @@ export interface StopMessageParts {
  * looks each second whether its chat is to stop. False when nobody answers it.
  */
 export async function stopMessage(
-  { cancel, leases, now }: StopMessageParts,
+  { cancel, leases }: StopMessageParts,
   { id, state, channel, chatId }: StoredMessage,
 ): Promise<boolean> {
   if (cancel(id)) return true;
-  return state === "working" && leases.requestStop(chatKeyOf(channel, chatId), now());
+  return state === "working" && leases.requestStop(chatKeyOf(channel, chatId));
 }

@@ -1,34 +1,61 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { ChatLeases } from "../../application/ports/chat-leases.ts";
+import { createReach } from "../../domain/fleet/reach.ts";
+import { databaseClock } from "./database-clock.ts";
+import { BREAK_MS, isDead } from "./process-life.ts";
 import type { Database } from "./schema.ts";
-import { createStoreTime } from "./store-time.ts";
+import { createTurnBeat } from "./turn-beat.ts";
 
 /** How often a ticket's number is tried again when another process took it in the same moment. */
 const TRIES = 50;
 
-/** The leases of one workspace's chats: the same chat in another workspace waits for nobody here. */
-export function createChatLeases({
-  db,
-  workspace,
-  held: turns,
-  now = () => new Date(),
-}: {
+export interface ChatLeaseParts {
   readonly db: Kysely<Database>;
   readonly workspace: string;
+  /** This process, by a name from which `isGone` can tell. */
+  readonly process: string;
+  readonly isGone: (process: string) => boolean;
+  /** Whether the queue of this process says that it lives, under the same name. Default: it is said here. */
+  readonly beatsElsewhere?: boolean;
   /** Told of the turns that are taken here. */
   readonly held?: Map<string, string>;
-  /** The clock of this process, which the moments come from. */
+  /** The time of the embedded store. */
   readonly now?: () => Date;
-}): ChatLeases {
-  const storeTime = createStoreTime(db, now);
-  const shared = async (moment: Date) => (await storeTime(moment)).toISOString();
+}
+
+/** The leases of one workspace's chats: the same chat in another workspace waits for nobody here. */
+export function createChatLeases(parts: ChatLeaseParts): ChatLeases {
+  const { db, workspace, process, isGone, held: turns, now = () => new Date() } = parts;
+  const clock = databaseClock(db, now);
+  const life = parts.beatsElsewhere === true ? null : createTurnBeat({ db, process, clock });
+  const reach = createReach(BREAK_MS);
+  const judge = (row: LifeRow) => {
+    const at = Number(row.now);
+    const beatAt = row.beat_at === null ? null : Number(row.beat_at);
+    // Where there is a queue, its beat alone judges silence, and ends the turns of the dead.
+    const reachedSince = life === null ? Number.POSITIVE_INFINITY : reach.reached(at);
+    return !isDead(
+      { process: row.process, beatAt, tookAt: Number(row.since) },
+      { now: at, reachedSince },
+      isGone,
+    );
+  };
+  /** The holder if it lives, and the name that stands in the row. */
+  async function holderOf(chatKey: string): Promise<{ owner: string; alive: boolean } | null> {
+    const row = await withLife(db, "chat_leases", clock)
+      .where("workspace", "=", workspace)
+      .where("chat_key", "=", chatKey)
+      .executeTakeFirst();
+    return row === undefined ? null : { owner: row.owner, alive: judge(row) };
+  }
+
   return {
-    async enter(chatKey, owner, wanted) {
-      const until = await shared(wanted);
+    beat: async () => life?.beat(),
+    async enter(chatKey, owner) {
       for (let attempt = 1; ; attempt++) {
         const added = await db
           .insertInto("chat_tickets")
-          .columns(["workspace", "chat_key", "ticket", "owner", "until"])
+          .columns(["workspace", "chat_key", "ticket", "owner", "process", "since"])
           .expression((eb) =>
             eb
               .selectFrom("chat_tickets")
@@ -37,7 +64,8 @@ export function createChatLeases({
                 sql<string>`${chatKey}`.as("chat_key"),
                 sql<number>`coalesce(max(ticket), 0) + 1`.as("ticket"),
                 sql<string>`${owner}`.as("owner"),
-                sql<string>`${until}`.as("until"),
+                sql<string>`${process}`.as("process"),
+                clock().as("since"),
               ])
               .where("workspace", "=", workspace)
               .where("chat_key", "=", chatKey),
@@ -45,41 +73,34 @@ export function createChatLeases({
           .onConflict((conflict) => conflict.doNothing())
           .returning("ticket")
           .execute();
-        if (added[0] !== undefined) return Number(added[0].ticket);
+        if (added[0] !== undefined) {
+          life?.begin(`line ${owner}`);
+          return Number(added[0].ticket);
+        }
         if (attempt === TRIES) throw new Error(`no place in the line of ${chatKey}`);
       }
     },
-    async leave(chatKey, ticket) {
+    async leave(chatKey, owner) {
       await db
         .deleteFrom("chat_tickets")
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
-        .where("ticket", "=", ticket)
+        .where("owner", "=", owner)
         .execute();
+      await life?.end(`line ${owner}`);
     },
-    async take({ chatKey, owner, ticket, now: moment, until: wanted, isGone }) {
-      const [time, until] = [await shared(moment), await shared(wanted)];
-      const before = await db
-        .selectFrom("chat_tickets")
-        .select("owner")
+    async take({ chatKey, owner, ticket }) {
+      const before = await withLife(db, "chat_tickets", clock)
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("ticket", "<", ticket)
-        .where("until", ">", time)
         .execute();
-      const held = await db
-        .selectFrom("chat_leases")
-        .select("owner")
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("until", ">", time)
-        .executeTakeFirst();
-      const holder = held === undefined || isGone(held.owner) ? undefined : held.owner;
-      const waiting = before.filter((one) => one.owner !== holder && !isGone(one.owner));
+      const held = await holderOf(chatKey);
+      const holder = held?.alive ? held.owner : undefined;
+      const waiting = before.filter((one) => one.owner !== holder && judge(one));
       const ahead = waiting.length + (holder === undefined ? 0 : 1);
       if (ahead > 0) return { taken: false, ahead };
-      const dead = held?.owner ?? "";
-      const values = { owner, until, stop: 0 };
+      const values = { owner, process, since: clock(), stop: 0 };
       const taken = await db
         .insertInto("chat_leases")
         .values({ workspace, chat_key: chatKey, ...values })
@@ -87,35 +108,24 @@ export function createChatLeases({
           conflict
             .columns(["workspace", "chat_key"])
             .doUpdateSet(values)
-            .where(({ eb, or }) =>
-              or([eb("chat_leases.until", "<=", time), eb("chat_leases.owner", "=", dead)]),
-            ),
+            .where("chat_leases.owner", "=", held?.owner ?? ""),
         )
         .returning("owner")
         .execute();
       if (taken.length !== 1) return { taken: false, ahead: 1 };
       turns?.set(chatKey, owner);
+      life?.begin(`turn ${owner}`);
       return { taken: true, ahead: 0 };
     },
-    async renew(chatKey, owner, wanted) {
-      const rows = await db
-        .updateTable("chat_leases")
-        .set({ until: await shared(wanted) })
+    async look(chatKey, owner) {
+      const row = await db
+        .selectFrom("chat_leases")
+        .select("stop")
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .where("owner", "=", owner)
-        .returning("stop")
-        .execute();
-      return { held: rows.length === 1, stop: rows[0]?.stop === 1 };
-    },
-    async keep(chatKey, ticket, wanted) {
-      await db
-        .updateTable("chat_tickets")
-        .set({ until: await shared(wanted) })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("ticket", "=", ticket)
-        .execute();
+        .executeTakeFirst();
+      return { held: row !== undefined, stop: row?.stop === 1 };
     },
     async release(chatKey, owner) {
       if (turns?.get(chatKey) === owner) turns.delete(chatKey);
@@ -125,17 +135,39 @@ export function createChatLeases({
         .where("chat_key", "=", chatKey)
         .where("owner", "=", owner)
         .execute();
+      await life?.end(`turn ${owner}`);
     },
-    async requestStop(chatKey, moment) {
+    async requestStop(chatKey) {
+      const holder = await holderOf(chatKey);
+      if (holder === null || !holder.alive) return false;
       const rows = await db
         .updateTable("chat_leases")
         .set({ stop: 1 })
         .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
-        .where("until", ">", await shared(moment))
+        .where("owner", "=", holder.owner)
         .returning("owner")
         .execute();
       return rows.length === 1;
     },
   };
+}
+
+interface LifeRow {
+  readonly process: string;
+  readonly since: number;
+  readonly beat_at: number | null;
+  readonly now: number;
+}
+
+/** Rows with what is known of the process that made them. */
+function withLife(
+  db: Kysely<Database>,
+  table: "chat_leases" | "chat_tickets",
+  clock: () => RawBuilder<number>,
+) {
+  return db
+    .selectFrom(table)
+    .leftJoin("work_owners", "work_owners.owner", "process")
+    .select([`${table}.owner as owner`, "process", "since", "beat_at", clock().as("now")]);
 }

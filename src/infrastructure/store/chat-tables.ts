@@ -7,8 +7,18 @@ export interface ChatTables {
   decisions: DecisionRow;
   learned_rules: LearnedRuleRow;
   usage_entries: UsageRow;
-  chat_leases: { workspace: string; chat_key: string; owner: string; until: string; stop: number };
-  chat_tickets: { workspace: string; chat_key: string; ticket: number; owner: string; until: string };
+  chat_leases: TurnHeldRow & { stop: number };
+  chat_tickets: TurnHeldRow & { ticket: number };
+}
+
+/** A turn of a chat, or a place in its line. `since` is in milliseconds since 1970 by the database's clock. */
+interface TurnHeldRow {
+  workspace: string;
+  chat_key: string;
+  /** One piece of work of the process. */
+  owner: string;
+  process: string;
+  since: number;
 }
 
 export interface SessionRow {

@@ -13,6 +13,7 @@ import * as keptDrafts from "./migrations/012-kept-drafts.ts";
 import * as fleet from "./migrations/013-fleet.ts";
 import * as control from "./migrations/014-control.ts";
 import * as taskWork from "./migrations/015-task-work-breaking.ts";
+import * as chatTurns from "./migrations/016-chat-turns-breaking.ts";
 import type { Database } from "./schema.ts";
 
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     { name: "013-fleet", up: fleet.up },
     { name: "014-control", up: control.up },
     { name: "015-task-work-breaking", up: taskWork.up },
+    { name: "016-chat-turns-breaking", up: chatTurns.up },
   ];
 
 /**

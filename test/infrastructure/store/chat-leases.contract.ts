@@ -1,97 +1,95 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { ChatLeases } from "../../../src/application/ports/chat-leases.ts";
 
-const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
-const nobodyGone = () => false;
+export interface LeaseHarness {
+  /** What a process of this name has; it takes those among `gone` for gone. */
+  readonly open: (process: string, gone?: readonly string[]) => ChatLeases;
+  /** Puts everything that was heard of a process so far into the past. */
+  readonly silence: (process: string, ms: number) => Promise<void>;
+  readonly beats: () => Promise<readonly string[]>;
+}
 
-export function describeChatLeases(name: string, open: () => Promise<ChatLeases>): void {
+const ALL = Number.MAX_SAFE_INTEGER;
+
+export function describeChatLeases(name: string, prepare: () => Promise<LeaseHarness>): void {
   describe(`leases in ${name}:`, () => {
+    let kit: LeaseHarness;
     let leases: ChatLeases;
     beforeEach(async () => {
-      leases = await open();
+      kit = await prepare();
+      leases = kit.open("process");
     });
-    const take = (
-      owner: string,
-      ticket: number,
-      second: number,
-      isGone: (owner: string) => boolean = nobodyGone,
-    ) => leases.take({ chatKey: "c", owner, ticket, now: at(second), until: at(second + 10), isGone });
+    const take = (owner: string, ticket: number, of = leases) => of.take({ chatKey: "c", owner, ticket });
 
     test("a chat is held by one, and by the next in line when it is given back", async () => {
-      const first = await leases.enter("c", "one", at(10));
-      const second = await leases.enter("c", "two", at(10));
-      const third = await leases.enter("c", "three", at(10));
-      expect(await take("one", first, 0)).toEqual({ taken: true, ahead: 0 });
-      await leases.leave("c", first);
-      expect(await take("two", second, 0)).toEqual({ taken: false, ahead: 1 });
-      expect(await take("three", third, 0)).toEqual({ taken: false, ahead: 2 });
+      const first = await leases.enter("c", "one");
+      const second = await leases.enter("c", "two");
+      const third = await leases.enter("c", "three");
+      expect(await take("one", first)).toEqual({ taken: true, ahead: 0 });
+      await leases.leave("c", "one");
+      expect(await take("two", second)).toEqual({ taken: false, ahead: 1 });
+      expect(await take("three", third)).toEqual({ taken: false, ahead: 2 });
       await leases.release("c", "one");
-      expect(await take("three", third, 1)).toEqual({ taken: false, ahead: 1 });
-      expect(await take("two", second, 1)).toEqual({ taken: true, ahead: 0 });
+      expect(await take("three", third)).toEqual({ taken: false, ahead: 1 });
+      expect(await take("two", second)).toEqual({ taken: true, ahead: 0 });
     });
 
     test("of many that try at once, one gets it", async () => {
       const results = await Promise.all(
-        Array.from({ length: 12 }, async (_, n) => {
-          const ticket = await leases.enter("c", `o${n}`, at(10));
-          return take(`o${n}`, ticket, 0);
-        }),
+        Array.from({ length: 12 }, async (_, n) => take(`o${n}`, await leases.enter("c", `o${n}`))),
       );
       expect(results.filter(({ taken }) => taken).length).toBeLessThanOrEqual(1);
-      const tickets = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => leases.enter("d", `o${n}`, at(10))),
-      );
+      const tickets = await Promise.all(Array.from({ length: 8 }, (_, n) => leases.enter("d", `o${n}`)));
       expect(new Set(tickets).size).toBe(8);
     });
 
-    test("a lease that is not renewed ends; a renewed one does not", async () => {
-      const first = await leases.enter("c", "one", at(10));
-      await take("one", first, 0);
-      await leases.leave("c", first);
-      const second = await leases.enter("c", "two", at(60));
-      expect((await take("two", second, 9)).taken).toBe(false);
-      expect(await leases.renew("c", "one", at(19))).toEqual({ held: true, stop: false });
-      expect((await take("two", second, 11)).taken).toBe(false);
-      expect((await take("two", second, 19)).taken).toBe(true);
-      expect(await leases.renew("c", "one", at(40))).toEqual({ held: false, stop: false });
+    test("nobody waits for a process that was not heard of for fifteen seconds, holder or waiting", async () => {
+      const dead = kit.open("dead");
+      expect((await take("one", ALL, dead)).taken).toBe(true);
+      await dead.enter("c", "before");
+      const mine = await leases.enter("c", "mine");
+      await kit.silence("dead", 14_000);
+      expect(await take("mine", mine)).toEqual({ taken: false, ahead: 2 });
+      await kit.silence("dead", 2_000);
+      expect(await take("mine", mine)).toEqual({ taken: true, ahead: 0 });
+      expect(await dead.look("c", "one")).toEqual({ held: false, stop: false });
     });
 
-    test("nobody waits for an owner that is surely gone, holder or waiting", async () => {
-      const first = await leases.enter("c", "dead", at(100));
-      await take("dead", first, 0);
-      const waiting = await leases.enter("c", "dead too", at(100));
-      expect(waiting).toBeGreaterThan(0);
-      const third = await leases.enter("c", "alive", at(100));
-      const gone = (owner: string) => owner.startsWith("dead");
-      expect(await take("alive", third, 1, gone)).toEqual({ taken: true, ahead: 0 });
+    test("nobody waits for a process that is surely gone, holder or waiting", async () => {
+      const dead = kit.open("dead");
+      await take("one", ALL, dead);
+      await dead.enter("c", "before");
+      const other = kit.open("other", ["dead"]);
+      const mine = await other.enter("c", "mine");
+      expect(await take("mine", mine, other)).toEqual({ taken: true, ahead: 0 });
+    });
+
+    test("a short turn costs no beat; the row of a longer one goes with it", async () => {
+      await take("one", ALL);
+      await leases.beat();
+      expect(await kit.beats()).toEqual([]);
+      await leases.release("c", "one");
+      expect(await kit.beats()).toEqual([]);
     });
 
     test("a stop reaches the holder once, and is not there for the next", async () => {
-      expect(await leases.requestStop("c", at(0))).toBe(false);
-      const first = await leases.enter("c", "one", at(10));
-      await take("one", first, 0);
-      expect(await leases.requestStop("c", at(1))).toBe(true);
-      expect(await leases.renew("c", "one", at(20))).toEqual({ held: true, stop: true });
-      await leases.leave("c", first);
+      expect(await leases.requestStop("c")).toBe(false);
+      await take("one", ALL);
+      expect(await leases.requestStop("c")).toBe(true);
+      expect(await leases.look("c", "one")).toEqual({ held: true, stop: true });
       await leases.release("c", "one");
-      const second = await leases.enter("c", "two", at(20));
-      await take("two", second, 2);
-      expect(await leases.renew("c", "two", at(20))).toEqual({ held: true, stop: false });
+      await take("two", ALL);
+      expect(await leases.look("c", "two")).toEqual({ held: true, stop: false });
+      await kit.silence("process", 16_000);
+      expect(await leases.requestStop("c")).toBe(false);
     });
 
     test("chats do not wait for each other", async () => {
-      const first = await leases.enter("c", "one", at(10));
-      await take("one", first, 0);
-      const other = await leases.enter("d", "two", at(10));
-      const request = {
-        chatKey: "d",
-        owner: "two",
-        ticket: other,
-        now: at(0),
-        until: at(10),
-        isGone: nobodyGone,
-      };
-      expect(await leases.take(request)).toEqual({ taken: true, ahead: 0 });
+      await take("one", ALL);
+      expect(await leases.take({ chatKey: "d", owner: "two", ticket: ALL })).toEqual({
+        taken: true,
+        ahead: 0,
+      });
     });
   });
 }

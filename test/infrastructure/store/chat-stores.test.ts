@@ -45,7 +45,22 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
     const { db, damage } = await ready();
     return { store: createSessionStore({ db, now, workspace: "/ws" }), damage };
   });
-  describeChatLeases(name, async () => createChatLeases({ db: (await ready()).db, workspace: "/ws" }));
+  describeChatLeases(name, async () => {
+    const { db } = await ready();
+    return {
+      open: (process, gone = []) =>
+        createChatLeases({ db, workspace: "/ws", process, isGone: (other) => gone.includes(other) }),
+      async silence(process, ms) {
+        for (const table of ["chat_leases", "chat_tickets"])
+          await sql`update ${sql.table(table)} set since = since - ${ms} where process = ${process}`.execute(
+            db,
+          );
+        await sql`update work_owners set beat_at = beat_at - ${ms} where owner = ${process}`.execute(db);
+      },
+      beats: async () =>
+        (await db.selectFrom("work_owners").select("owner").execute()).map(({ owner }) => owner),
+    };
+  });
   describeTurnFence(name, async () => (await ready()).db);
   describeRoutingAndUsage(name, async () => {
     const { db, damage } = await ready();
@@ -81,25 +96,21 @@ describe.if(requirePart("postgres"))("postgres", () => {
   describeStores("Postgres", async () => db);
 
   test("a machine whose clock is wrong holds a chat no longer than others, and takes it from nobody", async () => {
-    const clock = (wrongMs: number) => () => new Date(Date.now() + wrongMs);
-    const on = (wrongMs: number) => {
-      const time = clock(wrongMs);
-      const leases = createChatLeases({ db, workspace: "/skew", now: time });
-      const take = (owner: string, inMs = 0) => {
-        const moment = new Date(time().getTime() + inMs);
-        const until = new Date(moment.getTime() + 10_000);
-        const ticket = Number.MAX_SAFE_INTEGER;
-        return leases.take({ chatKey: "c", owner, ticket, now: moment, until, isGone: () => false });
-      };
-      return take;
+    const on = (name: string, wrongMs: number) => {
+      const now = () => new Date(Date.now() + wrongMs);
+      const leases = createChatLeases({ db, workspace: "/skew", process: name, isGone: () => false, now });
+      return () => leases.take({ chatKey: "c", owner: name, ticket: Number.MAX_SAFE_INTEGER });
     };
-    const [ahead, right, behind] = [on(300_000), on(0), on(-300_000)];
-    expect((await ahead("ahead")).taken).toBe(true);
-    expect((await right("right")).taken).toBe(false);
-    expect((await right("right", 12_000)).taken).toBe(true);
-    expect((await ahead("ahead", 12_000)).taken).toBe(false);
-    expect((await behind("behind", 12_000)).taken).toBe(false);
-    expect((await behind("behind", 26_000)).taken).toBe(true);
+    const [ahead, right, behind] = [on("ahead", 300_000), on("right", 0), on("behind", -300_000)];
+    const pass = (ms: number) => sql`update chat_leases set since = since - ${ms}`.execute(db);
+    expect((await ahead()).taken).toBe(true);
+    expect((await right()).taken).toBe(false);
+    await pass(16_000);
+    expect((await right()).taken).toBe(true);
+    expect((await ahead()).taken).toBe(false);
+    expect((await behind()).taken).toBe(false);
+    await pass(16_000);
+    expect((await behind()).taken).toBe(true);
   });
 
   test("several processes' worth of connections migrate an empty database once", async () => {

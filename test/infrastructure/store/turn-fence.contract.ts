@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { createChatLeases } from "../../../src/infrastructure/store/chat-leases.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createSessionStore } from "../../../src/infrastructure/store/session-store.ts";
@@ -13,18 +13,13 @@ const now = () => new Date();
 function openProcess(db: Kysely<Database>, name: string) {
   const held = new Map<string, string>();
   const common = { db, workspace: "/ws", held };
-  const leases = createChatLeases(common);
+  const leases = createChatLeases({ ...common, process: name, isGone: () => false });
   return {
     leases,
     sessions: createSessionStore({ ...common, now }),
     usage: createUsageStore(db, common),
-    takeTurn: async (inMs: number) => {
-      const moment = new Date(Date.now() + inMs);
-      const until = new Date(moment.getTime() + 10_000);
-      const ticket = Number.MAX_SAFE_INTEGER;
-      const request = { chatKey: CHAT, owner: name, ticket, now: moment, until, isGone: () => false };
-      return (await leases.take(request)).taken;
-    },
+    takeTurn: async () =>
+      (await leases.take({ chatKey: CHAT, owner: name, ticket: Number.MAX_SAFE_INTEGER })).taken,
   };
 }
 
@@ -57,13 +52,14 @@ export function describeTurnFence(name: string, open: () => Promise<Kysely<Datab
       const db = await open();
       const [lost, next] = [openProcess(db, "lost"), openProcess(db, "next")];
       const { sessions } = lost;
-      expect(await lost.takeTurn(0)).toBe(true);
+      expect(await lost.takeTurn()).toBe(true);
       const cut = { at: "2026-03-01T15:00:00.000Z", clock: "Asia/Tokyo 00:00" };
       const session = { chatKey: CHAT, id: SESSION, channel: "cli", chatId: "fenced", carried: "", cut };
       await sessions.open({ ...session, openedAt: "2026-03-01T00:00:00.000Z" }, null);
       await sessions.append(CHAT, SESSION, [said("before")]);
       await lost.usage.record(used);
-      expect(await next.takeTurn(11_000)).toBe(true);
+      await sql`update chat_leases set since = since - 16000`.execute(db);
+      expect(await next.takeTurn()).toBe(true);
 
       await sessions.append(CHAT, SESSION, [said("late")]);
       await sessions.saveSummary(CHAT, SESSION, { text: "late", upTo: 1 });
@@ -90,7 +86,7 @@ export function describeTurnFence(name: string, open: () => Promise<Kysely<Datab
     test("who holds no turn writes as ever", async () => {
       const db = await open();
       const [one, other] = [openProcess(db, "one"), openProcess(db, "other")];
-      expect(await one.takeTurn(0)).toBe(true);
+      expect(await one.takeTurn()).toBe(true);
       await other.sessions.saveSettings(CHAT, { dry: true });
       await one.leases.release(CHAT, "one");
       await one.sessions.saveSettings(CHAT, { memory: { s: { name: "value" } } });

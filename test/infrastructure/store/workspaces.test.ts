@@ -70,7 +70,7 @@ function describeWorkspaces(
       const at = async (workspace: string) => ({
         messages: await messagesAt(db, workspace),
         sessions: createSessionStore({ db, now, workspace }),
-        leases: createChatLeases({ db, workspace }),
+        leases: createChatLeases({ db, workspace, process: "process", isGone: () => false }),
         routing: createRoutingStore({ db, workspace }),
       });
       return { db, a: await at("/a"), b: await at("/b") };
@@ -141,20 +141,13 @@ function describeWorkspaces(
     test("a chat that is worked on in one workspace is free in another, and cannot be stopped from there", async () => {
       const { db, a, b } = await opened();
       const take = async ({ leases }: typeof a, owner: string) => {
-        const ticket = await leases.enter(KEY, owner, new Date(LATER));
-        return leases.take({
-          chatKey: KEY,
-          owner,
-          ticket,
-          now: now(),
-          until: new Date(LATER),
-          isGone: () => false,
-        });
+        const ticket = await leases.enter(KEY, owner);
+        return leases.take({ chatKey: KEY, owner, ticket });
       };
       expect(await take(a, "one")).toEqual({ taken: true, ahead: 0 });
-      expect(await b.leases.requestStop(KEY, now())).toBe(false);
+      expect(await b.leases.requestStop(KEY)).toBe(false);
       expect(await take(b, "two")).toEqual({ taken: true, ahead: 0 });
-      expect(await a.leases.renew(KEY, "one", new Date(LATER))).toEqual({ held: true, stop: false });
+      expect(await a.leases.look(KEY, "one")).toEqual({ held: true, stop: false });
       await db.destroy();
     });
 

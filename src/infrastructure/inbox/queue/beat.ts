@@ -1,6 +1,7 @@
-import type { Kysely, RawBuilder } from "kysely";
-import { BEAT_MS, DEAD_AFTER_MS, type Work } from "../../../application/ports/work-queue.ts";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Work } from "../../../application/ports/work-queue.ts";
 import { createReach } from "../../../domain/fleet/reach.ts";
+import { BREAK_MS, isDead, type Life, writeBeat } from "../../store/process-life.ts";
 import type { Database } from "../../store/schema.ts";
 import type { Held } from "./work-engine.ts";
 
@@ -19,8 +20,6 @@ export const claimName = ({ id, fence }: Pick<Held, "id" | "fence">): string => 
 
 /** A claim whose answer never came: this process holds it and does not know. */
 const UNKNOWN_AFTER_MS = 10_000;
-/** A break that two beats fit into; a shorter one keeps nobody silent for `DEAD_AFTER_MS`. */
-const BREAK_MS = 2 * BEAT_MS + 1_000;
 
 /** One row says that this process lives, however much it has in hand. */
 export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
@@ -28,25 +27,27 @@ export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
   const reach = createReach(BREAK_MS);
 
   async function releaseDead(now: number): Promise<void> {
-    const reachedSince = reach.reached(now);
-    for (const [other, heardAt] of await lastHeard(db)) {
-      const isSilent = Math.max(heardAt, reachedSince) <= now - DEAD_AFTER_MS;
-      if (other === owner || !(isSilent || parts.isGone(other))) continue;
+    const judged = { now, reachedSince: reach.reached(now) };
+    for (const one of await lives(db)) {
+      const { process: other, beatAt } = one;
+      if (other === owner || !isDead(one, judged, parts.isGone)) continue;
+      // What it wrote about a chat ends before another begins its work.
+      for (const table of ["chat_leases", "chat_tickets"] as const)
+        await db.deleteFrom(table).where("process", "=", other).execute();
       for (const held of await claimsOf(db, other)) await release(held);
       // One that has spoken since is alive, though it lost what it had.
-      await db.deleteFrom("work_owners").where("owner", "=", other).where("beat_at", "<=", heardAt).execute();
+      if (beatAt !== null)
+        await db
+          .deleteFrom("work_owners")
+          .where("owner", "=", other)
+          .where("beat_at", "<=", beatAt)
+          .execute();
     }
   }
 
   return async () => {
     const before = [...inHand];
-    const { beat_at: beatAt } = await db
-      .insertInto("work_owners")
-      .values({ owner, beat_at: clock() })
-      .onConflict((conflict) => conflict.column("owner").doUpdateSet({ beat_at: clock() }))
-      .returning("beat_at")
-      .executeTakeFirstOrThrow();
-    const now = Number(beatAt);
+    const now = await writeBeat(db, owner, clock);
     await releaseDead(now);
     const held = await claimsOf(db, owner);
     for (const claim of held)
@@ -59,19 +60,21 @@ export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
   };
 }
 
-/** When each process was last heard of: its beat, or its last claim if it never lived to a beat. */
-async function lastHeard(db: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
-  const claims = await db
-    .selectFrom("work_claims")
-    .select(({ fn }) => ["owner", fn.max("claimed_at").as("at")])
-    .where("owner", "is not", null)
-    .groupBy("owner")
-    .execute();
+/** Processes with a beat, a claim, a turn of a chat or a place in its line. */
+async function lives(db: Kysely<Database>): Promise<readonly Life[]> {
+  const { rows } = await sql<{ process: string; at: number }>`
+    select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner
+    union all select process, max(since) from chat_leases group by process
+    union all select process, max(since) from chat_tickets group by process`.execute(db);
   const beats = await db.selectFrom("work_owners").selectAll().execute();
-  return new Map([
-    ...claims.map(({ owner, at }) => [owner as string, Number(at)] as const),
-    ...beats.map(({ owner, beat_at: at }) => [owner, Number(at)] as const),
-  ]);
+  const beatsOf = new Map(beats.map(({ owner, beat_at: at }) => [owner, Number(at)]));
+  const tookOf = new Map<string, number>();
+  for (const { process, at } of rows) tookOf.set(process, Math.max(tookOf.get(process) ?? 0, Number(at)));
+  return [...new Set([...tookOf.keys(), ...beatsOf.keys()])].map((process) => ({
+    process,
+    beatAt: beatsOf.get(process) ?? null,
+    tookAt: tookOf.get(process) ?? null,
+  }));
 }
 
 async function claimsOf(db: Kysely<Database>, owner: string): Promise<(Held & { claimedAt: number })[]> {

@@ -4,32 +4,35 @@ import { type ChatQueue, createChatQueue } from "../../../../src/application/cha
 import type { QueueParts } from "../../../../src/application/chat/hold-lease.ts";
 import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
 import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
-import { createManualTimers } from "../../../fakes/timers.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;
-let leases: ChatLeases;
 beforeEach(async () => {
   bench = await openBench();
-  leases = createChatLeases({ db: bench.db, workspace: "/ws" });
 });
 afterEach(() => bench.remove());
+
+const nobodyGone = () => false;
+const openLeases = (isGone: (process: string) => boolean = nobodyGone): ChatLeases =>
+  createChatLeases({ db: bench.db, workspace: "/ws", process: `process ${++owners}`, isGone });
 
 let owners = 0;
 function openQueue(more: Partial<QueueParts> = {}): ChatQueue {
   return createChatQueue({
-    leases,
+    leases: openLeases(),
     now: () => new Date(),
     newOwner: () => `owner ${++owners}`,
-    isGone: () => false,
-    leaseMs: 500,
+    lookMs: 10,
     pollMs: 5,
-    setTimer(run, ms) {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    },
+    setTimer,
+    retry: setTimer,
     ...more,
   });
+}
+
+function setTimer(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
 }
 
 /** Work that begins, and ends when it is told to. */
@@ -159,34 +162,45 @@ describe("two processes", () => {
     expect(await second).toMatchObject({ value: "after" });
   });
 
-  test("work that outlives its first lease keeps it", async () => {
-    const timers = createManualTimers();
-    const parts = {
-      leaseMs: 100,
-      pollMs: 20,
-      now: timers.now,
-      setTimer: (run: () => void, ms: number) => timers.after(ms, run),
-    };
-    const [here, there] = [openQueue(parts), openQueue(parts)];
+  test("a process that is silent for fifteen seconds is waited for no longer; one that beats is", async () => {
     const slow = gate();
-    const first = there.run("c", slow.work, { signal });
+    const first = openQueue().run("c", slow.work, { signal });
     await slow.begun;
-    const order: string[] = [];
+    const silence = () =>
+      bench.db
+        .updateTable("chat_leases")
+        .set({ since: Date.now() - 16_000 })
+        .execute();
+    const { process } = await bench.db.selectFrom("chat_leases").select("process").executeTakeFirstOrThrow();
+    await bench.db.insertInto("work_owners").values({ owner: process, beat_at: Date.now() }).execute();
+    await silence();
     const waited = Promise.withResolvers<number>();
-    const after = async () => void order.push("second");
-    const second = here.run("c", after, { signal, onQueued: waited.resolve });
-    await waited.promise;
-    await timers.advance(350);
-    order.push("first ends");
-    slow.end();
-    expect(await first).toEqual({ ran: true, value: "done", stopped: null });
-    await timers.advance(40);
-    await second;
-    expect(order).toEqual(["first ends", "second"]);
+    const second = openQueue().run("c", async () => "after", { signal, onQueued: waited.resolve });
+    expect(await waited.promise).toBe(1);
+    await bench.db.deleteFrom("work_owners").execute();
+    expect(await second).toMatchObject({ value: "after" });
+    expect(await first).toEqual({ ran: true, value: "aborted", stopped: "lost" });
+  });
+
+  test("a lease that a failing store did not take back is given back later", async () => {
+    const leases = openLeases();
+    const failing = { left: 3 };
+    const queue = openQueue({
+      leases: {
+        ...leases,
+        async release(chatKey, owner) {
+          if (failing.left-- > 0) throw new Error("the store is away");
+          await leases.release(chatKey, owner);
+        },
+      },
+    });
+    expect(await queue.run("c", async () => "first", { signal })).toMatchObject({ value: "first" });
+    expect(await openQueue().run("c", async () => "next", { signal })).toMatchObject({ value: "next" });
+    expect(failing.left).toBe(-1);
   });
 
   test("work whose lease was lost is ended", async () => {
-    const queue = openQueue({ leaseMs: 100 });
+    const queue = openQueue();
     const slow = gate();
     const first = queue.run("c", slow.work, { signal });
     await slow.begun;
@@ -202,7 +216,7 @@ describe("two processes", () => {
     await firstLine(child.stdout);
     const { createOwnerNames } = await import("../../../../src/infrastructure/work/process/owner-name.ts");
     const names = createOwnerNames(process.pid);
-    const queue = openQueue({ newOwner: names.next, isGone: names.isGone, leaseMs: 60_000 });
+    const queue = openQueue({ newOwner: names.next, leases: openLeases(names.isGone) });
     const waited = Promise.withResolvers<number>();
     const mine = queue.run("c", async () => "mine", { signal, onQueued: waited.resolve });
     await waited.promise;

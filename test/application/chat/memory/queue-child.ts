@@ -8,11 +8,11 @@ const [file, what] = process.argv.slice(2) as [string, string];
 const names = createOwnerNames(process.pid);
 const db = openSqlite(file);
 const queue = createChatQueue({
-  leases: createChatLeases({ db, workspace: "/ws" }),
+  leases: createChatLeases({ db, workspace: "/ws", process: names.next(), isGone: names.isGone }),
   now: () => new Date(),
   newOwner: names.next,
-  isGone: names.isGone,
-  leaseMs: 60_000,
+  lookMs: 1_000,
+  retry: () => {},
   pollMs: 5,
   setTimer(run, ms) {
     const timer = setTimeout(run, ms);
