@@ -155,8 +155,8 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
   };
 }
 
-function viewedOf({ job, alive, machine }: FleetJob): ViewedJob {
-  return { job, alive, machine };
+function viewedOf({ job, changeCount, alive, machine }: FleetJob): ViewedJob {
+  return { job, ...(changeCount !== undefined && { changeCount }), alive, machine };
 }
 
 /** Oldest first, as an archive has them. */

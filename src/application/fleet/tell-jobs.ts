@@ -156,8 +156,10 @@ async function summaryOf(
   const alive = isAlive(workspace(), job);
   // What another process of this workspace prints, that one tells.
   const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
+  const told = short(job);
   return {
-    job: short(job),
+    job: told,
+    ...(told.changes.length < job.changes.length && { changeCount: job.changes.length }),
     alive,
     events: lastOf(events),
     ...(tail !== null && { tail: endOf(tail, TAIL_BYTES) }),

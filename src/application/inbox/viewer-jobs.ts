@@ -35,6 +35,8 @@ export interface ViewerJobsParts {
 
 export interface ViewedJob {
   readonly job: StoredJob;
+  /** How many changes there are, where only the first are known here. */
+  readonly changeCount?: number;
   /** Whether it still runs, whatever its folder says. */
   readonly alive: boolean;
   /** Where it was carried out; absent where there is one machine only. */

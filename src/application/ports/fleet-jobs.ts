@@ -5,6 +5,8 @@ import type { JournalLine } from "./journal.ts";
 export interface JobSummary {
   /** With the first of its changes only, where there are many. */
   readonly job: StoredJob;
+  /** How many changes there are, where the job is told with the first of them only. */
+  readonly changeCount?: number;
   readonly alive: boolean;
   /** The last of them, where there are many. */
   readonly events: readonly JournalLine[];
@@ -12,7 +14,8 @@ export interface JobSummary {
   readonly tail?: string;
 }
 
-export interface FleetJob extends Required<JobSummary> {
+export interface FleetJob extends Omit<JobSummary, "tail"> {
+  readonly tail: string;
   /** As the store names it. */
   readonly workspace: string;
   readonly root: string;

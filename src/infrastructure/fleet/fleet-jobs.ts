@@ -55,11 +55,11 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
       .select([sql<string>`'[]'`.as("events"), sql<string>`''`.as("tail")]);
 
   return {
-    async write({ job, alive, events, tail }) {
+    async write({ job, changeCount, alive, events, tail }) {
       const told = {
         state_at: job.stateAt,
         alive: alive ? 1 : 0,
-        record: storable(JSON.stringify(job)),
+        record: storable(JSON.stringify({ ...job, changeCount })),
         events: storable(JSON.stringify(events)),
         ...(tail !== undefined && { tail: storable(tail) }),
         changed_at: clock(),
@@ -193,8 +193,10 @@ type Listed = Pick<
 >;
 
 function toFleetJob(row: Listed, machine: JobMachine): FleetJob {
+  const { changeCount, ...job } = JSON.parse(row.record) as StoredJob & Pick<FleetJob, "changeCount">;
   return {
-    job: JSON.parse(row.record) as StoredJob,
+    job,
+    ...(changeCount !== undefined && { changeCount }),
     alive: Number(row.alive) === 1 && machine.here,
     events: JSON.parse(row.events) as JournalLine[],
     tail: row.tail,

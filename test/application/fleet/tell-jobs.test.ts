@@ -72,6 +72,7 @@ test("a job that prints and changes without end is told four times a second, in 
   const last = written.at(-1) as JobSummary;
   const bytes = [last.job, last.events, last.tail].map((part) => Buffer.byteLength(JSON.stringify(part)));
   expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(65_536);
+  expect(last.changeCount).toBe(10_000);
   expect(last.events.at(-1)).toEqual(line(1_999));
   expect(last.tail?.endsWith("the end")).toBe(true);
   expect(JSON.stringify(written)).not.toContain("secret");

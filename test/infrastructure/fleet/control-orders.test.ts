@@ -198,8 +198,9 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     });
     await elsewhere.jobs.write({ job, alive: true, events: [started, finished(0)], tail: "one\ntwo\n" });
     expect(await look()).toMatchObject({ command: "", lines: "" });
-    await elsewhere.jobs.write({ job, alive: false, events: [started, finished(0)], tail: "" });
+    await elsewhere.jobs.write({ job, changeCount: 3_412, alive: false, events: [], tail: "" });
     expect(await look()).toBeUndefined();
+    expect(await here.jobs.read(job.jobId)).toMatchObject({ job, changeCount: 3_412 });
   }, 60_000);
 
   test("a reply of a machine that is away is sent by one that reaches its channel, and no other reply is", async () => {

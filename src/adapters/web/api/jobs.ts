@@ -107,8 +107,13 @@ export function jobApi(app: Api, { host }: Web): void {
   });
 }
 
-function toJson({ job, alive, machine }: ViewedJob): Record<string, unknown> {
-  return { ...toJobJson(listed(job), alive), alive, ...(machine !== undefined && { machine }) };
+function toJson({ job, changeCount, alive, machine }: ViewedJob): Record<string, unknown> {
+  return {
+    ...toJobJson(listed(job), alive),
+    ...(changeCount !== undefined && { change_count: changeCount }),
+    alive,
+    ...(machine !== undefined && { machine }),
+  };
 }
 
 /** A day of the calendar: 2026-02-31 is none. */

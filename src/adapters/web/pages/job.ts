@@ -10,7 +10,7 @@ import type { FileDiff } from "../parts/diff-rows.ts";
 import { awayDiff, type DiffView, diffOf } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
-import { machineName, statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
+import { changesText, machineName, statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { timeline } from "../parts/timeline.ts";
 import { duration, moment } from "../parts/times.ts";
@@ -56,7 +56,7 @@ export function jobPage(
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
-<div id="head" data-part class="job-head"><div><h1>${titleOf(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${t.changeCount(job.changes.length)}</p></div>
+<div id="head" data-part class="job-head"><div><h1>${titleOf(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
 <div class="actions">${buttons(context, viewed)}</div></div>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
@@ -77,7 +77,7 @@ ${attemptsOf(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsOf(j
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
 <dt>${t.facts.undo}</dt><dd>${t.undoStates[undoOfViewed(viewed)]}</dd>
 </dl></section>
-${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${titleOf(one) || t.untitled}</a> <span class="meta">${t.changeCount(one.job.changes.length)}</span></li>`)}</ul></section>`}
+${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${titleOf(one) || t.untitled}</a> <span class="meta">${changesText(t, one)}</span></li>`)}</ul></section>`}
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });

@@ -19,6 +19,12 @@ export function undoOfViewed({ job }: ViewedJob): UndoState {
   return undoOf(listed(job));
 }
 
+/** How much a job changed; of another machine's job the first changes only may be known here. */
+export function changesText(t: PageContext["t"], { job, changeCount }: ViewedJob): string {
+  const known = job.changes.length;
+  return changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
+}
+
 /** What became of a job, as a coloured mark. */
 export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
   const status = statusOfViewed(viewed);

@@ -116,6 +116,8 @@ export const texts = {
   untitled: "Untitled",
   commandCount: (count: number) => many(count, "command", "commands"),
   changeCount: (count: number) => many(count, "change", "changes"),
+  changeCountOf: (known: number, all: number) =>
+    `${known.toLocaleString("en-US")} of ${all.toLocaleString("en-US")} changes`,
   changeKinds: { added: "new", modified: "changed", deleted: "deleted" },
   undo: "Undo",
   undoForce: "Undo anyway, overwriting these",

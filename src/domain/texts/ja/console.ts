@@ -116,6 +116,8 @@ export const texts: typeof en = {
   untitled: "無題",
   commandCount: (count) => `${count} コマンド`,
   changeCount: (count) => `${count} 件の変更`,
+  changeCountOf: (known, all) =>
+    `${all.toLocaleString("ja-JP")} 件の変更のうち ${known.toLocaleString("ja-JP")} 件`,
   changeKinds: { added: "追加", modified: "変更", deleted: "削除" },
   undo: "取り消す",
   undoForce: "これらを上書きして取り消す",
