@@ -10,6 +10,8 @@ const TURN_MS = 5;
 /** A message needs some thirty of them. */
 const MOST_STATEMENTS = 100;
 const NOTHING_DONE = { changes: 0, lastInsertRowid: 0 };
+/** These run once in the life of a store. */
+const MAKES_TABLES = /^(?:create|alter|drop) /i;
 
 /** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another. */
 export function openSqlite(file: string): Kysely<Database> {
@@ -25,7 +27,7 @@ export function openSqlite(file: string): Kysely<Database> {
 /** `node:sqlite` in the shape Kysely expects of a driver. */
 function adapt(database: DatabaseSync): SqliteDatabase {
   const prepare = (text: string) => database.prepare(text);
-  const kept = createKept(MOST_STATEMENTS, (text) => {
+  const make = (text: string) => {
     const statement = prepare(text);
     return {
       reader: statement.columns().length > 0,
@@ -39,9 +41,13 @@ function adapt(database: DatabaseSync): SqliteDatabase {
       iterate: (parameters: readonly unknown[]) =>
         prepare(text).iterate(...(parameters as never[])) as IterableIterator<unknown>,
     };
-  });
+  };
+  const kept = createKept(MOST_STATEMENTS, make);
   return {
     close: () => database.close(),
-    prepare: (text) => kept(text === "begin" ? "begin immediate" : text),
+    prepare: (text) => {
+      if (MAKES_TABLES.test(text)) return make(text);
+      return kept(text === "begin" ? "begin immediate" : text);
+    },
   };
 }
