@@ -159,7 +159,8 @@ export const texts = {
     "The machine of this preview is away, or has not said what became of it. Look again in a moment.",
   machine: "Machine",
   machineAway: (name: string) => `${name} (away)`,
-  diffAway: "What changed lies on the machine of this job, and that machine is away.",
+  diffAway:
+    "What changed lies on the machine of this job, and that machine is away. Start picoclaw serve or picoclaw join there, then load this page again.",
   noChanges: "This job changed no file.",
   viewInline: "Inline",
   viewSplit: "Side by side",

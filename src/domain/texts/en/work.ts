@@ -192,7 +192,7 @@ export const texts = {
     `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
   /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
-    `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later.`,
+    `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
   /** It was begun there, and nobody said how it ended. */
   orderUnsettled: (machine: string) =>
     `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,

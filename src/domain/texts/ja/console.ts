@@ -153,7 +153,8 @@ export const texts: typeof en = {
     "このプレビューのマシンが応答していないか、結果がまだ届いていません。少し後で確認してください。",
   machine: "マシン",
   machineAway: (name) => `${name}（応答なし）`,
-  diffAway: "差分はこのジョブのマシンにありますが、そのマシンは応答していません。",
+  diffAway:
+    "差分はこのジョブのマシンにありますが、そのマシンは応答していません。そのマシンで picoclaw serve または picoclaw join を起動してから、このページを読み込み直してください。",
   noChanges: "このジョブはファイルを変更していません。",
   viewInline: "1 列",
   viewSplit: "左右に並べる",

@@ -144,7 +144,7 @@ export const texts: typeof en = {
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
   machineAway: (machine) =>
-    `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。`,
+    `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。そのマシンで picoclaw serve または picoclaw join を起動してから、もう一度お試しください。`,
   orderUnsettled: (machine) =>
     `${machine} は処理を始めましたが、結果がまだ届いていません。少し後でジョブを確認してください。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
