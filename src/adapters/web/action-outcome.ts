@@ -30,6 +30,7 @@ function statusOf(code: ActionFacts["code"]): Outcome["status"] {
     case "unknown-job":
       return 404;
     case "machine-away":
+    case "machine-gone":
     case "unsettled":
       return 503;
     default:

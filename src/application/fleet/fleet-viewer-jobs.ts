@@ -23,6 +23,7 @@ export interface FleetViewerJobsParts {
 
 type Ordered = Pick<FleetJob, "workspace" | "machine" | "job">;
 
+const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
 /** Of other machines, newest first; more are found by nobody. */
 const MOST_OTHERS = 5_000;
 /** A tail that is shorter was told whole. */
@@ -71,7 +72,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
   ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
     const given = await order(viewer, found, verb, { force });
     if (given.status === "answered") return given.answer;
-    const code = given.status === "away" ? "machine-away" : "unsettled";
+    const code = CODES[given.status];
     const action: ActionFacts["action"] = verb === "rest" ? "apply" : (verb as Exclude<Verb, "rest">);
     return orderFacts(action, found.job.jobId, { code, machine: found.machine.name });
   }
@@ -142,7 +143,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
       if (far === null) return own.discard(viewer, jobId);
       const given = await order(viewer, far, "discard");
       if (given.status === "answered") return given.answer;
-      return given.status === "away" ? "machine-away" : "unsettled";
+      return CODES[given.status];
     },
     async stop(viewer, jobId) {
       const far = await other(viewer, jobId);

@@ -18,11 +18,15 @@ export interface GiveOrdersParts {
   readonly limitMs?: number;
 }
 
-/** `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. */
+/**
+ * `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. `gone`: the
+ * same, and its machine is silent.
+ */
 export type Given<T> =
   | { readonly status: "answered"; readonly answer: T }
   | { readonly status: "away" }
-  | { readonly status: "unsettled" };
+  | { readonly status: "unsettled" }
+  | { readonly status: "gone" };
 
 export interface OrderGiver {
   give<Verb extends OrderVerb>(
@@ -34,6 +38,8 @@ export interface OrderGiver {
 const ORDER_LIMIT_MS = 5_000;
 /** One that was begun may take as long as a large job takes to be taken back. */
 const LONGEST_MS = 60_000;
+/** A machine that dies over an order tells nobody. */
+const WATCH_MS = 2_000;
 
 /** Gives orders to other machines and waits for what comes of them. */
 export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
@@ -58,6 +64,7 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
     for (const [id, now] of states) {
       if (now === "answered") await settle(id);
       if (now === "cut-off") end(id, { status: "unsettled" });
+      if (now === "gone") end(id, { status: "gone" });
     }
   }
 
@@ -70,6 +77,14 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
       await lookOnce().catch(parts.onTrouble);
     }
     state.looking = false;
+  }
+
+  function watch(id: string): void {
+    timers.after(WATCH_MS, () => {
+      if (!pending.has(id)) return;
+      void look();
+      watch(id);
+    });
   }
 
   async function giveUp(id: string): Promise<void> {
@@ -92,6 +107,7 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
       const given = new Promise<Given<unknown>>((resolve) => void pending.set(id, resolve));
       try {
         await orders.place({ ...order, id }, limitMs);
+        watch(id);
         cancels.push(timers.after(limitMs, () => void giveUp(id)));
         cancels.push(timers.after(LONGEST_MS, () => end(id, { status: "unsettled" })));
         return (await given) as Given<OrderAnswers[typeof order.verb]>;

@@ -71,7 +71,10 @@ export interface ViewerJobs {
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
   /** What a preview changes beside the paths in conflict, as a job of its own. */
   applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
-  discard(viewer: Viewer, jobId: string): Promise<PreviewDiscard["status"] | "machine-away" | "unsettled">;
+  discard(
+    viewer: Viewer,
+    jobId: string,
+  ): Promise<PreviewDiscard["status"] | "machine-away" | "machine-gone" | "unsettled">;
   stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
 }
 

@@ -51,5 +51,5 @@ export interface ControlOrders {
   sweep(): Promise<void>;
 }
 
-/** `cut-off`: whoever had taken it died over it. */
-export type OrderState = "waiting" | "taken" | "answered" | "cut-off" | "withdrawn";
+/** `cut-off`: whoever had taken it died over it. `gone`: it was taken, and its machine is silent since. */
+export type OrderState = "waiting" | "taken" | "answered" | "cut-off" | "gone" | "withdrawn";

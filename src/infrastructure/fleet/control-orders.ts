@@ -7,7 +7,7 @@ import type {
   OrderVerb,
 } from "../../application/ports/control-orders.ts";
 import { LOOKING, ORDER_ENDS } from "../../application/ports/control-orders.ts";
-import type { WorkQueue } from "../../application/ports/work-queue.ts";
+import { DEAD_AFTER_MS, type WorkQueue } from "../../application/ports/work-queue.ts";
 import type { Within } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { OrderRow } from "../store/fleet-tables.ts";
@@ -32,6 +32,19 @@ const KEEP_MS = 120_000;
 export function createControlOrders({ db, queue, now, workspace }: ControlOrdersParts): ControlOrders {
   const clock = databaseClock(db, now);
   const own = workPlaces(workspace).control;
+
+  /** Those of these workspaces that were served, and are not any more. */
+  async function silentOf(workspaces: readonly string[]): Promise<ReadonlySet<string>> {
+    if (workspaces.length === 0) return new Set();
+    const rows = await db
+      .selectFrom("machine_processes")
+      .select("workspace")
+      .where("workspace", "in", [...new Set(workspaces)])
+      .groupBy("workspace")
+      .having((is) => is(is.fn.max("beat_at"), "<=", is(clock(), "-", DEAD_AFTER_MS)))
+      .execute();
+    return new Set(rows.map((row) => row.workspace));
+  }
 
   const orders: ControlOrders = {
     place: (order, limitMs) =>
@@ -101,10 +114,17 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       if (ids.length === 0) return new Map();
       const rows = await db
         .selectFrom("control_orders")
-        .select(["id", "state"])
+        .select(["id", "state", "workspace"])
         .where("id", "in", ids)
         .execute();
-      return new Map(rows.map(({ id, state }) => [id, state as OrderState]));
+      const taken = rows.filter(({ state }) => state === "taken").map((row) => row.workspace);
+      const silent = await silentOf(taken);
+      return new Map(
+        rows.map(({ id, state, workspace: to }) => [
+          id,
+          state === "taken" && silent.has(to) ? "gone" : (state as OrderState),
+        ]),
+      );
     },
     async collect(id) {
       const rows = await db

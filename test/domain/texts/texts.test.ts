@@ -158,6 +158,7 @@ const SAMPLES: Samples = {
   moreLines: (say) => [say(10), say(1)],
   machineAway: (say) => [say("build-2")],
   orderUnsettled: (say) => [say("build-2")],
+  machineGone: (say) => [say("box-2")],
   jobNotRunning: (say) => [say("job_1_a")],
   jobInterrupted: (say) => [say("job_1", "commit"), say("job_1", "undo"), say("job_1", "redo")],
   jobRepaired: (say) =>

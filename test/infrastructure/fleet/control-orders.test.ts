@@ -115,6 +115,18 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     );
   }, 60_000);
 
+  test("whoever waits for an order is told when the machine that took it goes away", async () => {
+    const store = open();
+    const [near, far] = [await machine(store, "a"), await machine(store, "b")];
+    await far.fleet.enter();
+    await far.fleet.beat({ busy: 0, draining: false });
+    const { id: _, ...order } = orderTo(far.workspace);
+    const given = giverOf(near).give({ ...order, verb: "undo" });
+    while ((await far.orders.take()) === null) await Bun.sleep(20);
+    await sql`update machine_processes set beat_at = beat_at - 20000`.execute(store.db);
+    expect(await given).toEqual({ status: "gone" });
+  }, 60_000);
+
   test("whoever serves an order asks the store what its asker may do", async () => {
     const store = open();
     const [near, far] = [await machine(store, "a"), await machine(store, "b")];

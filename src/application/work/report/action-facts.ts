@@ -47,6 +47,7 @@ export type ActionCode =
   | "not-a-preview"
   | "not-running"
   | "machine-away"
+  | "machine-gone"
   | "unsettled";
 
 export interface SwappedJob {
@@ -162,7 +163,10 @@ export function discardFacts(
 export function orderFacts(
   action: ActionFacts["action"],
   name: string,
-  { code, machine }: { readonly code: "machine-away" | "unsettled"; readonly machine: string },
+  {
+    code,
+    machine,
+  }: { readonly code: "machine-away" | "machine-gone" | "unsettled"; readonly machine: string },
 ): ActionFacts {
   return {
     about: "action",

@@ -100,6 +100,8 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       return messages.jobNotRunning(name);
     case "machine-away":
       return messages.machineAway(facts.machine ?? "");
+    case "machine-gone":
+      return messages.machineGone(facts.machine ?? "");
     case "unsettled":
       return messages.orderUnsettled(facts.machine ?? "");
     case "done":

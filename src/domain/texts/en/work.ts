@@ -196,6 +196,9 @@ export const texts = {
   /** It was begun there, and nobody said how it ended. */
   orderUnsettled: (machine: string) =>
     `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
+  /** It was begun there, and the machine is silent since. */
+  machineGone: (machine: string) =>
+    `${machine}, the machine that holds this job, went away while it was doing this. When it is back, the job shows what happened.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,

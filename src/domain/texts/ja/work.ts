@@ -147,6 +147,8 @@ export const texts: typeof en = {
     `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。そのマシンで picoclaw serve または picoclaw join を起動してから、もう一度お試しください。`,
   orderUnsettled: (machine) =>
     `${machine} は処理を始めましたが、結果がまだ届いていません。少し後でジョブを確認してください。`,
+  machineGone: (machine) =>
+    `このジョブを持つマシン ${machine} が処理の途中で応答しなくなりました。復帰すると、ジョブの画面で結果を確認できます。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
   jobInterrupted: (jobId, direction) =>
