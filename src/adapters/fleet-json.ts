@@ -1,12 +1,13 @@
 import type { FleetView } from "../application/ports/fleet.ts";
 
 /** The fleet as programs read it. */
-export function fleetJson({ machines, queues, dead }: FleetView) {
+export function fleetJson({ self, machines, queues, dead }: FleetView) {
   return {
     machines: machines.map(({ id, name, here, seenAt, processes }) => ({
       id,
       name,
       here,
+      this_machine: id === self,
       seen_at: seenAt.toISOString(),
       processes: processes.map(({ kind, root, labels, lanes, busy, version, draining, startedAt }) => ({
         kind,

@@ -13,6 +13,7 @@ import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
 import { dayIn } from "../domain/session/day-in.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
+import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
@@ -79,6 +80,7 @@ export function createWebHost(parts: WebParts): WebHost {
       timers,
     }),
     fleet: createFleetControl(parts),
+    fleet: createFleetControl({ ...parts, self: machineIdOf(parts.home) }),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),
       tasks: allTasks([

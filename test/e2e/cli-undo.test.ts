@@ -132,7 +132,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} cannot be swapped now: it is undone. See: picoclaw jobs\n`,
+      err: `Refused\n${id} was taken back already. See: picoclaw jobs\n`,
     });
   });
 

@@ -40,7 +40,12 @@ describe("one machine", () => {
     const server = await open();
     const [machine, ...others] = fleetOf(server).machines;
     expect(others).toEqual([]);
-    expect(machine).toMatchObject({ name: hostname(), here: true, processes: [{ kind: "serve" }] });
+    expect(machine).toMatchObject({
+      name: hostname(),
+      here: true,
+      this_machine: true,
+      processes: [{ kind: "serve" }],
+    });
     const browser = await signIn(server.login);
     expect(await browser.text("/fleet")).toContain(hostname());
     const refused = server.run(["join"]);

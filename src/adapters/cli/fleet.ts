@@ -1,4 +1,5 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
+import { tellingName } from "../../domain/fleet/telling-name.ts";
 import type { FleetMessages } from "../../domain/texts/texts.ts";
 import { fleetJson } from "../fleet-json.ts";
 import type { Subcommand } from "./command.ts";
@@ -40,14 +41,14 @@ async function fleet(program: CliProgram, args: readonly string[]): Promise<numb
   }
 }
 
-function wordFleet(t: FleetMessages, { machines, queues, dead }: FleetView): string {
-  const nameOf = new Map(machines.map(({ id, name }) => [id, name]));
+function wordFleet(t: FleetMessages, { self, machines, queues, dead }: FleetView): string {
+  const nameOf = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
   const section = (title: string, lines: readonly string[], none: string) =>
     [title, ...(lines.length === 0 ? [none] : lines).map((line) => `  ${line}`)].join("\n");
   return [
     section(
       t.machines,
-      machines.flatMap((machine) => machineLines(t, machine)),
+      machines.flatMap((machine) => machineLines(t, machine, self)),
       t.noMachines,
     ),
     section(
@@ -69,8 +70,13 @@ function wordFleet(t: FleetMessages, { machines, queues, dead }: FleetView): str
   ].join("\n\n");
 }
 
-function machineLines(t: FleetMessages, { id, name, here, seenAt, processes }: Machine): string[] {
-  const head = printable(`${name} (${id.slice(0, 8)})  ${here ? t.here : t.away(seenAt.toISOString())}`);
+function machineLines(
+  t: FleetMessages,
+  { id, name, here, seenAt, processes }: Machine,
+  self: string,
+): string[] {
+  const alive = id === self ? t.thisMachine : t.alive;
+  const head = printable(`${name} (${id.slice(0, 8)})  ${here ? alive : t.away(seenAt.toISOString())}`);
   const rest = processes.map(({ kind, root, labels, lanes, busy, version, draining }) =>
     printable(
       `  ${[kind, root, labels.join(","), t.busy(busy, lanes), version, ...(draining ? [t.draining] : [])].join("  ")}`,

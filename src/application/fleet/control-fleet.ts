@@ -7,9 +7,12 @@ const DEAD_SHOWN = 100;
 export function createFleetControl({
   fleet,
   queue,
+  self,
 }: {
   readonly fleet: Pick<FleetStore, "machines" | "queues">;
   readonly queue: Pick<WorkQueue, "dead" | "retryDead" | "discardDead">;
+  /** The id of this machine. */
+  readonly self: string;
 }): FleetControl {
   return {
     async view() {
@@ -18,7 +21,7 @@ export function createFleetControl({
         await fleet.queues(),
         await queue.dead(DEAD_SHOWN),
       ];
-      return { machines, queues, dead };
+      return { self, machines, queues, dead };
     },
     retry: (id) => queue.retryDead(id),
     discard: (id) => queue.discardDead(id),

@@ -88,6 +88,8 @@ export interface WaitingChat extends ChatKey {
 
 /** What `picoclaw fleet` and the console show. */
 export interface FleetView {
+  /** The id of the machine that is asked. */
+  readonly self: string;
   readonly machines: readonly Machine[];
   readonly queues: readonly QueueDepth[];
   readonly dead: readonly DeadWork[];

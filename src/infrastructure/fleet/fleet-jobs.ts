@@ -3,6 +3,7 @@ import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fl
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
+import { tellingName } from "../../domain/fleet/telling-name.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { FleetJobRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
@@ -175,16 +176,6 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
       return { machine, alone: machines.every(({ id }) => id === me.id) };
     },
   };
-}
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** Machines of one name are told apart by their ids. */
-function tellingName({ id, name }: Named, all: readonly Named[]): string {
-  return all.some((one) => one.name === name && one.id !== id) ? `${name} (${id.slice(0, 4)})` : name;
 }
 
 type Listed = Pick<

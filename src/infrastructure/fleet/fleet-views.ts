@@ -1,6 +1,7 @@
 import type { Kysely, RawBuilder } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
+import { tellingName } from "../../domain/fleet/telling-name.ts";
 import type { ProcessRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
 import { placeOfWorkspace } from "./workspace-name.ts";
@@ -90,9 +91,8 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
         )
         .limit(limit)
         .execute();
-      const names = new Map(
-        (await db.selectFrom("machines").select(["id", "name"]).execute()).map(({ id, name }) => [id, name]),
-      );
+      const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
+      const names = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
       return rows.flatMap((row) => {
         const machineName = names.get(placeOfWorkspace(row.workspace).machineId ?? "");
         return machineName === undefined ? [] : [{ ...row, machineName }];

@@ -60,7 +60,7 @@ export async function createPages(
     messages: store,
     access,
     fleet: {
-      view: async () => ({ machines: [], queues: [], dead: [] }),
+      view: async () => ({ self: "", machines: [], queues: [], dead: [] }),
       retry: async () => false,
       discard: async () => false,
     },

@@ -1,5 +1,6 @@
 import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
 import type { DeadWork } from "../../../application/ports/work-queue.ts";
+import { tellingName } from "../../../domain/fleet/telling-name.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
@@ -14,11 +15,11 @@ const REFRESH_SECONDS = 5;
 /** The machines that share the store, what waits for each, and what was given up. */
 export function fleetPage(
   context: PageContext,
-  { machines, queues, dead }: FleetView,
+  { self, machines, queues, dead }: FleetView,
   notice?: Notice,
 ): Markup {
   const t = fleetMessagesFor(context.t.locale);
-  const nameOf = new Map(machines.map(({ id, name }) => [id, name]));
+  const nameOf = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
   return page(context, {
     title: t.title,
     section: "fleet",
@@ -26,7 +27,7 @@ export function fleetPage(
     body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
 ${notice !== undefined && html`<p class="notice ${notice.ok ? "good" : "bad"}" role="status">${visible(notice.text)}</p>`}
 <h2>${t.machines}</h2>
-${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, machine))}</ul>`}
+${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, machine, self))}</ul>`}
 <h2>${t.queues}</h2>
 ${
   queues.length === 0
@@ -38,9 +39,9 @@ ${dead.length === 0 ? html`<p class="note">${t.nothingDead}</p>` : html`<ul clas
   });
 }
 
-function machineItem(context: PageContext, t: FleetMessages, machine: Machine): Markup {
+function machineItem(context: PageContext, t: FleetMessages, machine: Machine, self: string): Markup {
   const { name, id, here, seenAt, processes } = machine;
-  return html`<li class="${here ? "good" : "bad"}"><strong>${visible(name)}</strong><span><code>${id.slice(0, 8)}</code> ${here ? t.here : html`${t.away("")} ${moment(context, seenAt.toISOString())}`}</span>${processes.map(
+  return html`<li class="${here ? "good" : "bad"}"><strong>${visible(name)}</strong><span><code>${id.slice(0, 8)}</code> ${here ? (id === self ? t.thisMachine : t.alive) : html`${t.away("")} ${moment(context, seenAt.toISOString())}`}</span>${processes.map(
     ({ kind, root, labels, lanes, busy, version, draining }) =>
       html`<span class="remedy">${kind} · <code>${visible(root)}</code> · ${visible(labels.join(", "))} · ${t.busy(busy, lanes)} · ${version}${draining && html` · ${t.draining}`}</span>`,
   )}</li>`;

@@ -167,7 +167,9 @@ export const texts = {
     `${jobId} is a preview: nothing of it is applied, so there is nothing to take back. ` +
     `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Throw it away: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
   wrongState: (jobId: string, state: string) =>
-    `${jobId} cannot be swapped now: it is ${state}. See: picoclaw jobs`,
+    state === "undone"
+      ? `${jobId} was taken back already. See: picoclaw jobs`
+      : `${jobId} cannot be taken back or done again now: it is ${state}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; take that back first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
   foldersKept: (list: readonly string[]) =>

@@ -129,7 +129,10 @@ export const texts: typeof en = {
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューで、まだ何も反映していないので、取り消すものはないよ。` +
     `反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
-  wrongState: (jobId, state) => `${jobId} は今の状態（${state}）では切り替えられないよ。一覧: picoclaw jobs`,
+  wrongState: (jobId, state) =>
+    state === "undone"
+      ? `${jobId} はもう取り消し済みだよ。一覧: picoclaw jobs`
+      : `${jobId} は今の状態（${state}）では取り消しもやり直しもできないよ。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してね: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるので、次のフォルダは残したよ:${paths(list)}`,
