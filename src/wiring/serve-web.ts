@@ -79,7 +79,6 @@ export function createWebHost(parts: WebParts): WebHost {
       bus: inbox.bus,
       timers,
     }),
-    fleet: createFleetControl(parts),
     fleet: createFleetControl({ ...parts, self: machineIdOf(parts.home) }),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),
