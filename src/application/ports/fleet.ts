@@ -9,8 +9,9 @@ import type { DeadWork } from "./work-queue.ts";
  */
 export interface FleetStore {
   /**
-   * Takes the machine's id for this incarnation. `taken`: another one had it and was heard of less than `DEAD_AFTER_MS`
-   * ago; with `unlessSeenSince`, only one that was heard of since then is in the way.
+   * Takes the machine's id for this incarnation. `taken`: another one had it and did not leave: on a shared store
+   * however long it has been silent, on the embedded one less than `DEAD_AFTER_MS`. With `unlessSeenSince`, only one
+   * that was heard of since then is in the way.
    */
   enter(unlessSeenSince?: number): Promise<Entered>;
   /** Says that this process lives and what it has to do. `replaced`: another incarnation has the machine's id by now. */

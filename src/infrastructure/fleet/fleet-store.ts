@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, PostgresAdapter } from "kysely";
 import type { FleetStore, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
 import type { Within } from "../inbox/queue/work-engine.ts";
@@ -31,6 +31,8 @@ export interface ProcessHere {
   readonly version: string;
 }
 
+/** Instead of the time at which a machine was heard of last. */
+const LEFT = 0;
 const FORGET_PROCESS_MS = 24 * 3_600_000;
 const BEATS_TO_FORGET = 100;
 
@@ -38,6 +40,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
   const clock = databaseClock(db, now);
   const { machineId, machineName: name, place, incarnation, workspace } = me;
   const beats = { count: 0 };
+  const isShared = db.getExecutor().adapter instanceof PostgresAdapter;
 
   return {
     ...createFleetViews(db, clock),
@@ -54,7 +57,9 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
           .where("id", "=", machineId)
           .executeTakeFirstOrThrow();
         const seenAt = Number(row.seen_at);
-        const dead = seenAt <= (unlessSeenSince ?? Number(row.now) - DEAD_AFTER_MS);
+        // During an outage of a shared store nobody could be heard; the embedded one is never away.
+        const gone = isShared ? LEFT : Number(row.now) - DEAD_AFTER_MS;
+        const dead = seenAt <= (unlessSeenSince ?? gone);
         if (row.incarnation !== incarnation && !dead) return { status: "taken", name: row.name, seenAt };
         // Another one that came first in between has set another time.
         const { numUpdatedRows } = await within
@@ -106,7 +111,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
       // The machine's next incarnation need not wait for this one to be silent, unless others of it go on.
       await db
         .updateTable("machines")
-        .set({ seen_at: 0 })
+        .set({ seen_at: LEFT })
         .where("id", "=", machineId)
         .where("incarnation", "=", incarnation)
         .where(({ not, exists, selectFrom }) =>

@@ -113,6 +113,28 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     expect(await first.fleet.enter()).toEqual({ status: "entered" });
   });
 
+  test("one that an outage kept from beating is watched before its id is taken", async () => {
+    const { db, url } = open();
+    const first = await machine(db, url, "a", "boot 1");
+    const copy = await machine(db, url, "a", "boot 2");
+    expect(await enterFleet(first.fleet, timers)).toBeNull();
+    await silent(db, "a");
+    const looks = { count: 0 };
+    const beatingAgain = {
+      enter: async (since?: number) => {
+        looks.count += 1;
+        // The database is back: the copy comes first, and the living one is heard of after that.
+        if (looks.count === 2) await first.fleet.beat(idle);
+        return copy.fleet.enter(since);
+      },
+    };
+    expect(await enterFleet(beatingAgain, timers)).toEqual({ takenBy: "host-a" });
+    expect(await first.fleet.beat(idle)).toBe("held");
+    await silent(db, "a");
+    expect(await enterFleet(copy.fleet, timers)).toBeNull();
+    expect(await first.fleet.beat(idle)).toBe("replaced");
+  });
+
   test("a copied home of the same boot is refused while the first is heard of; one that was moved is the same", async () => {
     const { db } = open();
     await migrate(db, now);
