@@ -7,6 +7,7 @@ import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
 import { createOwnChats } from "../application/inbox/own-chats.ts";
 import { stopMessage } from "../application/inbox/stop-message.ts";
+import { createWaitForAnswer } from "../application/inbox/wait-for-answer.ts";
 import { createChatWatch } from "../application/inbox/watch-chats.ts";
 import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
@@ -79,6 +80,7 @@ export function createWebHost(parts: WebParts): WebHost {
       bus: inbox.bus,
       timers,
     }),
+    waitForAnswer: createWaitForAnswer({ message: store.message, bus: inbox.bus, timers }),
     fleet: createFleetControl({ ...parts, self: machineIdOf(parts.home) }),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),

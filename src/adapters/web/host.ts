@@ -3,6 +3,7 @@ import type { HealthReport } from "../../application/inbox/health.ts";
 import type { LiveWorks } from "../../application/inbox/live-work.ts";
 import type { OwnChats } from "../../application/inbox/own-chats.ts";
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
+import type { WaitForAnswer } from "../../application/inbox/wait-for-answer.ts";
 import type { WatchChat } from "../../application/inbox/watch-chats.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive, StoredMessage } from "../../application/ports/channel.ts";
@@ -32,6 +33,7 @@ export interface WebHost {
   readonly live: Pick<LiveWorks, "of">;
   /** Tells of what other processes do in a chat. */
   readonly watchChat: WatchChat;
+  readonly waitForAnswer: WaitForAnswer;
   readonly fleet: FleetControl;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;

@@ -76,6 +76,7 @@ export async function createPages(
     bus: createBus(),
     live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },
     watchChat: () => () => {},
+    waitForAnswer: async () => {},
     sources: () => sources,
     health: async () => ({ ready: true, checks: [] }),
     configuration: async () => [],

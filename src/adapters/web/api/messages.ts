@@ -62,7 +62,7 @@ export function messageApi(app: Api, web: Web): void {
       } as const;
       return c.json(toJson(host, { message: stored, replies: [] }), 202);
     }
-    if (wait > 0) await answered(received.messageId, wait * 1_000);
+    if (wait > 0) await host.waitForAnswer(received.messageId, wait * 1_000);
     const found = await find(received.messageId);
     if (found === null) return failure(404, "unknown-message", "no such message");
     return c.json(toJson(host, found), found.message.state === "done" ? 200 : 202);
@@ -87,24 +87,6 @@ export function messageApi(app: Api, web: Web): void {
       return failure(409, "not-running", "nobody is answering this message");
     return c.json({ message_id: message.id, stopping: true });
   });
-
-  /** When it was, or the time is over. */
-  function answered(messageId: string, limitMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        unsubscribe();
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(end, limitMs);
-      const unsubscribe = host.bus.subscribe((event) => {
-        if (event.type === "answered" && event.message.id === messageId) end();
-      });
-      void host.messages.message(messageId).then((message) => {
-        if (message?.state === "done") end();
-      });
-    });
-  }
 
   async function find(id: string): Promise<Exchange | null> {
     const message = await host.messages.message(id);
