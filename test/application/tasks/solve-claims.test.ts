@@ -45,8 +45,10 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
       );
       return { task, has: ["forge:github", `test-${count}`] };
     };
-    const silence = (owner: string) =>
-      sql`update work_owners set beat_at = beat_at - 20000 where owner = ${owner}`.execute(db);
+    const silence = async (owner: string) => {
+      await sql`update work_owners set beat_at = beat_at - 20000 where owner = ${owner}`.execute(db);
+      await sql`update work_claims set claimed_at = claimed_at - 20000 where owner = ${owner}`.execute(db);
+    };
 
     test("what a silent process had goes on elsewhere, and whatever it writes late is not there", async () => {
       const [late, next] = [await start("late"), await start("next")];
