@@ -74,7 +74,10 @@ describe.if(requirePart("postgres"))("two machines", () => {
     });
     expect(page).toContain("<dt>Machine</dt>");
 
-    expect((await order(`/jobs/${jobId}/undo`)).status).toBe(200);
+    const undone = await order(`/jobs/${jobId}/undo`);
+    expect(undone.status).toBe(200);
+    // The terminal of this machine does not know the job.
+    expect(JSON.stringify(undone.body)).toMatch(new RegExp(`picoclaw redo ${jobId} \\(on .+\\)`));
     expect(existsSync(file)).toBe(false);
     // Whoever asked sees at once what became of it.
     expect((await nearApi(`/jobs/${jobId}`)).body).toMatchObject({ state: "undone" });

@@ -71,7 +71,8 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
     force = false,
   ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
     const given = await order(viewer, found, verb, { force });
-    if (given.status === "answered") return given.answer;
+    if (given.status === "answered")
+      return "action" in given.answer ? { ...given.answer, machine: found.machine.name } : given.answer;
     const code = CODES[given.status];
     const action: ActionFacts["action"] = verb === "rest" ? "apply" : (verb as Exclude<Verb, "rest">);
     return orderFacts(action, found.job.jobId, { code, machine: found.machine.name });

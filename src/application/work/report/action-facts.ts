@@ -27,7 +27,7 @@ export interface ActionFacts {
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
   readonly pid?: number;
-  /** Another machine that was to do it. */
+  /** Another machine that did it, or was to do it. */
   readonly machine?: string;
   /** Commands that had failed in a preview that was applied all the same. */
   readonly failedCmds: number;

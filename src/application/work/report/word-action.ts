@@ -13,12 +13,15 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
   const first = status === null ? "" : words.status(status, facts.failedCmds);
+  /** A terminal knows the jobs of its own machine alone; a chat reaches those of all. */
+  const hint = (text: string) =>
+    at === "terminal" && facts.machine !== undefined ? words.onMachine(text, facts.machine) : text;
   const notes = (facts.notes ?? []).map((note) => wordNote(messages, note)).join("\n");
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
     const force =
       code === "conflict" && action !== "apply" && stuckJob(facts.conflicts) === null
-        ? words.forceHint[at](action, name)
+        ? hint(words.forceHint[at](action, name))
         : "";
     const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore, notes]);
@@ -28,10 +31,10 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
     case "discard":
       return `${first}\n${words.verb[action](name)}`;
     case "undo":
-      return paragraphs([first, wordDone(messages, facts), notes, words.redoHint[at](name)]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.redoHint[at](name))]);
     case "redo":
     case "apply":
-      return paragraphs([first, wordDone(messages, facts), notes, words.undoHint[at](name)]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.undoHint[at](name))]);
   }
 }
 

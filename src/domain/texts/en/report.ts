@@ -57,6 +57,8 @@ export const texts = {
     terminal: (name: string) => `To bring it in again: picoclaw redo ${name}`,
     chat: (name: string) => `To bring it in again: /redo ${name}`,
   },
+  /** How to go on, where the terminal of another machine is the one to ask. */
+  onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
   forceHint: {
     terminal: (action: string, name: string) => `To overwrite them: picoclaw ${action} ${name} --force`,
     chat: (action: string, name: string) => `To overwrite them: /${action} ${name} --force`,

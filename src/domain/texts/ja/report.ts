@@ -50,6 +50,7 @@ export const texts: typeof en = {
     terminal: (name) => `もう一度適用するには: picoclaw redo ${name}`,
     chat: (name) => `もう一度適用するには: /redo ${name}`,
   },
+  onMachine: (hint, machine) => `${hint}(${machine} で実行)`,
   forceHint: {
     terminal: (action, name) => `上書きするには: picoclaw ${action} ${name} --force`,
     chat: (action, name) => `上書きするには: /${action} ${name} --force`,
