@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import type { ChatQueue } from "../application/chat/chat-queue.ts";
 import { commandNames } from "../application/chat/commands/built-in.ts";
 import { createConversation } from "../application/chat/conversation.ts";
+import type { FarJobs } from "../application/chat/far-jobs.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
 import type { ChatParts } from "../application/chat/parts.ts";
 import { createSteering } from "../application/chat/steering.ts";
@@ -49,6 +50,8 @@ export interface ChatChoices {
   readonly mayCommit?: WorkspaceParts["mayCommit"];
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
+  /** Where there are other machines. */
+  readonly farJobs?: FarJobs;
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
@@ -105,6 +108,7 @@ export async function openChat(
         { env, opened, options, loaded, version: VERSION, pool },
         request,
       ),
+    ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     afterReply: background.start,
     commands: memory.commands,
     looks: memory.looks,

@@ -1,5 +1,7 @@
 import { hostname } from "node:os";
+import type { FarJobs } from "../application/chat/far-jobs.ts";
 import { createAwayReplies } from "../application/fleet/away-replies.ts";
+import { createChatFarJobs } from "../application/fleet/chat-far-jobs.ts";
 import { createFleetViewerJobs } from "../application/fleet/fleet-viewer-jobs.ts";
 import { createOrderGiver } from "../application/fleet/give-orders.ts";
 import { jobsOfReply, presentTold } from "../application/fleet/present-told.ts";
@@ -24,6 +26,7 @@ import type { ServeParts } from "./serve-parts.ts";
 
 export interface Control {
   readonly viewerJobs: ViewerJobs;
+  readonly farJobs: FarJobs;
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Promise<Reply["actions"]>;
   /** What is seen of messages that other processes answer. */
@@ -80,6 +83,7 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
     onTrouble,
   });
   const away = createAwayReplies({ fleet: parts.fleet, reaches, onFound: send, timers, onTrouble });
+  const viewerJobs = createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere });
   const started = { stopLooking: () => {} };
   return {
     async actions(reply, labels) {
@@ -88,7 +92,8 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
     },
     toldWorks: (messageIds) => toldWorks(jobs, messageIds),
     awayReplies: away.list,
-    viewerJobs: createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere }),
+    viewerJobs,
+    farJobs: createChatFarJobs({ own, all: viewerJobs }),
     async start() {
       await teller.start();
       queue.onWork(serving.look, { queue: workPlaces(workspace).control });

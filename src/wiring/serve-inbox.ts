@@ -90,6 +90,7 @@ export async function openInbox(parts: ServeParts) {
           reaches: (channel) => channels.has(channel),
           send: sending.look,
         });
+  parts.far.jobs = control?.farJobs ?? null;
   const receiver = createReceiver({
     store,
     admit: admissionOf(parts),

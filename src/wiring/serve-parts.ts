@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { FarJobs } from "../application/chat/far-jobs.ts";
 import type { CommitGuard } from "../application/inbox/commit-guard.ts";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
@@ -33,6 +34,8 @@ export interface ListenParts {
   readonly owners: OwnerNames;
   readonly words: () => ServeMessages;
   readonly guard: CommitGuard;
+  /** How chats reach jobs of other machines; set once those are known. */
+  readonly far: { jobs: FarJobs | null };
   /** Null where no collector is configured. */
   readonly telemetry: Telemetry | null;
 }

@@ -30,7 +30,7 @@ export type OpenedState =
 export async function openServeState(
   env: Environment,
   options: OpenOptions,
-  choices: Pick<ChatChoices, "db" | "onModelCall" | "mayCommit" | "process">,
+  choices: Pick<ChatChoices, "db" | "onModelCall" | "mayCommit" | "process" | "farJobs">,
 ): Promise<OpenedState> {
   const { openChat } = await import("./chat.ts");
   const first = await openChat(env, options, choices);

@@ -1,3 +1,4 @@
+import type { FarJobs } from "../application/chat/far-jobs.ts";
 import { createCommitGuard } from "../application/inbox/commit-guard.ts";
 import type { Server } from "../application/inbox/server.ts";
 import { createSignIn } from "../application/inbox/sign-in.ts";
@@ -13,6 +14,7 @@ import { timers } from "../infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import type { ServeParts } from "./serve-parts.ts";
 import { openServeState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { workspaceNameOf } from "./workspace-name.ts";
@@ -41,6 +43,8 @@ export async function openServe(
   }
   const { db } = stored;
   const late: { telemetry: Telemetry | null } = { telemetry: null };
+  const far: ServeParts["far"] = { jobs: null };
+  const farJobs: FarJobs = async (asker, jobId) => (await far.jobs?.(asker, jobId)) ?? null;
   const onModelCall = (call: ModelCall) => late.telemetry?.tracer.asked(call);
   const guard = createCommitGuard(
     () => performance.now(),
@@ -49,7 +53,7 @@ export async function openServe(
   const { mayCommit } = guard;
   const owners = createOwnerNames(process.pid);
   const owner = owners.next();
-  const state = await openServeState(env, options, { db, onModelCall, mayCommit, process: owner });
+  const state = await openServeState(env, options, { db, onModelCall, mayCommit, farJobs, process: owner });
   if (!state.ok) {
     await db.destroy();
     return state.refused;
@@ -66,7 +70,7 @@ export async function openServe(
   const words = () => serveMessagesFor(state.current().locale);
   const workspaceName = workspaceNameOf(loaded, state.current().workspace.root);
   const common = { env, options, db, databaseUrl, workspaceName, owners, owner };
-  const opened = { ...common, state, access, config, secrets, home, words, telemetry, guard };
+  const opened = { ...common, state, access, config, secrets, home, words, telemetry, guard, far };
   return {
     ok: true,
     ...state.current(),

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createServer, type Server, signIn } from "../adapters/web/web-kit.ts";
+import { proposal } from "../application/chat/chat-kit.ts";
 import { type PostgresServer, startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { create, jobIdIn, shell } from "./cli-kit.ts";
@@ -13,20 +14,35 @@ afterEach(async () => {
 }, 30_000);
 
 async function open(url: string): Promise<Server> {
-  const server = await createServer({ config: `database_url: "${url}"\n` });
+  const script = [{ text: proposal("a note", JSON.stringify([create("note.txt", "from a chat\n")])) }];
+  const server = await createServer({ config: `database_url: "${url}"\n`, script });
   closing.push(server.close);
   return server;
 }
 
 /** A program's way to a machine. */
-function apiOf(server: Server, url = server.url) {
-  const token = server.token("--scope", "read,jobs");
+function apiOf(server: Server, ...args: string[]) {
+  const token = server.token("--scope", "read,jobs,chat", ...args);
+  const { url } = server;
   return async (path: string, body?: unknown) => {
     const response = await fetch(`${url}/api/v1${path}`, {
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
     });
     return { status: response.status, body: (await response.json()) as Record<string, never> };
+  };
+}
+
+/** What is answered to somebody's message on a machine. */
+function chatOf(server: Server, user: string) {
+  const api = apiOf(server, "--user", user);
+  return async (text: string) => {
+    const { body: sent } = await api("/messages", { text });
+    const id = (sent as unknown as { message_id: string }).message_id;
+    return eventually(async () => {
+      const { reply } = (await api(`/messages/${id}`)).body as unknown as { reply: { text: string } | null };
+      return reply?.text ?? null;
+    });
   };
 }
 
@@ -87,6 +103,24 @@ describe.if(requirePart("postgres"))("two machines", () => {
       diff: expect.stringContaining("+from afar") as unknown as string,
     });
 
+    // From a chat: one's own jobs, with the same rights as at home.
+    const [farChat, nearChat, other] = [chatOf(far, "alice"), chatOf(near, "alice"), chatOf(near, "bob")];
+    const note = join(far.workspace, "note.txt");
+    const hers = jobIdIn(await farChat("/code3 write a note"));
+    expect(existsSync(note)).toBe(true);
+    const say = (text: string) =>
+      eventually(async () => {
+        const said = await nearChat(text);
+        return said.includes("is away") || said.includes("No such job") ? null : said;
+      });
+    expect(await say(`/diff ${hers}`)).toContain("+from a chat");
+    expect(await say(`/undo ${hers}`)).toContain(`/redo ${hers}`);
+    expect(existsSync(note)).toBe(false);
+    expect(await other(`/redo ${hers}`)).toContain("No such job");
+    expect(await nearChat(`/undo ${jobId}`)).toContain("No such job");
+    expect(await say(`/redo ${hers}`)).toContain("Applied");
+    expect(existsSync(note)).toBe(true);
+
     const running = farApi("/jobs", { patch: JSON.stringify([shell("echo $((40 + 2)) lines; sleep 300")]) });
     const longId = await eventually(async () => {
       const { jobs } = (await nearApi("/jobs")).body as unknown as {
@@ -103,6 +137,7 @@ describe.if(requirePart("postgres"))("two machines", () => {
     await far.stop("SIGKILL");
     const refused = await nearApi(`/jobs/${jobId}/undo`, {});
     expect(refused).toMatchObject({ status: 503, body: { error: { code: "machine-away" } } });
+    expect(await nearChat(`/undo ${hers}`)).toContain("is away");
     await far.restart();
     // Orders about one job are taken in their order: the one that came too late was passed over before this one.
     expect((await order(`/jobs/${jobId}/redo`)).status).toBe(409);

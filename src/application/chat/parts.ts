@@ -11,6 +11,7 @@ import type { Workspace } from "../ports/workspace.ts";
 import type { WorkspaceFiles } from "../ports/workspace-files.ts";
 import type { CheckSettings } from "../work/checks/check-settings.ts";
 import type { ChatQueue } from "./chat-queue.ts";
+import type { FarJobs } from "./far-jobs.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Steering } from "./steering.ts";
@@ -41,6 +42,8 @@ export interface ChatParts {
   readonly meter: Meter;
   /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
   readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
+  /** Absent where there are no other machines. */
+  readonly farJobs?: FarJobs;
   /** Runs what nobody waits for; the program ends after it. */
   readonly afterReply: (work: () => Promise<void>) => void;
   readonly settings: ConversationSettings;

@@ -1,6 +1,6 @@
 import type { WorkKeeper } from "../inbox/keep-work.ts";
 import { createTaking } from "../inbox/take-work.ts";
-import type { Viewer } from "../inbox/viewer.ts";
+import { roleInChat, type Viewer } from "../inbox/viewer.ts";
 import type { ViewerJobs } from "../inbox/viewer-jobs.ts";
 import type { AccessStore } from "../ports/access.ts";
 import { SCOPES } from "../ports/access.ts";
@@ -10,7 +10,7 @@ import type { Work } from "../ports/work-queue.ts";
 import { encodeDifferences, type OrderAnswers } from "./order-answers.ts";
 
 export interface ServeOrdersParts {
-  readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "sweep">;
+  readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "isHeard" | "sweep">;
   /** The jobs of this workspace, and of no other. */
   readonly jobs: ViewerJobs;
   readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
@@ -127,9 +127,11 @@ function isActing({ verb }: ControlOrder): boolean {
   return (ACTING as readonly string[]).includes(verb);
 }
 
+const NOBODY: Viewer = { channel: "", userId: "", role: "user", scopes: [] };
+
 /** An order's word on what somebody may do counts for nothing: the store is asked. Whoever has no right owns no job. */
 async function viewerOf(
-  { access, timers }: Pick<ServeOrdersParts, "access" | "timers">,
+  { access, orders, timers }: Pick<ServeOrdersParts, "access" | "orders" | "timers">,
   order: ControlOrder,
 ): Promise<Viewer> {
   const { channel, userId, role } = order.asker;
@@ -143,7 +145,11 @@ async function viewerOf(
   const holds =
     sessions.some(isSame) ||
     (await access.tokens()).some((token) => isSame(token) && token.scopes.includes(scope));
-  if (!holds || channel !== "web") return { channel: "", userId: "", role: "user", scopes: [] };
+  if (!holds || channel !== "web") {
+    // Whoever is answered in a chat was let in there; jobs of the same person elsewhere are none of the chat's.
+    const inChat = role === roleInChat({ channel, userId }) && (await orders.isHeard({ channel, userId }));
+    return inChat ? { channel, userId, role, scopes: [] } : NOBODY;
+  }
   const also = people
     .filter((person) => person.name === userId && person.channel !== "web")
     .map((person) => ({ channel: person.channel, userId: person.userId }));

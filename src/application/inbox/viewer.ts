@@ -22,6 +22,11 @@ export function namesOf({ channel, userId, also = [] }: Viewer): readonly WhoSpe
   return [{ channel, userId }, ...also];
 }
 
+/** A chat does not know by which session or token it is spoken in: at the console the operator is known by name. */
+export function roleInChat({ channel, userId }: WhoSpeaks): Role {
+  return channel === "web" && userId === "operator" ? "operator" : "user";
+}
+
 /** Operators see everything; users what is theirs. */
 export function owns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
   if (viewer.role === "operator") return true;

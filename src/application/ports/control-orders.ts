@@ -23,7 +23,7 @@ export type OrderVerb = (typeof LOOKING)[number] | (typeof ACTING)[number];
 /** Whoever waits for an answer listens to this name of the queue. */
 export const ORDER_ENDS = "order-ends";
 
-/** Whoever asks, as their session or token says. Whoever serves the order looks that up again. */
+/** Whoever asks, as their session or token says, or the message that they sent to a chat. Whoever serves the order looks that up again. */
 export interface Asker {
   readonly channel: string;
   readonly userId: string;
@@ -47,6 +47,8 @@ export interface ControlOrders {
   collect(id: string): Promise<string>;
   /** True: nobody had taken it, and nobody will. */
   withdraw(id: string): Promise<boolean>;
+  /** Whether a message of theirs is being answered, on whichever machine. */
+  isHeard(asker: Omit<Asker, "role">): Promise<boolean>;
   /** Forgets orders that nobody came back for. */
   sweep(): Promise<void>;
 }

@@ -146,6 +146,17 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
+    async isHeard({ channel, userId }) {
+      const found = await db
+        .selectFrom("messages")
+        .select("id")
+        .where("channel", "=", channel)
+        .where("user_id", "=", userId)
+        .where("state", "=", "working")
+        .limit(1)
+        .executeTakeFirst();
+      return found !== undefined;
+    },
     async sweep() {
       await db
         .deleteFrom("order_answers")

@@ -18,10 +18,10 @@ import { createWorkIds } from "../../../src/infrastructure/inbox/queue/work-ids.
 import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../../../src/infrastructure/store/access-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { createFakeChannel } from "../../fakes/channel.ts";
+import { createFakeChannel, inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { storedJob } from "../store/jobs-kit.ts";
-import { openMessages } from "../store/open-messages.ts";
+import { newMessage, openMessages } from "../store/open-messages.ts";
 import { useFleetDatabases } from "./fleet-databases.ts";
 
 const { now } = timers;
@@ -148,7 +148,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     far.queue.onWork(serving.look);
     const giver = giverOf(near);
     const { id: _, ...order } = orderTo(far.workspace, { verb: "output" });
-    const give = () => giver.give({ ...order, verb: "output" });
+    const give = (asker = order.asker) => giver.give({ ...order, asker, verb: "output" });
     expect(await give()).toEqual({ status: "answered", answer: "" });
     await access.saveSession({
       hash: "h",
@@ -159,7 +159,20 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       expiresAt: new Date(now().getTime() + 600_000).toISOString(),
     });
     await give();
-    expect(asked.map(({ userId, role }) => `${userId} ${role}`)).toEqual([" user", "alice operator"]);
+    const viewers = () => asked.splice(0).map(({ userId, role }) => `${userId} ${role}`);
+    expect(viewers()).toEqual([" user", "alice operator"]);
+    // In a chat: while a message of theirs is being answered, and never more than a chat may.
+    const speaker = { channel: "test", userId: "user-1", role: "user" } as const;
+    await near.store.addAll([newMessage(inbound(1), "msg_1", now().toISOString())]);
+    await give(speaker);
+    expect(await near.store.claimMessage({})).not.toBeNull();
+    for (const asker of [
+      speaker,
+      { ...speaker, role: "operator" as const },
+      { ...speaker, userId: "user-2" },
+    ])
+      await give(asker);
+    expect(viewers()).toEqual([" user", "user-1 user", " user", " user"]);
   }, 60_000);
 
   test("a job is ended by the server that carries it out, whichever of its machine takes the order", async () => {

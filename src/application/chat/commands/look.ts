@@ -9,9 +9,11 @@ import { listed } from "../../work/report/job-json.ts";
 import { say } from "../../work/report/said.ts";
 import { wordStatus } from "../../work/report/word-job.ts";
 import { answering, wording } from "../answering.ts";
+import type { FarJob } from "../far-jobs.ts";
 import type { ChatParts, LookCommand } from "../parts.ts";
+import type { Answer } from "../turn.ts";
 import { isBuiltIn } from "./built-in.ts";
-import { jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
 import { fileOf } from "./own-request.ts";
 
 const LISTED = 10;
@@ -42,19 +44,31 @@ export const diff: LookCommand = async (parts, turn, rest) => {
     chosen = own.filter(({ groupId }) => groupId === group);
   } else {
     const named = namedJobs(parts, turn, name);
+    const far = named === "unknown" ? await farJob(parts, turn, name) : null;
+    if (far !== null) return farDiff(parts, far);
     if (named === "unknown") return wording(parts, (locale) => messagesFor(locale).unknownJob(name), false);
     chosen = named;
   }
   let text = "";
   for (const { jobId } of chosen) text += await diffText(workspace.archive.differences(jobId));
+  return shownDiff(parts, text);
+};
+
+async function farDiff(parts: ChatParts, { machine, differences }: FarJob): Promise<Answer> {
+  const found = await differences();
+  if (found === null) return wording(parts, (locale) => messagesFor(locale).machineAway(machine), false);
+  return shownDiff(parts, await diffText(found));
+}
+
+function shownDiff(parts: ChatParts, text: string): Answer {
   if (text.trim() === "") return answering(parts, [say("noDiff")], true);
-  const lines = workspace.mask(text).trimEnd().split("\n");
+  const lines = parts.workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
   const block = `${fence}diff\n${shown.join("\n")}\n${fence}`;
   return answering(parts, [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
-};
+}
 
 /** `/help`. */
 export const help: LookCommand = async (parts) => {

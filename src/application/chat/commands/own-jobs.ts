@@ -1,7 +1,9 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { jobsNamed } from "../../work/present-actions.ts";
+import { answering } from "../answering.ts";
+import type { FarJob } from "../far-jobs.ts";
 import type { ChatParts } from "../parts.ts";
-import { groupPrefix, type Look } from "../turn.ts";
+import { type Answer, groupPrefix, type Look } from "../turn.ts";
 
 /** Jobs made by this chat, oldest first. */
 export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Look): StoredJob[] {
@@ -18,8 +20,33 @@ export function namedJobs(
   const jobs = jobsNamed(workspace.archive, name);
   const [first] = jobs;
   if (first === undefined) return "unknown";
-  const own = first.groupId.startsWith(groupPrefix(turn.sessionKey));
-  return own || isOwner(turn, first) ? jobs : "unknown";
+  return mayHave(turn, first) ? jobs : "unknown";
+}
+
+/** A job that another machine holds, by its id. */
+export async function farJob(
+  { farJobs }: Pick<ChatParts, "farJobs">,
+  turn: Look,
+  name: string,
+): Promise<FarJob | null> {
+  const found = (await farJobs?.(turn.message, name)) ?? null;
+  return found !== null && mayHave(turn, found.job) ? found : null;
+}
+
+/** The answer to what was asked of it. */
+export async function actFar(
+  parts: ChatParts,
+  far: FarJob,
+  action: Parameters<FarJob["act"]>[0],
+  force = false,
+): Promise<Answer> {
+  const facts = await far.act(action, force);
+  const done = facts.code === "done";
+  return answering(parts, [{ kind: "action", facts }], done, done ? "Worker" : "");
+}
+
+function mayHave(turn: Look, job: StoredJob): boolean {
+  return job.groupId.startsWith(groupPrefix(turn.sessionKey)) || isOwner(turn, job);
 }
 
 /**

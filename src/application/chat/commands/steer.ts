@@ -6,7 +6,7 @@ import { waitingPreview } from "../../work/waiting-preview.ts";
 import { answering, wording } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { ChatTurn } from "../turn.ts";
-import { jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { actFar, farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 /** A preview is a job; in a group it is the one that waits. */
 function named(parts: ChatParts, turn: ChatTurn, name: string) {
@@ -27,6 +27,8 @@ export const dry: ChatCommand = async (parts, turn, rest) => {
 export const apply: ChatCommand = async (parts, turn, rest) => {
   const { chat, workspace } = parts;
   const wanted = rest.trim();
+  const far = await farJob(parts, turn, wanted);
+  if (far !== null) return actFar(parts, far, "apply");
   const job =
     wanted === ""
       ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
@@ -46,6 +48,8 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
 export const discard: ChatCommand = async (parts, turn, rest) => {
   const { workspace } = parts;
   const wanted = rest.trim();
+  const far = await farJob(parts, turn, wanted);
+  if (far !== null) return actFar(parts, far, "discard");
   const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : named(parts, turn, wanted);
   if (job !== undefined && job !== "unknown" && "several" in job)
     return wording(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);

@@ -5,7 +5,7 @@ import { stuckOn } from "../../work/take-back.ts";
 import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer } from "../turn.ts";
-import { jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { actFar, farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
 export const undo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "undo");
@@ -23,6 +23,8 @@ async function swap(
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
+  const far = wanted === undefined ? null : await farJob(parts, turn, wanted);
+  if (far !== null) return actFar(parts, far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
   const repaired = await workspace.repair();
   const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
