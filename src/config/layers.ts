@@ -62,7 +62,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
     },
   ];
   const said = layers.reduce((under: Tree, layer) => mergeTrees(under, layer.tree), {});
-  const usual = readUsual(env, said);
+  const usual = readUsual(env, said, mergeTrees(baseLayer.tree, own.tree));
   const merged = mergeTrees(usual.tree, said);
   const sources = sourcesOf([
     {

@@ -22,18 +22,32 @@ interface Saying {
   readonly keys: Readonly<Record<string, string | null>> | null;
   /** Left out where one of these is said elsewhere: half of a server's settings fits no other server. */
   readonly yieldsTo: readonly string[];
+  /** Left out where a file says one of these. */
+  readonly yieldsToFiles?: readonly string[];
 }
 
 /** The model that stands for the shipped coder at OpenRouter. */
 const ROUTED = "anthropic/claude-sonnet-4.6";
 
-/** `said`: everything that files and PicoClaw's own variables set. */
-export function readUsual(env: Env, said: Tree): UsualLayer {
+/** Who sets one of these by a variable of PicoClaw's own has chosen who codes, or has given the shipped coder a server. */
+const CHOOSES_CODER = [
+  "roles.default_coder",
+  "roles.coder1.provider",
+  "roles.coder2.provider",
+  "roles.coder3.provider",
+  "providers.claude.type",
+  "providers.claude.base_url",
+  "providers.claude.api_key",
+];
+
+/** `said`: everything that files and PicoClaw's own variables set; `filed`: what files alone do. */
+export function readUsual(env: Env, said: Tree, filed: Tree): UsualLayer {
+  const isIn = (tree: Tree) => (key: string) => getAt(tree, key.split(".")) !== undefined;
   const variables = new Map<string, string>();
   const warnings: ConfigWarning[] = [];
   let tree: Tree = {};
-  for (const { variable, keys, yieldsTo } of sayings(env)) {
-    if (yieldsTo.some((key) => getAt(said, key.split(".")) !== undefined)) continue;
+  for (const { variable, keys, yieldsTo, yieldsToFiles = [] } of sayings(env)) {
+    if (yieldsTo.some(isIn(said)) || yieldsToFiles.some(isIn(filed))) continue;
     if (keys === null) warnings.push({ code: "unusable-variable", variable, key: yieldsTo[0] ?? "" });
     for (const [key, value] of Object.entries(keys ?? {})) {
       tree = withValue(tree, key.split("."), value);
@@ -107,16 +121,16 @@ function openrouter({ OPENROUTER_API_KEY: key }: Env): Saying | null {
 /** Who codes by default where the shipped coder has no key: the first that has one, in the order of `init`. */
 function coder(env: Env): Saying | null {
   if (env.ANTHROPIC_API_KEY) return null;
-  const yieldsTo = ["roles", "providers"];
+  const unless = { yieldsTo: CHOOSES_CODER, yieldsToFiles: ["roles", "providers"] };
   const { OPENAI_BASE_URL: server = "" } = env;
   if (env.OPENAI_API_KEY || (isPlainAddress(server) && !isOpenAi(server))) {
     const variable = env.OPENAI_API_KEY ? "OPENAI_API_KEY" : "OPENAI_BASE_URL";
-    return { variable, keys: { "roles.default_coder": "coder2" }, yieldsTo };
+    return { variable, keys: { "roles.default_coder": "coder2" }, ...unless };
   }
   if (env.DEEPSEEK_API_KEY)
-    return { variable: "DEEPSEEK_API_KEY", keys: { "roles.default_coder": "coder1" }, yieldsTo };
+    return { variable: "DEEPSEEK_API_KEY", keys: { "roles.default_coder": "coder1" }, ...unless };
   if (env.OPENROUTER_API_KEY)
-    return { variable: "OPENROUTER_API_KEY", keys: { "roles.coder3.provider": "openrouter" }, yieldsTo };
+    return { variable: "OPENROUTER_API_KEY", keys: { "roles.coder3.provider": "openrouter" }, ...unless };
   return null;
 }
 

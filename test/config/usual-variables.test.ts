@@ -62,7 +62,7 @@ describe("variables of other programs", () => {
     expect(config.roles).toEqual(DEFAULTS.roles);
   });
 
-  test("the first key says who codes, unless something names roles or providers", async () => {
+  test("the first key says who codes, unless a file names roles or providers", async () => {
     const coderOf = async (env: Record<string, string>, file?: string) => {
       const { roles } = (await load(env, file)).config;
       return `${roles.default_coder} ${roles[roles.default_coder].provider}`;
@@ -74,9 +74,20 @@ describe("variables of other programs", () => {
     expect(await coderOf({ OPENAI_API_KEY: "k" }, "roles: { coder1: { provider: claude } }\n")).toBe(
       "coder3 claude",
     );
-    expect(await coderOf({ OPENAI_API_KEY: "k", PICOCLAW_PROVIDERS_CLAUDE_MODEL: "m" })).toBe(
-      "coder3 claude",
-    );
+    const providers = "providers: { claude: { model: m } }\n";
+    expect(await coderOf({ OPENAI_API_KEY: "k" }, providers)).toBe("coder3 claude");
+  });
+
+  test("PicoClaw's own variables leave the choice of who codes alone, unless they are about it", async () => {
+    const coderOf = async (own: Record<string, string>, usual: Record<string, string>) =>
+      (await load({ ...own, ...usual })).config.roles.default_coder;
+    for (const usual of [{ OPENAI_BASE_URL: "http://127.0.0.1:8080/v1" }, { OPENAI_API_KEY: "k" }]) {
+      expect(await coderOf({ PICOCLAW_PROVIDERS_OPENAI_MODEL: "stub" }, usual)).toBe("coder2");
+      expect(await coderOf({ PICOCLAW_ROLES_CHAT_MODEL: "small" }, usual)).toBe("coder2");
+      expect(await coderOf({ PICOCLAW_ROLES_DEFAULT_CODER: "coder1" }, usual)).toBe("coder1");
+      expect(await coderOf({ PICOCLAW_ROLES_CODER3_PROVIDER: "ollama" }, usual)).toBe("coder3");
+      expect(await coderOf({ PICOCLAW_PROVIDERS_CLAUDE_API_KEY: "env:MINE" }, usual)).toBe("coder3");
+    }
   });
 
   test("OpenRouter is a provider as soon as its key is there, and the key is a secret", async () => {
