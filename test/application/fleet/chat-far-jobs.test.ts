@@ -1,0 +1,66 @@
+/** What becomes of previews of another machine that are applied or thrown away from a chat. */
+import { expect, test } from "bun:test";
+import { type ChatFarJobsParts, createChatFarJobs } from "../../../src/application/fleet/chat-far-jobs.ts";
+import type { Viewer, WhoSpeaks } from "../../../src/application/inbox/viewer.ts";
+import type { ViewedJob } from "../../../src/application/inbox/viewer-jobs.ts";
+import type { StoredJob } from "../../../src/application/ports/jobs.ts";
+import { orderFacts } from "../../../src/application/work/report/action-facts.ts";
+import { wordAction } from "../../../src/application/work/report/word-action.ts";
+import { messagesFor } from "../../../src/domain/texts/messages.ts";
+
+const JOB = "job_1700000000_aaaaaaaa";
+const viewed: ViewedJob = {
+  job: { jobId: JOB } as StoredJob,
+  alive: false,
+  machine: { id: "f", name: "attic", here: true },
+};
+
+type Discarded = Awaited<ReturnType<ChatFarJobsParts["all"]["discard"]>>;
+
+function open(discarded: Discarded = "done", here: readonly string[] = []) {
+  const asked: string[] = [];
+  const ask = ({ userId, role }: Viewer, what: string) => void asked.push(`${userId} ${role} ${what}`);
+  const far = createChatFarJobs({
+    own: { has: (jobId) => here.includes(jobId) },
+    all: {
+      read: async (viewer) => (viewer.userId === "stranger" ? null : viewed),
+      takeBack: async (viewer, jobId, way, force) => {
+        ask(viewer, `${way} ${force}`);
+        return orderFacts(way, jobId, { code: "machine-gone", machine: "attic" });
+      },
+      applyPreview: async (viewer, jobId) => {
+        ask(viewer, "apply");
+        return orderFacts("apply", jobId, { code: "machine-away", machine: "attic" });
+      },
+      discard: async (viewer) => {
+        ask(viewer, "discard");
+        return discarded;
+      },
+      differences: async () => null,
+    },
+  });
+  const from = (channel: string, userId: string): WhoSpeaks => ({ channel, userId });
+  return { far, from, asked };
+}
+
+test("an order has the rights that its asker has in a chat: the console's operator alone is one", async () => {
+  const { far, from, asked } = open();
+  await (await far(from("web", "operator"), JOB))?.act("undo", true);
+  await (await far(from("slack", "operator"), JOB))?.act("redo");
+  await (await far(from("web", "alice"), JOB))?.act("apply");
+  expect(asked).toEqual(["operator operator undo true", "operator user redo false", "alice user apply"]);
+  expect(await far(from("web", "stranger"), JOB)).toBeNull();
+  expect(await open("done", [JOB]).far(from("web", "alice"), JOB)).toBeNull();
+});
+
+test.each([
+  ["done", "done", `The preview ${JOB} was thrown away.`],
+  ["not-a-preview", "not-a-preview", JOB],
+  ["machine-away", "machine-away", "attic, the machine that holds this job, is away."],
+  ["unsettled", "unsettled", "attic began with it"],
+] as const)("a preview that is thrown away there: %s", async (status, code, text) => {
+  const { far, from } = open(status);
+  const facts = await (await far(from("web", "alice"), JOB))?.act("discard");
+  expect(facts?.code).toBe(code);
+  if (facts !== undefined) expect(wordAction(messagesFor("en"), facts, "chat")).toContain(text);
+});
