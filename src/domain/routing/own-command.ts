@@ -13,44 +13,61 @@ export interface OwnCommandText {
   readonly trouble: OwnTrouble | null;
 }
 
+/** The value of a text of YAML whose scalars are all texts; undefined where it is none. */
+export type ReadYaml = (text: string) => unknown;
+
 const FRONT = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const DESCRIPTION_CHARACTERS = 200;
 
 /** A file of Markdown with `description:` and `route:` between two lines of `---` at its beginning, or without. */
-export function readOwnCommand(text: string): OwnCommandText {
+export function readOwnCommand(text: string, readYaml: ReadYaml): OwnCommandText {
   const front = FRONT.exec(text);
-  const fields = new Map<string, string>();
-  for (const line of (front?.[1] ?? "").split(/\r?\n/)) {
-    const at = line.indexOf(":");
-    if (at > 0) fields.set(line.slice(0, at).trim().toLowerCase(), unquoted(line.slice(at + 1).trim()));
-  }
+  const { fields, broken } = readHead(front?.[1] ?? "", readYaml);
   const body = text.slice(front?.[0].length ?? 0).trim();
   const named = fields.get("route") ?? "";
   const route = readRoute(named) ?? null;
   const unknown = route === null && named !== "" ? ({ why: "route", route: named } as const) : null;
+  const unread = broken === null ? null : ({ why: "line", line: broken } as const);
+  const isUnclosed = front === null && /^---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:/.test(text);
   return {
     description: (fields.get("description") ?? "").slice(0, DESCRIPTION_CHARACTERS),
     route,
     body,
-    trouble: headTrouble(text, front?.[1]) ?? unknown,
+    trouble: isUnclosed ? { why: "unclosed" } : (unread ?? unknown),
   };
 }
 
-/** Skills of other programs have lists and folded texts in their heads: what is indented belongs to the line above. */
-function headTrouble(text: string, head: string | undefined): OwnTrouble | null {
-  if (head === undefined) return /^---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:/.test(text) ? { why: "unclosed" } : null;
-  const broken = head.split(/\r?\n/).find((line) => !/^(?:\s|#|- |$)/.test(line) && !isField(line));
-  return broken === undefined ? null : { why: "line", line: broken.slice(0, DESCRIPTION_CHARACTERS) };
+/** Each field is read by itself, so that one that cannot be read does not take the others along. */
+function readHead(head: string, readYaml: ReadYaml) {
+  const fields = new Map<string, string>();
+  let broken: string | null = null;
+  // What is indented, a list's entry or a comment belongs to the field above.
+  for (const block of head.split(/\r?\n(?=[^\s#-])/)) {
+    if (firstLine(block) === "") continue;
+    const field = readYaml(block) ?? proseField(block);
+    for (const [name, value] of isMap(field) ? Object.entries(field) : []) {
+      const key = name.toLowerCase();
+      if (typeof value === "string") fields.set(key, value.replace(/\s+/g, " ").trim());
+      else if (key === "description" || key === "route") broken ??= firstLine(block);
+    }
+    if (!isMap(field)) broken ??= firstLine(block);
+  }
+  return { fields, broken };
 }
 
-function isField(line: string): boolean {
-  const value = /^[^\s:][^:]*:(?:\s+(.*))?$/.exec(line);
-  // A quote that is opened is closed.
-  return value !== null && !/^(?:"[^"]*|'[^']*)$/.test(value[1]?.trim() ?? "");
+/** YAML refuses a second colon in a plain text, but people write "Use it when: …". */
+function proseField(block: string): Record<string, string> | undefined {
+  const [, name, value] = /^([\w-]+):[ \t]+([^\s\-?:,[\]{}#&*!|>'"%@`].*?)\s*$/.exec(block) ?? [];
+  return name === undefined || value === undefined ? undefined : { [name]: value };
 }
 
-function unquoted(text: string): string {
-  return /^(["']).*\1$/.test(text) ? text.slice(1, -1) : text;
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function firstLine(block: string): string {
+  const line = block.split(/\r?\n/).find((each) => /^\s*[^\s#]/.test(each)) ?? "";
+  return line.slice(0, DESCRIPTION_CHARACTERS);
 }
 
 /** `$ARGUMENTS` is all that was typed, `$1` to `$9` its words; where the text has no place for it, it stands at the end. */

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "yaml";
 import type { OwnCommand, OwnCommands } from "../../application/ports/own-commands.ts";
 import { readOwnCommand } from "../../domain/routing/own-command.ts";
 
@@ -26,7 +27,7 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
         root,
         kind === "command" ? ["commands", `${name}.md`] : ["skills", name, "SKILL.md"],
       );
-      if (text !== null) return { name, kind, from, ...readOwnCommand(mask(text)) };
+      if (text !== null) return { name, kind, from, ...readOwnCommand(mask(text), readYaml) };
     }
     return null;
   };
@@ -48,6 +49,15 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
       return found("home", name) ?? (theirs === null ? null : "untrusted");
     },
   };
+}
+
+/** All scalars are texts: a description of `1.10` is not a number. */
+export function readYaml(text: string): unknown {
+  try {
+    return parse(text, { schema: "failsafe", logLevel: "error" });
+  } catch {
+    return undefined;
+  }
 }
 
 function namesIn(root: string): string[] {

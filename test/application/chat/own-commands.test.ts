@@ -4,24 +4,25 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { trustWorkspace } from "../../../src/config/trust.ts";
 import { fillOwnCommand, readOwnCommand } from "../../../src/domain/routing/own-command.ts";
+import { readYaml } from "../../../src/infrastructure/chat/own-commands.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 describe("a command's file", () => {
   test("says what it is for and who answers, or is nothing but its text", () => {
-    expect(readOwnCommand('---\ndescription: "Review it"\nroute: code3\n---\nLook at $1.\n')).toEqual({
+    expect(readOwnCommand('---\ndescription: "Review it"\nroute: code3\n---\nLook at $1.\n', readYaml)).toEqual({
       description: "Review it",
       route: "CODE3",
       body: "Look at $1.",
       trouble: null,
     });
-    expect(readOwnCommand("Just do it\n---\nx")).toEqual({
+    expect(readOwnCommand("Just do it\n---\nx", readYaml)).toEqual({
       description: "",
       route: null,
       body: "Just do it\n---\nx",
       trouble: null,
     });
-    expect(readOwnCommand("---\nroute: nobody\n---\n").route).toBeNull();
+    expect(readOwnCommand("---\nroute: nobody\n---\n", readYaml).route).toBeNull();
   });
 
   test.each([
@@ -29,11 +30,25 @@ describe("a command's file", () => {
     ["---\ndescription: x\nroute: CODE\n\nDo it", { why: "unclosed" }],
     ["---\ndescription x\n---\nDo it", { why: "line", line: "description x" }],
     ['---\ndescription: "x\n---\nDo it', { why: "line", line: 'description: "x' }],
+    ["---\ndescription: [unclosed\nroute: CODE\n---\nDo it", { why: "line", line: "description: [unclosed" }],
+    ["---\ndescription:\n  - a list\n---\nDo it", { why: "line", line: "description:" }],
+    ["---\n# only a remark\n---\nDo it", null],
     ["---\n\nA rule, and prose: no head", null],
-    ["---\nname: a\n# why\ntools:\n  - Read\n- Write\ndescription: >-\n  folded\n  text\n---\nDo it", null],
+    ["---\nname: a\n# why\ntools:\n- Read\n- Write\nmore:\n  - Edit\ndescription: >-\n  folded\n  text\n---\nDo it", null],
     ['---\r\ndescription: it\'s "so": here\r\n---\r\nDo it', null],
   ] as const)("%j has this trouble in its head: %j", (text, trouble) => {
-    expect(readOwnCommand(text).trouble).toEqual(trouble);
+    expect(readOwnCommand(text, readYaml).trouble).toEqual(trouble);
+  });
+
+  test.each([
+    ["description: |\n  Two\n  lines\nroute: CODE", "Two lines", "CODE"],
+    ["description: >-\r\n  folded\r\n  text\r\nroute: CODE", "folded text", "CODE"],
+    ["description: [unclosed\nroute: CODE", "", "CODE"],
+    ["description: Use it when: a file is new\nroute: CODE", "Use it when: a file is new", "CODE"],
+    ["description: 1.10 # a remark", "1.10", null],
+    ["description: '#1: it''s'", "#1: it's", null],
+  ] as const)("the head %j says %j", (head, description, route) => {
+    expect(readOwnCommand(`---\n${head}\n---\nDo it`, readYaml)).toMatchObject({ description, route, body: "Do it" });
   });
 
   const fills: readonly (readonly [string, string, string])[] = [

@@ -194,7 +194,7 @@ export const texts = {
       case "unclosed":
         return `${file}: its head is not closed with ---, so that it counts as text.`;
       case "line":
-        return `${file}: this line of its head is no "name: value": ${trouble.line}`;
+        return `${file}: this field of its head cannot be read: ${trouble.line}`;
     }
   },
   commandUntrusted: (name: string) =>

@@ -158,7 +158,7 @@ export const texts: typeof en = {
       case "unclosed":
         return `${file}: 先頭部分が --- で閉じていないので、本文として扱います。`;
       case "line":
-        return `${file}: 先頭部分のこの行は「名前: 値」ではありません: ${trouble.line}`;
+        return `${file}: 先頭部分のこの項目は読めません: ${trouble.line}`;
     }
   },
   commandUntrusted: (name) =>
