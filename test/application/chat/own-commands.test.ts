@@ -10,7 +10,9 @@ import { type OpenedConversation, openConversation } from "./conversation-kit.ts
 
 describe("a command's file", () => {
   test("says what it is for and who answers, or is nothing but its text", () => {
-    expect(readOwnCommand('---\ndescription: "Review it"\nroute: code3\n---\nLook at $1.\n', readYaml)).toEqual({
+    expect(
+      readOwnCommand('---\ndescription: "Review it"\nroute: code3\n---\nLook at $1.\n', readYaml),
+    ).toEqual({
       description: "Review it",
       route: "CODE3",
       body: "Look at $1.",
@@ -34,7 +36,10 @@ describe("a command's file", () => {
     ["---\ndescription:\n  - a list\n---\nDo it", { why: "line", line: "description:" }],
     ["---\n# only a remark\n---\nDo it", null],
     ["---\n\nA rule, and prose: no head", null],
-    ["---\nname: a\n# why\ntools:\n- Read\n- Write\nmore:\n  - Edit\ndescription: >-\n  folded\n  text\n---\nDo it", null],
+    [
+      "---\nname: a\n# why\ntools:\n- Read\n- Write\nmore:\n  - Edit\ndescription: >-\n  folded\n  text\n---\nDo it",
+      null,
+    ],
     ['---\r\ndescription: it\'s "so": here\r\n---\r\nDo it', null],
   ] as const)("%j has this trouble in its head: %j", (text, trouble) => {
     expect(readOwnCommand(text, readYaml).trouble).toEqual(trouble);
@@ -48,7 +53,11 @@ describe("a command's file", () => {
     ["description: 1.10 # a remark", "1.10", null],
     ["description: '#1: it''s'", "#1: it's", null],
   ] as const)("the head %j says %j", (head, description, route) => {
-    expect(readOwnCommand(`---\n${head}\n---\nDo it`, readYaml)).toMatchObject({ description, route, body: "Do it" });
+    expect(readOwnCommand(`---\n${head}\n---\nDo it`, readYaml)).toMatchObject({
+      description,
+      route,
+      body: "Do it",
+    });
   });
 
   const fills: readonly (readonly [string, string, string])[] = [
