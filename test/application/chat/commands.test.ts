@@ -121,6 +121,20 @@ describe("one person of the console and another's jobs", () => {
   });
 });
 
+test("/jobs lists every job to the owner and the operator, to others at the console those of their chats", async () => {
+  at = await writer();
+  const web = (userId: string, chatId = userId) => ({ channel: "web", chatId, userId });
+  const mine = (await at.send("/code3 a.txt")).jobs[0]?.job_id;
+  const anns = (await at.send("/code3 b.txt", web("ann", "ann.x1"))).jobs[0]?.job_id;
+  const listed = async (more = {}) => (await at.send("/jobs", more)).text.match(/job_\d+_\w{8}/g) ?? [];
+  expect((await listed(web("operator"))).sort()).toEqual([mine, anns].map(String).sort());
+  expect((await listed({ chatId: "another" })).sort()).toEqual([mine, anns].map(String).sort());
+  expect(await listed(web("ann"))).toEqual([String(anns)]);
+  expect(await listed(web("an"))).toEqual([]);
+  expect((await at.send("/undo", web("operator"))).ok).toBe(false);
+  expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
+});
+
 describe("/preview and /apply", () => {
   test("the change is shown, not made; then exactly that is applied", async () => {
     at = await writer();

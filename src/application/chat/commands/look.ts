@@ -13,15 +13,15 @@ import type { FarJob } from "../far-jobs.ts";
 import type { ChatParts, LookCommand } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { isBuiltIn } from "./built-in.ts";
-import { farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { farJob, jobsInSight, jobsOfChat, namedJobs } from "./own-jobs.ts";
 import { fileOf } from "./own-request.ts";
 
 const LISTED = 10;
 const DIFF_LINES = 400;
 
-/** `/jobs`: the last jobs of this chat. */
+/** `/jobs`: the last jobs of this chat; of the whole workspace where whoever asks may have them. */
 export const jobs: LookCommand = async (parts, turn) => {
-  const list = jobsOfChat(parts, turn).slice(-LISTED).reverse();
+  const list = jobsInSight(parts, turn).slice(-LISTED).reverse();
   if (list.length === 0) return answering(parts, [say("noJobs")], true);
   return wording(parts, (locale) => list.map((job) => line(parts, messagesFor(locale), job)).join("\n"));
 };

@@ -11,6 +11,11 @@ export function jobsOfChat({ workspace }: Pick<ChatParts, "workspace">, turn: Lo
   return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
 }
 
+/** Jobs that this chat may have, whoever made them; oldest first. */
+export function jobsInSight({ workspace }: Pick<ChatParts, "workspace">, turn: Look): StoredJob[] {
+  return workspace.archive.list().filter((job) => mayHave(turn, job));
+}
+
 /** A job by its id or the jobs of a group. What this chat may not have is not known to it. */
 export function namedJobs(
   { workspace }: Pick<ChatParts, "workspace">,
