@@ -126,7 +126,8 @@ test("/jobs lists every job to the owner and the operator, to others at the cons
   const web = (userId: string, chatId = userId) => ({ channel: "web", chatId, userId });
   const mine = (await at.send("/code3 a.txt")).jobs[0]?.job_id;
   const anns = (await at.send("/code3 b.txt", web("ann", "ann.x1"))).jobs[0]?.job_id;
-  const listed = async (more = {}) => (await at.send("/jobs", more)).text.match(/job_\d+_\w{8}/g) ?? [];
+  const listed = async (more = {}): Promise<string[]> =>
+    [...(await at.send("/jobs", more)).text.matchAll(/job_\d+_\w{8}/g)].map(([id]) => id);
   expect((await listed(web("operator"))).sort()).toEqual([mine, anns].map(String).sort());
   expect((await listed({ chatId: "another" })).sort()).toEqual([mine, anns].map(String).sort());
   expect(await listed(web("ann"))).toEqual([String(anns)]);
