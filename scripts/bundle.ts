@@ -7,14 +7,16 @@
  * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time. To find and read a piece
  * has its price too: those that a small job loads are put together again, and so are those that the help loads besides.
  */
-import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { keepEarlierPieces } from "./earlier-pieces.ts";
 import { type LoadedPieces, loadedPieces } from "./loaded-pieces.ts";
 
 const root = join(import.meta.dir, "..");
 const fresh = join(root, "dist.new");
 const pieces = join(root, "dist.pieces");
 const final = join(root, "dist");
+const replaced = join(root, "dist.old");
 
 const COMMON = {
   target: "bun",
@@ -54,8 +56,13 @@ for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts
     outdir: fresh,
   });
 rmSync(pieces, { recursive: true, force: true });
-rmSync(final, { recursive: true, force: true });
+// A package is for others: no process of theirs runs from what was built here before.
+if (process.env.npm_command !== "pack" && process.env.npm_command !== "publish")
+  keepEarlierPieces({ earlier: final, fresh, nowMs: Date.now() });
+rmSync(replaced, { recursive: true, force: true });
+if (existsSync(final)) renameSync(final, replaced);
 renameSync(fresh, final);
+rmSync(replaced, { recursive: true, force: true });
 
 async function build(options: Bun.BuildConfig): Promise<void> {
   const built = await Bun.build(options);
@@ -66,7 +73,9 @@ async function build(options: Bun.BuildConfig): Promise<void> {
 /** Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks. */
 async function together(name: string, group: LoadedPieces["edit"]): Promise<void> {
   if (group.size < 2) return;
-  const entry = join(pieces, `${name}.js`);
+  const hash = Bun.hash([...group].sort().join("\n")).toString(36);
+  const file = `${name}-${hash}.js`;
+  const entry = join(pieces, file);
   const cases = [...group].map((piece) => `case "${piece}": return require("./${piece}");`);
   writeFileSync(entry, `module.exports = (piece) => { switch (piece) { ${cases.join("\n")} } };`);
   await build({ ...OF_PIECES, entrypoints: [entry], plugins: [apartFrom(group)] });
@@ -74,7 +83,7 @@ async function together(name: string, group: LoadedPieces["edit"]): Promise<void
     rmSync(join(fresh, `${piece}.jsc`));
     writeFileSync(
       join(fresh, piece),
-      `// @bun @bun-cjs\n(function(exports, require, module) {module.exports=require("./${name}.js")("${piece}")})\n`,
+      `// @bun @bun-cjs\n(function(exports, require, module) {module.exports=require("./${file}")("${piece}")})\n`,
     );
   }
 }
