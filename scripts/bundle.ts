@@ -57,8 +57,8 @@ for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts
   });
 rmSync(pieces, { recursive: true, force: true });
 // A package is for others: no process of theirs runs from what was built here before.
-if (process.env.npm_command !== "pack" && process.env.npm_command !== "publish")
-  keepEarlierPieces({ earlier: final, fresh, nowMs: Date.now() });
+const forOthers = process.env.npm_command === "pack" || process.env.npm_command === "publish";
+keepEarlierPieces({ earlier: forOthers ? null : final, fresh, nowMs: Date.now() });
 rmSync(replaced, { recursive: true, force: true });
 if (existsSync(final)) renameSync(final, replaced);
 renameSync(fresh, final);

@@ -15,8 +15,8 @@ const KEPT_MS = 7 * 24 * 3600_000;
 const HASHED = /^(chunk|edit|help)-\w+\.js(\.jsc)?$/;
 
 interface Builds {
-  /** The build that is about to be replaced; it need not exist. */
-  readonly earlier: string;
+  /** The build that is about to be replaced; it need not exist. Null: nothing of it is kept. */
+  readonly earlier: string | null;
   readonly fresh: string;
   readonly nowMs: number;
 }
@@ -28,7 +28,7 @@ interface Builds {
 export function keepEarlierPieces({ earlier, fresh, nowMs }: Builds): void {
   const made = readdirSync(fresh).filter((name) => HASHED.test(name));
   writeFileSync(join(fresh, LIST), JSON.stringify(made));
-  if (!existsSync(earlier)) return;
+  if (earlier === null || !existsSync(earlier)) return;
   const present = new Set(made);
   const replacedNow = namesOf(earlier);
   for (const name of readdirSync(earlier)) {

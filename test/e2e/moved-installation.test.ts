@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -52,7 +53,9 @@ describe.each(Object.entries(PLACES))("a bundle that was %s", (name, place) => {
   const program = join(place, "bin/picoclaw");
 
   test("has what one edit loads in one file", () => {
-    expect(existsSync(join(place, "dist/edit.js.jsc"))).toBe(true);
+    expect(readdirSync(join(place, "dist")).filter((file) => /^edit-\w+\.js\.jsc$/.test(file))).not.toEqual(
+      [],
+    );
   });
 
   test("carries out edits", () => {
