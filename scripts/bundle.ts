@@ -5,7 +5,7 @@
  *
  * The program is split where it imports late: a piece that a command does not need is neither read nor kept in memory.
  * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time. To find and read a piece
- * has its price too: those that a small job loads are put together again, and so are those that the help loads besides.
+ * has its price too: those that a small job loads are put together again, and so are those that the list of jobs and the help load besides.
  */
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,9 +45,10 @@ await build({
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   plugins: [apartFrom(new Set())],
 });
-const { edit, help } = loadedPieces(join(fresh, "main.js"));
+const { edit, jobs, help } = loadedPieces(join(fresh, "main.js"));
 await together("edit", edit);
-await together("help", help.difference(edit));
+await together("jobs", jobs.difference(edit));
+await together("help", help.difference(edit).difference(jobs));
 for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts"])
   await build({
     ...BYTECODE,

@@ -5,12 +5,13 @@ import { basename, join } from "node:path";
 /** Names of the pieces that a run of the program loaded, without its entry. */
 export interface LoadedPieces {
   readonly edit: ReadonlySet<string>;
+  readonly jobs: ReadonlySet<string>;
   readonly help: ReadonlySet<string>;
 }
 
 /**
- * Runs a bundle in a folder of its own, once with a patch of one edit and once for its help, and says what they
- * loaded. None where it cannot run here: the bundle serves as it is.
+ * Runs a bundle in a folder of its own, with a patch of one edit, for the list of its jobs and for its help, and says what
+ * each loaded. None where it cannot run here: the bundle serves as it is.
  */
 export function loadedPieces(main: string): LoadedPieces {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-bundle-"));
@@ -44,7 +45,7 @@ export function loadedPieces(main: string): LoadedPieces {
     return new Set(names.filter((name) => /^chunk-.*\.js$/.test(name)));
   };
   try {
-    return { edit: run("apply", patch), help: run("--help") };
+    return { edit: run("apply", patch), jobs: run("jobs"), help: run("--help") };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
