@@ -160,7 +160,7 @@ export function toJson(reply: Reply): Record<string, unknown> {
 }
 
 /** A message that nobody could answer is refused; a job that ran and failed is a failure. */
-function exitCodeOf({ ok, jobs }: Reply): number {
+function exitCodeOf({ ok, jobs, brokenJob }: Reply): number {
   if (ok) return EXIT.done;
-  return jobs.length > 0 ? EXIT.failed : EXIT.refused;
+  return jobs.length > 0 || brokenJob !== undefined ? EXIT.failed : EXIT.refused;
 }

@@ -10,6 +10,7 @@ import { commandNames } from "./commands/built-in.ts";
 import { ownRequest } from "./commands/own-request.ts";
 import { findCommand, findLook, isLook } from "./commands/registry.ts";
 import { isDiskFull } from "./disk-full.ts";
+import { limitReply } from "./limit-reply.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { noticeOf } from "./notice.ts";
@@ -75,6 +76,8 @@ export function createConversation(parts: ChatParts): Conversation {
           error: detail,
         });
         if (isDiskFull(error)) return plain(parts, say("diskFull"));
+        const limited = limitReply(parts, error);
+        if (limited !== null) return limited;
         const failed = plain(parts, say("unexpected", parts.workspace.mask(detail)));
         return state.begun ? failed : { ...failed, lost: true };
       }

@@ -118,6 +118,8 @@ export interface Reply {
   readonly decision?: Decision;
   /** Results of the jobs of this message, in order. */
   readonly jobs: readonly ResultJson[];
+  /** A job that was ended under this message before it had a result; nothing of it is applied. */
+  readonly brokenJob?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
   /** The model that answered, for the footer; cloud answers on local routes must say so. */
   readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
