@@ -102,7 +102,7 @@ describe("a preview", () => {
     });
     expect(cli.run(["discard", first])).toEqual({
       code: 0,
-      out: `Stopped, nothing changed\nThe preview ${first} was thrown away.\n`,
+      out: `The preview ${first} was thrown away. Nothing else changed.\n`,
       err: "",
     });
     expect(cli.run(["discard", first]).err).toBe(

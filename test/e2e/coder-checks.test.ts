@@ -121,7 +121,8 @@ withChecks("coder.on_red: discard keeps nothing", () => {
   const before = cli.tree();
   const ran = cli.chat("/code3 make one two in src/one.mjs");
   expect(ran.out).toStartWith("Not applied: checks got worse");
-  expect(ran.code).not.toBe(0);
+  expect(ran.out).toContain("The draft was thrown away after 1 attempt (coder.on_red: discard).");
+  expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
 });
 

@@ -159,8 +159,9 @@ export function toJson(reply: Reply): Record<string, unknown> {
   return { success: reply.ok, text: reply.text, ...replyJson(reply) };
 }
 
-/** A message that nobody could answer is refused; a job that ran and failed is a failure. */
-function exitCodeOf({ ok, jobs, brokenJob }: Reply): number {
+/** A message that nobody could answer is refused; a job that ran and failed is a failure, also where its draft was thrown away. */
+function exitCodeOf({ ok, jobs, brokenJob, said = [] }: Reply): number {
   if (ok) return EXIT.done;
-  return jobs.length > 0 || brokenJob !== undefined ? EXIT.failed : EXIT.refused;
+  const hasRun = jobs.length > 0 || brokenJob !== undefined || said.some(({ kind }) => kind === "coder");
+  return hasRun ? EXIT.failed : EXIT.refused;
 }

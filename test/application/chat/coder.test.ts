@@ -281,9 +281,19 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toStartWith(
-      "Stopped, nothing changed\nnot checked: no tests or linters of the project are known (checks.command)\nStill failing: echo why; exit 3: command failed",
+      "Stopped, nothing changed\nThe draft was thrown away after 2 attempts (coder.on_red: discard).\nnot checked: no tests or linters of the project are known (checks.command)\nStill failing: echo why; exit 3: command failed",
     );
     expect(at.tree()).toEqual({});
+  });
+
+  test.each([
+    ["/code3", "Applied"],
+    ["/preview", "Preview"],
+  ])("%s tells of a new file that matches a protected pattern", async (command, status) => {
+    at = await openConversation(() => proposal("p", "```bash\necho k=v > .env\n```"));
+    const reply = await at.send(`${command} x`);
+    expect(reply.text).toStartWith(status);
+    expect(reply.text).toContain("New files match a protected pattern:\n  .env");
   });
 
   test("red then green is one job, and /undo takes all of it back", async () => {

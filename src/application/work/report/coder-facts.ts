@@ -32,7 +32,7 @@ export function wordCoder(
   const { chat, checks } = textsFor(locale);
   const { red, brief, stopped, words, costHint, costUsd } = facts;
   const lines = [
-    facts.isDropped && red !== undefined ? chat.draftDropped(red) : "",
+    facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
     red === undefined ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),

@@ -28,8 +28,10 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   }
   switch (action) {
     case "stop":
+      return `${first}\n${words.verb.stop(name)}`;
+    // Whoever throws a preview away has stopped nothing.
     case "discard":
-      return `${first}\n${words.verb[action](name)}`;
+      return words.verb.discard(name);
     case "undo":
       return paragraphs([first, wordDone(messages, facts), notes, hint(words.redoHint[at](name))]);
     case "redo":

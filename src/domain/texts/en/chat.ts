@@ -103,7 +103,8 @@ export const texts = {
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
   stillRed: (red: Red, brief: string): string => `${STILL_RED[red]}: ${brief}`,
-  draftDropped: (red: Red): string => DROPPED[red],
+  draftDropped: (red: Red, attempts: number): string =>
+    `${DROPPED[red]}\nThe draft was thrown away after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,

@@ -69,7 +69,7 @@ export const texts = {
     redo: (jobId: string) => `${jobId} was brought in again.`,
     apply: (jobId: string) => `The preview ${jobId} was applied.`,
     stop: (jobId: string) => `${jobId} was stopped.`,
-    discard: (jobId: string) => `The preview ${jobId} was thrown away.`,
+    discard: (jobId: string) => `The preview ${jobId} was thrown away. Nothing else changed.`,
   },
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,

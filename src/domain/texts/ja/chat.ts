@@ -79,7 +79,8 @@ export const texts: typeof en = {
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
-  draftDropped: (red) => DROPPED[red],
+  draftDropped: (red, attempts) =>
+    `${DROPPED[red]}\n${attempts} 回試した下書きを捨てました（coder.on_red: discard）。`,
   triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
   attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
   coderStopped: {

@@ -60,7 +60,7 @@ export const texts: typeof en = {
     redo: (jobId) => `${jobId} をもう一度適用しました。`,
     apply: (jobId) => `プレビュー ${jobId} を反映しました。`,
     stop: (jobId) => `${jobId} を停止しました。`,
-    discard: (jobId) => `プレビュー ${jobId} を破棄しました。`,
+    discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,
   },
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
