@@ -112,7 +112,7 @@ export function createWebHost(parts: WebParts): WebHost {
     locale: () => state.current().locale,
     mask: (text) => state.current().workspace.mask(text),
     dayOf: (at) => dayIn(state.current().config.session.timezone, at),
-    timezone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timezone: () => state.current().config.session.timezone,
     place: () => parts.place,
     sha256: (text) => hashHex("sha256", text),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

@@ -55,6 +55,7 @@ export interface WebHost {
   readonly mask: (text: string) => string;
   /** Day of the session's time zone, `2026-03-01`. */
   readonly dayOf: (at: Date) => string;
+  /** The session's: whose days and times are meant where nobody says another. */
   readonly timezone: () => string;
   readonly place: () => Place;
   readonly sha256: (text: string) => string;

@@ -72,7 +72,7 @@ export function localeOf(request: Request, fallback: Locale): Locale {
   return fallback;
 }
 
-/** The zone of whoever reads, as their browser told it; else the server's. */
+/** The zone of whoever reads, as their browser told it; else the given one. */
 export function zoneOf(request: Request, fallback: string): string {
   const told = cookiesOf(request).get("picoclaw_zone") ?? "";
   return isTimeZone(told) ? told : fallback;

@@ -2,3 +2,9 @@
 export function dayIn(timeZone: string, at: Date): string {
   return at.toLocaleDateString("sv", { timeZone });
 }
+
+/** The same for many moments: to make the format is what takes the time. */
+export function daysIn(timeZone: string): (iso: string) => string {
+  const days = new Intl.DateTimeFormat("sv", { timeZone });
+  return (iso) => days.format(Date.parse(iso) || 0);
+}

@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { z } from "zod";
 import { create } from "../../e2e/cli-kit.ts";
-import { createServer, type Server } from "./web-kit.ts";
+import { createServer, type Server, signIn } from "./web-kit.ts";
 
 type Json = Record<string, unknown>;
 interface Description {
@@ -26,6 +26,9 @@ const used = new Set<string>();
 
 beforeAll(async () => {
   server = await createServer({
+    // So far apart that it is never the same day in both.
+    config: "session: { timezone: Pacific/Kiritimati }\n",
+    env: { TZ: "Etc/GMT+12" },
     script: [
       {
         when: { role: "coder3" },
@@ -177,7 +180,8 @@ describe("jobs", () => {
     });
     const { job_id: id } = made.body.result as { job_id: string };
     const at = (await call("get", "/jobs/{job}", { path: { job: id } })).body.created_at as string;
-    const day = new Intl.DateTimeFormat("sv", { timeZone: "Asia/Tokyo" }).format(Date.parse(at));
+    const dayIn = (timeZone: string) => new Intl.DateTimeFormat("sv", { timeZone }).format(Date.parse(at));
+    const [day, there] = [dayIn("Pacific/Kiritimati"), dayIn("Etc/GMT+12")];
     const found = async (query: string) => {
       const { body, status } = await call("get", "/jobs", { query });
       expect([query, status]).toEqual([query, 200]);
@@ -191,6 +195,19 @@ describe("jobs", () => {
       "?day=2001-01-01",
     ])
       expect([query, (await found(query)).total]).toEqual([query, 0]);
+    const browser = await signIn(server.login);
+    const inConsole = async (query: string) => (await browser.text(`/jobs${query}`)).includes(id);
+    for (const [query, zone, fits] of [
+      [`?path=find-me&day=${day}`, "", true],
+      [`?path=find-me&day=${there}`, "", false],
+      [`?path=find-me&day=${day}`, "Etc/GMT+12", false],
+      [`?path=find-me&day=${there}`, "Etc/GMT+12", true],
+    ] as const) {
+      browser.cookies.set("picoclaw_zone", zone);
+      const asked = zone === "" ? query : `${query}&zone=${encodeURIComponent(zone)}`;
+      expect([asked, (await found(asked)).total]).toEqual([asked, fits ? 1 : 0]);
+      expect([asked, await inConsole(query)]).toEqual([asked, fits]);
+    }
     const all = await found("?page=1&limit=1");
     expect([all.jobs.length, all.jobs[0]?.job_id, all.pages]).toEqual([1, id, all.total]);
     const last = await found(`?page=${all.pages}&limit=1`);
@@ -199,6 +216,7 @@ describe("jobs", () => {
       "?status=done",
       "?day=today",
       "?day=2026-02-31",
+      "?zone=Mars/Base",
       "?page=0",
       "?limit=0",
       `?q=${"x".repeat(201)}`,

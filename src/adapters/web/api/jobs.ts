@@ -5,6 +5,8 @@ import type { RefusalFacts } from "../../../application/work/report/job-facts.ts
 import { listed, toJobJson } from "../../../application/work/report/job-json.ts";
 import { wordRefusal } from "../../../application/work/report/word-job.ts";
 import { toResultJson } from "../../../application/work/result-json.ts";
+import { isTimeZone } from "../../../config/time-zone.ts";
+import { daysIn } from "../../../domain/session/day-in.ts";
 import { JOB_STATUSES, type JobStatus } from "../../../domain/work/job-status.ts";
 import { outcomeOf } from "../action-outcome.ts";
 import type { Web } from "../web.ts";
@@ -33,12 +35,13 @@ export function jobApi(app: Api, { host }: Web): void {
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
       return failure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
     const field = (name: string) => c.req.query(name) ?? "";
+    const zone = field("zone") || host.timezone();
+    if (!isTimeZone(zone)) return failure(400, "bad-zone", "zone: a time zone, as in Europe/Paris");
     if (NARROWS.every((name) => field(name) === ""))
       return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(toJson) });
     const query = queryOf(field, limit);
     if (query instanceof Response) return query;
-    const dayOf = (iso: string) => host.dayOf(new Date(Date.parse(iso) || 0));
-    const { jobs, total, page, pages } = await viewerJobs.find(c.var.viewer, query, dayOf);
+    const { jobs, total, page, pages } = await viewerJobs.find(c.var.viewer, query, daysIn(zone));
     return c.json({ jobs: jobs.map(toJson), total, page, pages });
   });
   app.post("/jobs", async (c) => {

@@ -117,11 +117,12 @@ export function openApi(version: string): Json {
               { type: "string" },
               "The chat whose message made them: `<channel>:<chat>`.",
             ),
+            parameter("day", "query", { type: "string", format: "date" }, "The day they began, in `zone`."),
             parameter(
-              "day",
+              "zone",
               "query",
-              { type: "string", format: "date" },
-              "The day they began, in the session's time zone.",
+              { type: "string" },
+              "The time zone of `day`, as in `Europe/Paris`. Default: `session.timezone`.",
             ),
             parameter("path", "query", { type: "string" }, "A part of a changed path."),
             parameter(

@@ -1,4 +1,5 @@
 import type { JobQuery } from "../../../application/inbox/find-jobs.ts";
+import { daysIn } from "../../../domain/session/day-in.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage } from "../pages/job.ts";
 import { jobsPage } from "../pages/jobs.ts";
@@ -13,9 +14,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
   const { viewerJobs } = host;
   app.get("/jobs", async (c) => {
     const query = queryOf((name) => c.req.query(name) ?? "");
-    // One format for all of them: to make it is what takes the time.
-    const days = new Intl.DateTimeFormat("sv", { timeZone: c.var.page.timezone });
-    const dayOf = (iso: string) => days.format(Date.parse(iso) || 0);
+    const dayOf = daysIn(c.var.page.timezone);
     return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
   });
   app.get("/jobs/:job", async (c) => {
