@@ -40,6 +40,7 @@ export function createConversation(parts: ChatParts): Conversation {
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
       const emit = quiet(options.onEvent);
+      const sentAt = message.sentAt ?? parts.now().toISOString();
       const state = { begun: false };
       try {
         const text = cleanMessage(message.text);
@@ -58,7 +59,7 @@ export function createConversation(parts: ChatParts): Conversation {
         const queued = await parts.queue.run(
           sessionKey,
           async (signal) => {
-            const turn = await openTurn(parts, { ...message, text }, { sessionKey, signal, emit });
+            const turn = await openTurn(parts, { ...message, text, sentAt }, { sessionKey, signal, emit });
             state.begun = true;
             return inTurn(parts, turn);
           },

@@ -155,6 +155,7 @@ export function createAnswering(parts: AnswerParts): Answering {
         chatId,
         userId,
         text: textOf(message, parts.messages()),
+        sentAt: message.receivedAt,
         ...(forcedRoute !== undefined && { forcedRoute }),
         ...(strict !== undefined && { strict }),
         ...(traceparent !== undefined && { traceparent }),

@@ -40,6 +40,8 @@ export interface IncomingMessage {
   readonly strict?: boolean;
   /** The trace that it belongs to, for the log. */
   readonly traceparent?: string;
+  /** When it was sent, in ISO form; absent: now. It may have waited behind others since. */
+  readonly sentAt?: string;
 }
 
 export interface HandleOptions {

@@ -263,6 +263,60 @@ describe("/stop", () => {
   });
 });
 
+test("/undo that waited behind a message which changed nothing leaves earlier jobs", async () => {
+  // Every look at the clock is later than the one before.
+  let ms = Date.parse("2026-03-01T12:00:00+09:00");
+  at = await openConversation(
+    ({ messages }) =>
+      proposal(
+        "p",
+        /slow\s*$/.test(messages.at(-1)?.text ?? "") ? "```bash\nsleep 60\n```" : "```txt:a.txt\nx\n```",
+      ),
+    { now: () => new Date(ms++) },
+  );
+  await at.send("/code3 ok");
+  const began = Promise.withResolvers<void>();
+  const slow = at.conversation.handle(
+    { channel: "cli", chatId: "default", userId: "u", text: "/code3 slow" },
+    {
+      signal: new AbortController().signal,
+      onEvent: ({ type }) => {
+        if (type === "job-command") began.resolve();
+      },
+    },
+  );
+  await began.promise;
+  const waiting = [at.send("/undo"), at.send("/undo")];
+  await at.send("/stop");
+  expect((await slow).ok).toBe(false);
+  for (const reply of await Promise.all(waiting))
+    expect(reply).toMatchObject({
+      ok: false,
+      text: "Nothing to take back: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now takes back the last of them.",
+    });
+  expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  expect((await at.send("/undo")).ok).toBe(true);
+  expect(at.tree()).toEqual({});
+});
+
+test("two /undo that waited behind a message which changed something take back two messages", async () => {
+  let ms = Date.parse("2026-03-01T12:00:00+09:00");
+  at = await writer({ now: () => new Date(ms++) });
+  await at.send("/code3 a.txt");
+  const replies = await Promise.all(["/code3 b.txt", "/undo", "/undo"].map((text) => at.send(text)));
+  expect(replies.map(({ ok }) => ok)).toEqual([true, true, true]);
+  expect(at.tree()).toEqual({});
+});
+
+test("/undo that waited behind /apply takes back what that brought in", async () => {
+  let ms = Date.parse("2026-03-01T12:00:00+09:00");
+  at = await writer({ now: () => new Date(ms++) });
+  await at.send("/preview a.txt");
+  const replies = await Promise.all(["/apply", "/undo"].map((text) => at.send(text)));
+  expect(replies.map(({ ok }) => ok)).toEqual([true, true]);
+  expect(at.tree()).toEqual({});
+});
+
 test("a new day is announced in the reply, and the jobs of yesterday can still be taken back", async () => {
   let day = new Date("2026-03-01T12:00:00+09:00");
   at = await writer({ now: () => day });

@@ -1,10 +1,11 @@
 import type { StoredJob } from "../../ports/jobs.ts";
 import { actionsFor } from "../../work/present-actions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
+import { say } from "../../work/report/said.ts";
 import { stuckOn } from "../../work/take-back.ts";
 import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
-import type { Answer } from "../turn.ts";
+import type { Answer, ChatTurn } from "../turn.ts";
 import { actFar, farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
@@ -27,6 +28,8 @@ async function swap(
   if (far !== null) return actFar(parts, far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
   const repaired = await workspace.repair();
+  if (wanted === undefined && direction === "undo" && (await waitedForNothing(parts, turn)))
+    return answering(parts, [say("waitedForNothing")], false);
   const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
   const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
   const outcome =
@@ -47,6 +50,23 @@ async function swap(
         ? []
         : actionsFor(workspace.archive, name, chat.actions),
   };
+}
+
+/**
+ * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
+ * what stood before.
+ */
+async function waitedForNothing(parts: ChatParts, turn: ChatTurn): Promise<boolean> {
+  const { sentAt } = turn.message;
+  if (sentAt === undefined) return false;
+  const { turns } = await parts.sessions.context(turn.session);
+  // What a command before this one moved (`/undo`, `/apply`) belongs to the group of another message.
+  const before = turns.findLast(({ role, agent }) => role === "assistant" && agent !== "Worker");
+  if (before === undefined || before.at <= sentAt) return false;
+  return !jobsOfChat(parts, turn).some(
+    ({ groupId, state, changes }) =>
+      groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
+  );
 }
 
 /** The group of the newest change that stands, or of the one taken back last. */

@@ -181,6 +181,8 @@ export const texts = {
   previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
+  waitedForNothing:
+    "Nothing to take back: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now takes back the last of them.",
   noDiff: "There are no differences.",
   diffCut: (lines: number) => `… ${lines} more lines`,
   unknownCommand: (name: string, nearest: string | null) =>

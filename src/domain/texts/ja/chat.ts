@@ -145,6 +145,8 @@ export const texts: typeof en = {
   previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で反映します）",
   stopped: "実行中の処理を止めました。",
   nothingRuns: "実行中の処理はないよ。",
+  waitedForNothing:
+    "取り消すものはないよ。/undo が待っていたメッセージは何も変更しませんでした。それより前のジョブはそのままです。取り消すには、もう一度 /undo を送ってください。",
   noDiff: "差分はないよ。",
   diffCut: (lines) => `… 残り ${lines} 行`,
   unknownCommand: (name, nearest) =>
