@@ -16,6 +16,7 @@ import { dayIn } from "../domain/session/day-in.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { watchOwnPieces } from "../infrastructure/runtime/own-pieces.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
@@ -132,10 +133,12 @@ export function modelsNow({ env, home, secrets, state }: ServeParts) {
 }
 
 function healthOf(parts: WebParts): WebHost["health"] {
+  const findGonePiece = watchOwnPieces();
   const checks = () => {
     const { enabled, docker } = parts.state.current().config.command_executor;
     return healthChecks({
       askStore: () => tryWrite(parts.db, timers.now()),
+      findGonePiece,
       models: modelsNow(parts),
       defaultCoder: parts.state.current().config.roles.default_coder,
       pingDocker: enabled

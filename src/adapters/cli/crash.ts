@@ -4,6 +4,7 @@ import { resolveLocale } from "../../config/locale.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { confinementMessages, messagesFor } from "../../domain/texts/messages.ts";
 import type { FileTrouble } from "../../domain/work/file-trouble.ts";
+import { missingPiece } from "../../domain/work/missing-piece.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -21,7 +22,6 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
 
 const CODES: Readonly<Record<string, string>> = {
   EXECUTOR_ENDED: "executor-ended",
-  INSTALLATION_INCOMPLETE: "installation-incomplete",
   LIMIT_REACHED: "limit-reached",
 };
 
@@ -35,10 +35,11 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   // Making a folder where a file stands.
   const inTheWay = code === "EEXIST" && syscall === "mkdir";
   const trouble = inTheWay ? "not-directory" : code === undefined ? undefined : TROUBLES[code];
+  const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
   const lines: string[] = [];
   if (cause instanceof LimitReached)
     lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));
-  else if (code === "INSTALLATION_INCOMPLETE") lines.push(messages.installationIncomplete(path ?? ""));
+  else if (gone !== null) lines.push(messages.installationIncomplete(gone));
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
   else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
@@ -51,7 +52,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
   return fail(program, json, {
     exitCode,
-    code: trouble ?? CODES[code ?? ""] ?? "unexpected",
+    code: trouble ?? (gone === null ? (CODES[code ?? ""] ?? "unexpected") : "installation-incomplete"),
     text: lines.join("\n"),
   });
 }

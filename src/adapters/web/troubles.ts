@@ -1,6 +1,7 @@
 import type { Env, Hono } from "hono";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import { RETRY_SECONDS, storeAway } from "./api/answers.ts";
+import { missingPiece } from "../../domain/work/missing-piece.ts";
+import { RETRY_SECONDS, replaced, storeAway } from "./api/answers.ts";
 import { TooSlow } from "./body.ts";
 import { localeOf } from "./session.ts";
 import { standalonePage, type Web } from "./web.ts";
@@ -16,6 +17,10 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
       if (c.req.path.startsWith("/api/")) return storeAway();
       c.header("retry-after", RETRY_SECONDS);
       return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
+    }
+    if (missingPiece(error) !== null) {
+      if (c.req.path.startsWith("/api/")) return replaced();
+      return c.html(standalonePage(web, c.req.raw, t.replacedTitle, t.replaced), 503);
     }
     if (c.req.path.startsWith("/api/"))
       return c.json({ error: { code: "internal", message: "internal error" } }, 500);

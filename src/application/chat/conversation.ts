@@ -2,9 +2,12 @@ import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
 import { isCoder } from "../../domain/routing/route.ts";
 import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
 import { readTraceparent } from "../../domain/telemetry/traceparent.ts";
+import { messagesFor } from "../../domain/texts/messages.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import { missingPiece } from "../../domain/work/missing-piece.ts";
 import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
-import { type Saying, say, wordSaid } from "../work/report/said.ts";
+import { type Said, type Saying, say, wordSaid } from "../work/report/said.ts";
 import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
 import { commandNames } from "./commands/built-in.ts";
 import { ownRequest } from "./commands/own-request.ts";
@@ -79,7 +82,11 @@ export function createConversation(parts: ChatParts): Conversation {
         if (isDiskFull(error)) return plain(parts, say("diskFull"));
         const limited = limitReply(parts, error);
         if (limited !== null) return limited;
-        const failed = plain(parts, say("unexpected", parts.workspace.mask(detail)));
+        const gone = missingPiece(error);
+        const failed = plain(
+          parts,
+          gone === null ? say("unexpected", parts.workspace.mask(detail)) : installationGone(gone),
+        );
         return state.begun ? failed : { ...failed, lost: true };
       }
     },
@@ -281,9 +288,16 @@ function toReply(
   };
 }
 
-function plain({ messages }: ChatParts, saying: Saying): Reply {
+function plain({ messages }: ChatParts, saying: Said): Reply {
   const said = [saying];
   return { text: wordSaid(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
+}
+
+function installationGone(path: string): Said {
+  return {
+    kind: "worded",
+    texts: inEveryLanguage((locale) => messagesFor(locale).installationIncomplete(path)),
+  };
 }
 
 /** A listener that fails is the listener's trouble. */

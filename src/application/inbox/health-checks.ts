@@ -8,6 +8,8 @@ const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "code
 export interface HealthParts {
   /** Rejects when the store takes no writes. */
   readonly askStore: () => Promise<unknown>;
+  /** A file of the program that is gone since the start, or null. */
+  readonly findGonePiece: () => string | null;
   readonly models: Models;
   /** Who answers the route CODE; the other coders need not be set up. */
   readonly defaultCoder: ModelRole;
@@ -16,9 +18,9 @@ export interface HealthParts {
   readonly channels: Iterable<Channel>;
 }
 
-/** The parts that `/readyz` asks. Only the store is needed to take a message; the others are for information. */
+/** The parts that `/readyz` asks. The store and the program itself are needed to take a message; the others are for information. */
 export function healthChecks(parts: HealthParts): HealthCheck[] {
-  const { askStore, models, pingDocker, channels, defaultCoder } = parts;
+  const { askStore, findGonePiece, models, pingDocker, channels, defaultCoder } = parts;
   return [
     {
       name: "store",
@@ -26,6 +28,19 @@ export function healthChecks(parts: HealthParts): HealthCheck[] {
       check: async () => {
         await askStore();
         return { ok: true, detail: "answers" };
+      },
+    },
+    {
+      name: "program",
+      required: true,
+      check: async () => {
+        const gone = findGonePiece();
+        if (gone === null) return { ok: true, detail: "whole" };
+        return {
+          ok: false,
+          detail: `PicoClaw was replaced or moved while it ran: ${gone} is gone`,
+          remedy: "restart PicoClaw",
+        };
       },
     },
     ...ROLES.map((role) => modelCheck(models, role, role.startsWith("coder") && role !== defaultCoder)),

@@ -10,6 +10,7 @@ const without = (code: ModelFailure["code"]): Models => ({
 const offOf = async (models: Models) => {
   const checks = healthChecks({
     askStore: async () => {},
+    findGonePiece: () => null,
     models,
     defaultCoder: "coder2",
     pingDocker: null,
@@ -29,4 +30,24 @@ test("a coder that nobody set up is off, unless it is the one who answers CODE",
 
 test("a coder that was set up and fails is not off", async () => {
   expect(await offOf(without("unauthorized"))).toEqual([]);
+});
+
+test("a program whose files are gone is not ready, and says that a restart helps", async () => {
+  const checks = healthChecks({
+    askStore: async () => {},
+    findGonePiece: () => "/opt/picoclaw/dist/chunk-a.js",
+    models: without("no-key"),
+    defaultCoder: "coder2",
+    pingDocker: null,
+    channels: [],
+  });
+  const report = await checkHealth(checks, 60_000, () => () => {});
+  expect(report.ready).toBe(false);
+  expect(report.checks.find(({ name }) => name === "program")).toEqual({
+    name: "program",
+    required: true,
+    ok: false,
+    detail: "PicoClaw was replaced or moved while it ran: /opt/picoclaw/dist/chunk-a.js is gone",
+    remedy: "restart PicoClaw",
+  });
 });

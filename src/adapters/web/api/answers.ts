@@ -22,6 +22,11 @@ export function storeAway(): Response {
   return answer;
 }
 
+/** Parts of the program are gone: until it is started again nothing else will be answered. */
+export function replaced(): Response {
+  return failure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
+}
+
 /** Null when the viewer may. */
 export function lacks(viewer: Viewer, scope: Scope, options: { operator?: boolean } = {}): Response | null {
   if (!viewer.scopes.includes(scope))

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
+import { missingPiece } from "../../../domain/work/missing-piece.ts";
 import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
-import { type Api, type ApiEnv, failure, storeAway } from "./answers.ts";
+import { type Api, type ApiEnv, failure, replaced, storeAway } from "./answers.ts";
 import { jobApi } from "./jobs.ts";
 import { messageApi } from "./messages.ts";
 import { openApi } from "./openapi.ts";
@@ -13,6 +14,7 @@ export function createApi(web: Web): Api {
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
     if (web.host.isStoreAway(error)) return storeAway();
+    if (missingPiece(error) !== null) return replaced();
     if (/disk is full|no space left/i.test(error.message))
       return failure(503, "no-space", "the disk of the store is full: nothing was taken in, try again later");
     return failure(500, "internal", "internal error");

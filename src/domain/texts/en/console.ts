@@ -51,6 +51,8 @@ export const texts = {
   storeAwayTitle: "The database is away",
   storeAway:
     "It cannot be reached now, so nothing was done. Try again in a moment; if it lasts, picoclaw doctor says more.",
+  replacedTitle: "PicoClaw was replaced or moved",
+  replaced: "It was upgraded or moved while it ran, so parts of it are gone. Restart it: picoclaw serve.",
   broken: "This is our fault. The log says more; nothing you sent was lost.",
   back: "Back",
   // Chat.

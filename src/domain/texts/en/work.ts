@@ -131,7 +131,7 @@ export const texts = {
   foreignOwnerMet:
     "In an overlay a file of another owner or group cannot be changed, so nothing was applied. The next job runs in a copy: send it again.",
   installationIncomplete: (path: string) =>
-    `A file of PicoClaw itself is missing: ${path}\nCopy the whole installation, or run npm ci in it.`,
+    `A file of PicoClaw itself is missing: ${path}\nIf PicoClaw was replaced or moved while it ran, restart it. Otherwise copy the whole installation, or run npm ci in it.`,
   executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
   notRun: (count: number) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:

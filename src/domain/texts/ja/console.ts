@@ -49,6 +49,9 @@ export const texts: typeof en = {
   storeAwayTitle: "データベースに接続できません",
   storeAway:
     "現在つながらないため、何も行われていません。しばらくしてからもう一度お試しください。続く場合は picoclaw doctor で確認できます。",
+  replacedTitle: "PicoClaw が入れ替えられたか、移動されました",
+  replaced:
+    "実行中に更新または移動されたため、一部のファイルがありません。picoclaw serve を再起動してください。",
   broken: "こちらの不具合です。詳しくはログにあります。送信した内容は失われていません。",
   back: "戻る",
   chatTitle: "チャット",

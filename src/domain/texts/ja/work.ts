@@ -98,7 +98,7 @@ export const texts: typeof en = {
   foreignOwnerMet:
     "オーバーレイでは別の所有者やグループのファイルを変更できないため、何も適用していません。次のジョブはコピーで実行するので、もう一度送ってください。",
   installationIncomplete: (path) =>
-    `PicoClaw 自身のファイルがありません: ${path}\nインストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
+    `PicoClaw 自身のファイルがありません: ${path}\n実行中に PicoClaw が入れ替えられたか移動された場合は、再起動してください。そうでなければ、インストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
   notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
   confinementUnavailable:
