@@ -2,7 +2,7 @@ import type { Change } from "../../domain/patch/result.ts";
 import { jobActions, namedIn } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { storedFacts } from "../work/report/job-facts.ts";
+import { type JobFacts, storedFacts } from "../work/report/job-facts.ts";
 import type { LoopFacts, OutwardFacts, Said } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
 import type { ChatParts } from "./parts.ts";
@@ -50,11 +50,19 @@ export function toolFacts(
       evictions: facts
         .filter(({ evicted }) => evicted.length > 0)
         .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
+      guarded: [...new Set(facts.flatMap(guardedIn))],
       undo: namedIn(actions[0]?.message ?? ""),
     }),
     actions,
     jobs: facts.map((one) => toResultJson(messages, one)),
   };
+}
+
+/** New files of its commands that match a protected pattern. */
+function guardedIn({ commands }: JobFacts): readonly string[] {
+  return commands
+    .flatMap(({ notes }) => notes)
+    .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
 }
 
 export function loopFacts(known: Partial<LoopFacts>): LoopFacts {

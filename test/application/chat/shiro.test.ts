@@ -31,6 +31,16 @@ describe("the tool loop", () => {
     ]);
   });
 
+  test("a new file that matches a protected pattern is told", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? { calls: [{ name: "execute_command", arguments: { command: "echo k=v > .env" } }] }
+        : worked("Done."),
+    );
+    const reply = await at.send("/ops make it");
+    expect(reply.text).toContain("New files match a protected pattern:\n  .env");
+  });
+
   test("what it changed is told from its jobs, whatever it claims, and /undo takes back the whole message", async () => {
     at = await openConversation(
       (_, turn) =>

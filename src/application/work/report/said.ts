@@ -49,6 +49,8 @@ export interface LoopFacts {
   /** Calls of MCP servers; null where there were none. */
   readonly outward: OutwardFacts | null;
   readonly evictions: readonly Pick<JobFacts, "evicted" | "quotaBytes">[];
+  /** New files that match a protected pattern; absent in replies of older versions. */
+  readonly guarded?: readonly string[];
   /** The job or group that `/undo` takes back; null where there is nothing. */
   readonly undo: string | null;
 }
@@ -127,6 +129,7 @@ function wordPiece(locale: Locale, piece: Said): string {
         changeLines(messages, piece.changes),
         piece.outward === null ? "" : wordOutward(chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
+        (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
         piece.undo === null ? "" : reportMessages(locale).undoHint.chat(piece.undo),
       ]);
   }
