@@ -6,7 +6,7 @@ import { stuckOn } from "../../work/take-back.ts";
 import { answering } from "../answering.ts";
 import type { ChatCommand, ChatParts } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
-import { actFar, farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { actFar, farJob, jobsInSight, jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
 export const undo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "undo");
@@ -42,8 +42,10 @@ async function swap(
   const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
+  const hasOthers = name === undefined && lastGroup(jobsInSight(parts, turn), direction) !== undefined;
+  const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
-    ...answering(parts, [{ kind: "action", facts }], done, done ? "Worker" : ""),
+    ...answering(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
     // What is in the way is for the person to clear first, and another chat's job is not for this one; everything else is answered by how the jobs are now.
     actions:
       outcome.status === "conflict" || outcome.status === "unknown" || name === undefined

@@ -175,6 +175,8 @@ export const texts = {
 
   // Commands
   noJobs: "There are no jobs yet.",
+  otherChatsJobs: (direction: "undo" | "redo") =>
+    `There are jobs of other chats and of the command line: /jobs lists them, /${direction} JOB ${direction === "undo" ? "takes one of them back" : "brings one of them in again"}.`,
   dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
   dryUsage: "Usage: /dry on or /dry off",

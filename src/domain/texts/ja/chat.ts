@@ -137,6 +137,8 @@ export const texts: typeof en = {
   stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
 
   noJobs: "ジョブはまだないよ。",
+  otherChatsJobs: (direction) =>
+    `ほかのチャットやコマンドラインのジョブならあるよ。/jobs で一覧、/${direction} ジョブID で${direction === "undo" ? "元に戻せる" : "やり直せる"}よ。`,
   dryState: (on) =>
     on
       ? "ドライモード: オン（実行せず、内容だけ示します）"
