@@ -1,7 +1,6 @@
 /** A checkout is made, bundled, and then lies somewhere else: renamed, copied, or without some of its files. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import {
   appendFileSync,
   cpSync,
@@ -130,48 +129,3 @@ describe("an installation of which something is missing", () => {
     expect(ran.err).toContain("npm ci");
   });
 });
-
-test("a serve whose folder is gone asks for a restart, and is not ready", async () => {
-  const place = join(folder, "served");
-  copy(moved, place);
-  const child = spawn(join(place, "bin/picoclaw"), ["serve", "--demo-unless-configured", "--port", "0"], {
-    cwd: cli.workspace,
-    env: {
-      PATH: process.env.PATH ?? "",
-      HOME: join(cli.folder, "user"),
-      PICOCLAW_HOME: join(cli.folder, "served"),
-      PICOCLAW_LOCALE: "en",
-    },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const ended = once(child, "exit");
-  try {
-    const url = await addressOf(child.stdout);
-    renameSync(place, join(folder, "served-elsewhere"));
-    const jobs = await fetch(`${url}/api/v1/jobs`);
-    expect([jobs.status, await jobs.json()]).toMatchObject([503, { error: { code: "replaced" } }]);
-    const ready = await fetch(`${url}/readyz`);
-    const { checks } = (await ready.json()) as { checks: { name: string; ok: boolean; remedy?: string }[] };
-    expect(ready.status).toBe(503);
-    expect(checks.find(({ name }) => name === "program")).toMatchObject({
-      ok: false,
-      remedy: "restart PicoClaw",
-    });
-  } finally {
-    child.kill();
-    await ended;
-  }
-});
-
-/** Goes on reading afterwards: a server that cannot write its next line would end. */
-function addressOf(output: NodeJS.ReadableStream): Promise<string> {
-  let text = "";
-  return new Promise((resolve, reject) => {
-    output.on("data", (part) => {
-      text += String(part);
-      const url = /listens on (http:\S+)\s/.exec(text)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-    output.on("end", () => reject(new Error(`it does not listen: ${text}`)));
-  });
-}
