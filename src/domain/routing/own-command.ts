@@ -13,7 +13,7 @@ export interface OwnCommandText {
   readonly trouble: OwnTrouble | null;
 }
 
-/** The value of a text of YAML whose scalars are all texts; undefined where it is none. */
+/** The value of a text of YAML; undefined where it is none. */
 export type ReadYaml = (text: string) => unknown;
 
 const FRONT = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
@@ -47,7 +47,12 @@ function readHead(head: string, readYaml: ReadYaml) {
     const field = readYaml(block) ?? proseField(block);
     for (const [name, value] of isMap(field) ? Object.entries(field) : []) {
       const key = name.toLowerCase();
-      if (typeof value === "string") fields.set(key, value.replace(/\s+/g, " ").trim());
+      // A description of `1.10` is not the number 1.1.
+      const text =
+        typeof value === "string" || isNested(value)
+          ? value
+          : (proseField(block)?.[name] ?? "").replace(/\s#.*/, "");
+      if (typeof text === "string") fields.set(key, text.replace(/\s+/g, " ").trim());
       else if (key === "description" || key === "route") broken ??= firstLine(block);
     }
     if (!isMap(field)) broken ??= firstLine(block);
@@ -59,6 +64,10 @@ function readHead(head: string, readYaml: ReadYaml) {
 function proseField(block: string): Record<string, string> | undefined {
   const [, name, value] = /^([\w-]+):[ \t]+([^\s\-?:,[\]{}#&*!|>'"%@`].*?)\s*$/.exec(block) ?? [];
   return name === undefined || value === undefined ? undefined : { [name]: value };
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

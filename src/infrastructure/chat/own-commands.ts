@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import type { OwnCommand, OwnCommands } from "../../application/ports/own-commands.ts";
 import { readOwnCommand } from "../../domain/routing/own-command.ts";
+import { readYaml } from "../runtime/read-yaml.ts";
 
 export interface OwnCommandParts {
   /** PicoClaw's home. */
@@ -49,15 +49,6 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
       return found("home", name) ?? (theirs === null ? null : "untrusted");
     },
   };
-}
-
-/** All scalars are texts: a description of `1.10` is not a number. */
-export function readYaml(text: string): unknown {
-  try {
-    return parse(text, { schema: "failsafe", logLevel: "error" });
-  } catch {
-    return undefined;
-  }
 }
 
 function namesIn(root: string): string[] {
