@@ -1,4 +1,4 @@
-import type { Texts } from "../../domain/texts/texts.ts";
+import type { HelpMessages } from "../../domain/texts/texts.ts";
 import type { FlagTypes } from "./parse-flags.ts";
 import type { CliProgram } from "./program.ts";
 
@@ -8,7 +8,7 @@ export type CliCommand = (program: CliProgram, args: readonly string[]) => Promi
 /** What a command takes. */
 export interface CommandLine {
   /** What it does and what its flags mean is told by the texts of each language, under this name. */
-  readonly name: keyof Texts["help"]["commands"];
+  readonly name: keyof HelpMessages["commands"];
   readonly usage: string;
   /** Beside those that every command takes. */
   readonly flags: FlagTypes;

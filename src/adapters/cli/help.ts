@@ -1,7 +1,7 @@
 import { resolveLocale } from "../../config/locale.ts";
 import { nearest } from "../../config/nearest.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
-import { type Texts, textsFor } from "../../domain/texts/texts.ts";
+import { type HelpMessages, helpMessagesFor } from "../../domain/texts/texts.ts";
 import type { CommandLine } from "./command.ts";
 import { wrapWords } from "./terminal/wrap-words.ts";
 
@@ -11,7 +11,7 @@ type Described = Pick<CommandLine, "name" | "usage">;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Commands by what people want; whoever is in none of these comes last. */
-export const GROUPS: readonly (readonly [title: keyof Texts["help"]["groups"], names: readonly string[]])[] =
+export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] =
   [
     ["begin", ["init", "demo", "doctor"]],
     ["ask", ["chat", "solve", "run"]],
@@ -23,7 +23,7 @@ export const GROUPS: readonly (readonly [title: keyof Texts["help"]["groups"], n
 const LEFT = 22;
 
 export function help(env: Environment, listed: readonly Described[], columns: number): string {
-  const { usage, commands, common, version, exitCodes, groups } = textsFor(resolveLocale({ env })).help;
+  const { usage, commands, common, version, exitCodes, groups } = helpMessagesFor(resolveLocale({ env }));
   const rowOf = ({ name, usage: written }: Described) => row(written, commands[name].does, columns);
   const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
   const sections = [
@@ -45,7 +45,7 @@ export function help(env: Environment, listed: readonly Described[], columns: nu
 }
 
 export function commandHelp(env: Environment, { name, usage }: Described, columns: number): string {
-  const { commands, common } = textsFor(resolveLocale({ env })).help;
+  const { commands, common } = helpMessagesFor(resolveLocale({ env }));
   const { does, flags } = commands[name];
   const lines = [
     `picoclaw ${usage}`,

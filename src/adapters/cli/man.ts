@@ -1,5 +1,5 @@
 import { resolveLocale } from "../../config/locale.ts";
-import { textsFor } from "../../domain/texts/texts.ts";
+import { helpMessagesFor } from "../../domain/texts/texts.ts";
 import type { CommandLine, Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { GROUPS } from "./help.ts";
@@ -23,7 +23,7 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
 };
 
 function manPage({ env, version }: CliProgram, all: readonly CommandLine[]): string {
-  const { commands, common, groups, exitCodes, man } = textsFor(resolveLocale({ env })).help;
+  const { commands, common, groups, exitCodes, man } = helpMessagesFor(resolveLocale({ env }));
   const known = new Set<string>(GROUPS.flatMap(([, names]) => names));
   const sections = [
     ...GROUPS.map(([title, names]) => ({

@@ -1,5 +1,5 @@
 import { oneLine } from "../../domain/texts/format-results.ts";
-import { textsFor } from "../../domain/texts/texts.ts";
+import { checksMessagesFor } from "../../domain/texts/texts.ts";
 import { type ChecksFacts, notChecked } from "../../domain/work/checks/checks-facts.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { Workspace } from "../ports/workspace.ts";
@@ -60,7 +60,7 @@ export async function openBench(
           checks: found.checks,
           settings,
           memory,
-          texts: textsFor(parts.messages.locale).checks,
+          texts: checksMessagesFor(parts.messages.locale),
           now,
           signal,
           onOutput: told.onOutput,

@@ -14,6 +14,8 @@ export function textsFor(locale: Locale): Texts {
 
 /** Everything the conversation says to a person in its own name. */
 export type ChatMessages = Texts["chat"];
+/** What people read of the checks over a draft. */
+export type ChecksMessages = Texts["checks"];
 export type CommandMessages = Texts["commands"];
 /** Every word of the web console. */
 export type ConsoleMessages = Texts["console"];
@@ -23,6 +25,8 @@ export type DockerMessages = Texts["docker"];
 export type EnvironmentMessages = Texts["environments"];
 /** What is said of the machines that share a store. */
 export type FleetMessages = Texts["fleet"];
+/** What `--help` and the manual page say. */
+export type HelpMessages = Texts["help"];
 /** What only LINE says. */
 export type LineMessages = Texts["line"];
 /** What operators manage in the console. */
@@ -44,11 +48,13 @@ export type TaskMessages = Texts["tasks"];
 export type TelegramMessages = Texts["telegram"];
 
 export const chatMessagesFor = (locale: Locale): ChatMessages => textsFor(locale).chat;
+export const checksMessagesFor = (locale: Locale): ChecksMessages => textsFor(locale).checks;
 export const commandMessages = (locale: Locale): CommandMessages => textsFor(locale).commands;
 export const consoleMessagesFor = (locale: Locale): ConsoleMessages => textsFor(locale).console;
 export const dockerMessages = (locale: Locale): DockerMessages => textsFor(locale).docker;
 export const environmentMessages = (locale: Locale): EnvironmentMessages => textsFor(locale).environments;
 export const fleetMessagesFor = (locale: Locale): FleetMessages => textsFor(locale).fleet;
+export const helpMessagesFor = (locale: Locale): HelpMessages => textsFor(locale).help;
 export const lineMessagesFor = (locale: Locale): LineMessages => textsFor(locale).line;
 export const manageMessagesFor = (locale: Locale): ManageMessages => textsFor(locale).manage;
 export const memoryMessagesFor = (locale: Locale): MemoryMessages => textsFor(locale).memory;

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Subcommand } from "../../../src/adapters/cli/command.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
-import { textsFor } from "../../../src/domain/texts/texts.ts";
+import { helpMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const FOLDER = join(import.meta.dir, "../../../src/adapters/cli");
 /** Only `npm start` uses it. */
@@ -23,7 +23,7 @@ test("the help of a command names every flag that it takes, with a value where i
   expect(commands.length).toBeGreaterThan(25);
   for (const locale of LOCALES)
     for (const { name, flags } of commands) {
-      const told = Object.keys(textsFor(locale).help.commands[name].flags);
+      const told = Object.keys(helpMessagesFor(locale).commands[name].flags);
       for (const [flag, type] of Object.entries(flags)) {
         if (UNTOLD.includes(`${name} --${flag}`)) continue;
         const named = told.find((text) => text.split(" ")[0] === `--${flag}`);

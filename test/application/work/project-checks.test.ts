@@ -9,7 +9,7 @@ import {
   type ProjectChecks,
 } from "../../../src/application/work/checks/project-checks.ts";
 import type { Draft } from "../../../src/application/work/draft.ts";
-import { textsFor } from "../../../src/domain/texts/texts.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { createCheckMemory } from "../../../src/infrastructure/work/folder/check-memory.ts";
 import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings } from "./worker-kit.ts";
@@ -58,7 +58,7 @@ function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
     checks: opened.checks,
     settings: { ...SETTINGS, ...settings },
     memory: memory(),
-    texts: textsFor("en").checks,
+    texts: checksMessagesFor("en"),
     now: () => 0,
     signal: new AbortController().signal,
   });
@@ -86,7 +86,7 @@ async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promi
   }
 }
 
-const line = ({ facts }: Judged) => textsFor("en").checks.line(facts);
+const line = ({ facts }: Judged) => checksMessagesFor("en").line(facts);
 
 describe.if(confines)("a draft over a green project", () => {
   test("that stays green is green, and the reply has a line for it", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { textsFor } from "../../../src/domain/texts/texts.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { type ChecksFacts, notChecked } from "../../../src/domain/work/checks/checks-facts.ts";
 
 const green: ChecksFacts = {
@@ -30,8 +30,8 @@ const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
 
 test("the line about checks, in both languages", () => {
   for (const [facts, en, ja] of CASES) {
-    expect(textsFor("en").checks.line(facts)).toBe(en);
-    expect(textsFor("ja").checks.line(facts)).toBe(ja);
+    expect(checksMessagesFor("en").line(facts)).toBe(en);
+    expect(checksMessagesFor("ja").line(facts)).toBe(ja);
   }
 });
 
@@ -43,11 +43,11 @@ test("weakened tests, flaky checks and the names of what is worse are said", () 
     weakened: ["g"],
     isFlaky: true,
   };
-  expect(textsFor("en").checks.remarks(facts)).toEqual([
+  expect(checksMessagesFor("en").remarks(facts)).toEqual([
     "Passed before, and fail now or are gone: a, b, c, d, e and 1 more",
     "This weakens 1 test: g",
     "A check is flaky: it was red once and not when it was run again.",
   ]);
-  expect(textsFor("ja").checks.remarks(facts)).toHaveLength(3);
-  expect(textsFor("en").checks.remarks(green)).toEqual([]);
+  expect(checksMessagesFor("ja").remarks(facts)).toHaveLength(3);
+  expect(checksMessagesFor("en").remarks(green)).toEqual([]);
 });

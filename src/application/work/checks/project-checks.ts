@@ -1,4 +1,4 @@
-import type { Texts } from "../../../domain/texts/texts.ts";
+import type { ChecksMessages } from "../../../domain/texts/texts.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
 import type { Verdict } from "../../../domain/work/checks/judge.ts";
 import { isKnownCheck } from "../../../domain/work/checks/known-check.ts";
@@ -15,7 +15,7 @@ export interface ProjectChecksParts {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
-  readonly texts: Texts["checks"];
+  readonly texts: ChecksMessages;
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;

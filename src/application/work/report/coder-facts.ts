@@ -1,5 +1,5 @@
 import type { Locale } from "../../../domain/texts/locale.ts";
-import { type ChatMessages, textsFor } from "../../../domain/texts/texts.ts";
+import { type ChatMessages, chatMessagesFor, checksMessagesFor } from "../../../domain/texts/texts.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
 import type { Red } from "../../../domain/work/job-status.ts";
 import type { Stopped } from "../coder/coder-end.ts";
@@ -29,7 +29,8 @@ export function wordCoder(
   facts: CoderFacts,
   { counted }: { readonly counted: boolean } = { counted: true },
 ): string {
-  const { chat, checks } = textsFor(locale);
+  const chat = chatMessagesFor(locale);
+  const checks = checksMessagesFor(locale);
   const { red, brief, stopped, words, costHint, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",

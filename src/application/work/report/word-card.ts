@@ -1,7 +1,7 @@
 import { oneLine } from "../../../domain/texts/format-results.ts";
 import type { Locale } from "../../../domain/texts/locale.ts";
 import { type Messages, messagesFor } from "../../../domain/texts/messages.ts";
-import { chatMessagesFor, textsFor } from "../../../domain/texts/texts.ts";
+import { chatMessagesFor, checksMessagesFor } from "../../../domain/texts/texts.ts";
 import { type CoderFacts, wordCoder } from "./coder-facts.ts";
 import { describeConflicts } from "./describe-conflict.ts";
 import { explainFailures } from "./explain-failures.ts";
@@ -47,7 +47,7 @@ export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): Ca
     notRunOf(facts) > 0 ? messages.notRun(notRunOf(facts)) : "",
     conflicts.length > 0 ? describeConflicts(messages, jobId, conflicts, "chat") : "",
   ];
-  const checks = coder?.checks === undefined ? "" : textsFor(locale).checks.line(coder.checks);
+  const checks = coder?.checks === undefined ? "" : checksMessagesFor(locale).line(coder.checks);
   return {
     trouble: trouble.filter((line) => line !== ""),
     failed: commands.filter(({ success }) => !success).map(commandWords),
